@@ -1,0 +1,42 @@
+# Everything starts here: `make demo` and `make test` set up what they need.
+PYTHON ?= python3.11
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: demo test lint types layers pytest bench mutants docs clean
+
+demo: $(STAMP)
+	$(BIN)/python -m certiformer.demo
+
+test: lint types layers pytest
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+layers: $(STAMP)
+	$(BIN)/lint-imports
+
+pytest: $(STAMP)
+	HYPOTHESIS_PROFILE=ci $(BIN)/python -m pytest -n 2 -q
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks
+
+mutants: $(STAMP)
+	$(BIN)/python tools/mutants.py
+
+docs: $(STAMP)
+	$(BIN)/python tools/generate_docs.py
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[cluster,dev]'
+	touch $(STAMP)
+
+clean:
+	rm -rf .venv out dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

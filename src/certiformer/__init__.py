@@ -1,0 +1,41 @@
+"""certiformer: the theory of Transformer generalization as numbers a person can rely on.
+
+>>> import certiformer
+>>> certiformer.bound("trauger.lem3.6", Bw=1, Bx=1, eps=0.5, d=4, k=4).best
+'exact'
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from certiformer._version import __version__
+
+if TYPE_CHECKING:
+    from certiformer.core import Evaluation, Result
+
+__all__ = ["__version__", "bound", "explain", "theorems"]
+
+
+def bound(id: str, /, **inputs: Any) -> Evaluation:
+    """Both sides of the result `id`, as printed and sound, at the given inputs."""
+    from certiformer.core import find
+
+    return find(id).evaluate(inputs)
+
+
+def explain(id: str, /) -> Result:
+    """The result `id`: statement, inputs, assumptions, defects, and what holds instead."""
+    from certiformer.core import find
+
+    return find(id)
+
+
+def theorems(paper: str | None = None) -> list[Result]:
+    """Every result, or those of one paper, in reading order."""
+    from certiformer.core import papers, results
+    from certiformer.core.errors import UnknownNameError
+
+    if paper is not None and paper not in papers():
+        raise UnknownNameError("paper", paper, papers())
+    return [result for result in results().values() if paper in (None, result.paper.key)]

@@ -1,0 +1,40 @@
+"""The few types everybody knows: what a result is, what a bound is, what was checked."""
+
+from certiformer.core.bound import Bound, lower_bound, printed_value, side_number, upper_bound
+from certiformer.core.check import Check, assumed, verified
+from certiformer.core.errors import CertiformerError, InputError, UnknownNameError
+from certiformer.core.inputs import Input, choice, count, flag, integers, real, reals
+from certiformer.core.quantity import Direction, Quantity
+from certiformer.core.registry import find, papers, results
+from certiformer.core.result import Evaluation, Paper, Result, Status, Variants
+
+__all__ = [
+    "Bound",
+    "CertiformerError",
+    "Check",
+    "Direction",
+    "Evaluation",
+    "Input",
+    "InputError",
+    "Paper",
+    "Quantity",
+    "Result",
+    "Status",
+    "UnknownNameError",
+    "Variants",
+    "assumed",
+    "choice",
+    "count",
+    "find",
+    "flag",
+    "integers",
+    "lower_bound",
+    "papers",
+    "printed_value",
+    "real",
+    "reals",
+    "results",
+    "side_number",
+    "upper_bound",
+    "verified",
+]

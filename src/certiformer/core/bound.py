@@ -1,0 +1,167 @@
+"""A bound: a number that is never nan, with what it is made of and what it rests on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from certiformer.core import rounding
+from certiformer.core.check import Check
+from certiformer.core.quantity import Quantity
+
+_LN10 = math.log(10.0)
+_NOTHING: Mapping[str, float] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """One variant of one side of a result.
+
+    `terms` add up to the unclipped value when `additive`, and are named factors otherwise.
+    `clipped` says that the value is a trivial ceiling (range of the loss, of the class), not the formula's own.
+    `ln` is the natural logarithm of the value where the value itself may overflow.
+    `bounds` overrides what the result as a whole bounds; `Quantity.CONSTANT` marks a by-product that bounds nothing.
+    """
+
+    value: float
+    terms: Mapping[str, float] = field(default_factory=lambda: _NOTHING)
+    additive: bool = False
+    clipped: bool = False
+    trivial: float | None = None
+    checks: tuple[Check, ...] = ()
+    bounds: Quantity | None = None
+    ln: float | None = None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.value) or any(math.isnan(term) for term in self.terms.values()):
+            raise ArithmeticError(f"a bound must not be nan: {self.value}, terms {dict(self.terms)}")
+        if self.additive and not self.clipped and math.isfinite(self.value):
+            total = math.fsum(self.terms.values())
+            if not math.isclose(total, self.value, rel_tol=1e-9, abs_tol=1e-300):
+                raise ArithmeticError(f"terms add up to {total}, not to the value {self.value}")
+        object.__setattr__(self, "terms", MappingProxyType(dict(self.terms)))
+
+    @property
+    def applies(self) -> bool:
+        """No hypothesis is known to fail. (What only the caller can know counts as assumed.)"""
+        return all(check.holds is not False for check in self.checks)
+
+    @property
+    def log10(self) -> float | None:
+        """Decimal logarithm; None for values that have none (negative ones), -inf for zero."""
+        if self.ln is not None:
+            return self.ln / _LN10
+        if self.value > 0:
+            return math.log10(self.value)
+        return -math.inf if self.value == 0 else None
+
+    @property
+    def overflowed(self) -> bool:
+        """The value is finite but too large for a float; only its logarithm is known."""
+        return math.isinf(self.value) and self.ln is not None and math.isfinite(self.ln)
+
+    @property
+    def vacuous(self) -> bool | None:
+        """Whether the bound says no more than the trivial value; None where no trivial value is known."""
+        return None if self.trivial is None else self.value >= self.trivial
+
+    def as_json(self) -> dict[str, Any]:
+        document: dict[str, Any] = {
+            "value": None if self.overflowed else json_number(self.value),
+            "log10": None if self.log10 is None else json_number(self.log10),
+            "trivial": None if self.trivial is None else json_number(self.trivial),
+            "applies": self.applies,
+            "clipped": self.clipped,
+            "terms": {name: json_number(term) for name, term in self.terms.items()},
+            "terms_are": "summands" if self.additive else "factors",
+            "checks": [check.as_json() for check in self.checks],
+        }
+        if self.bounds is not None:
+            document["bounds"] = self.bounds.value
+        if self.note:
+            document["note"] = self.note
+        return document
+
+
+def json_number(value: float) -> float | str:
+    """JSON has no infinity: it becomes the string "inf" or "-inf"."""
+    return value if math.isfinite(value) else ("inf" if value > 0 else "-inf")
+
+
+def upper_bound(
+    value: float,
+    *,
+    clip: float | None = None,
+    terms: Mapping[str, float] | None = None,
+    additive: bool = False,
+    checks: tuple[Check, ...] = (),
+    bounds: Quantity | None = None,
+    ln: float | None = None,
+    trivial: float | None = None,
+    note: str = "",
+) -> Bound:
+    """A sound upper bound: rounded up, then clipped at `clip`, the value that holds without any theorem.
+
+    Pass `ln`, the natural logarithm of the value, where the value may overflow; `value` may then be inf.
+    """
+    if ln is not None and math.isinf(value) and math.isfinite(ln):
+        ln = rounding.up(ln)
+        value = math.exp(ln) if ln < 709.0 else math.inf
+    rounded = rounding.up(value, ln)
+    clipped = clip is not None and rounded > clip
+    return Bound(
+        clip if clipped and clip is not None else rounded,
+        terms=terms or {},
+        additive=additive,
+        clipped=clipped,
+        trivial=trivial if trivial is not None else clip,
+        checks=checks,
+        bounds=bounds,
+        ln=None if clipped else ln,
+        note=note,
+    )
+
+
+def lower_bound(
+    value: float,
+    *,
+    clip: float | None = None,
+    terms: Mapping[str, float] | None = None,
+    checks: tuple[Check, ...] = (),
+    bounds: Quantity | None = None,
+    note: str = "",
+) -> Bound:
+    """A sound lower bound (a margin): rounded down, raised to `clip` where that holds without any theorem."""
+    rounded = rounding.down(value)
+    clipped = clip is not None and rounded < clip
+    return Bound(
+        clip if clipped and clip is not None else rounded,
+        terms=terms or {},
+        clipped=clipped,
+        trivial=clip,
+        checks=checks,
+        bounds=bounds,
+        note=note,
+    )
+
+
+def printed_value(
+    value: float,
+    *,
+    checks: tuple[Check, ...] = (),
+    terms: Mapping[str, float] | None = None,
+    bounds: Quantity | None = None,
+    ln: float | None = None,
+    note: str = "",
+) -> Bound:
+    """A number exactly as the paper's formula gives it: neither rounded nor clipped, whatever it is worth."""
+    return Bound(value, terms=terms or {}, checks=checks, bounds=bounds, ln=ln, note=note)
+
+
+def side_number(value: float, note: str = "") -> Bound:
+    """A by-product (a constant, an optimal scale) that is reported but bounds nothing by itself."""
+    return Bound(value, bounds=Quantity.CONSTANT, note=note)

@@ -1,0 +1,40 @@
+"""Errors that a user can act on: what was given, what was expected, how to fix it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class CertiformerError(Exception):
+    """Base of every error that is the caller's to mend; the command line prints it without a traceback."""
+
+
+class InputError(CertiformerError, ValueError):
+    """A value that cannot be used: `name` got `got`, `expected` says what is allowed."""
+
+    def __init__(self, name: str, got: object, expected: str, fix: str = "") -> None:
+        self.name, self.got, self.expected, self.fix = name, got, expected, fix
+        message = f"{name}: got {got!r}, expected {expected}"
+        super().__init__(f"{message}. {fix}" if fix else message)
+
+
+class UnknownNameError(CertiformerError, KeyError):
+    """A name nobody knows, with the nearest ones that somebody does."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        self.kind, self.name = kind, name
+        self.nearest = nearest(name, known)
+        near = f"; did you mean {' or '.join(self.nearest)}?" if self.nearest else ""
+        self.message = f"unknown {kind} {name!r}{near}" + (f" {hint}" if hint else "")
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
+    """The known names closest to `name`, best first, whatever their case."""
+    by_lower = {candidate.lower(): candidate for candidate in known}
+    close = difflib.get_close_matches(name.lower(), by_lower, n=most, cutoff=0.5)
+    return [by_lower[candidate] for candidate in close]

@@ -1,0 +1,257 @@
+"""The inputs of a result: name, meaning, symbol, range; and the parsing that turns text into checked values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from certiformer.core.errors import InputError, UnknownNameError
+
+Kind = Literal["real", "integer", "reals", "integers", "choice", "flag"]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input of a result.
+
+    `default` None means required, unless `optional`, where the result derives it from the other inputs
+    as `derived` says.
+    """
+
+    name: str
+    meaning: str
+    kind: Kind = "real"
+    symbol: str = ""
+    low: float = -math.inf
+    high: float = math.inf
+    low_open: bool = False
+    high_open: bool = False
+    default: Any = None
+    optional: bool = False
+    derived: str = ""
+    aliases: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    example: Any = None
+
+    @property
+    def required(self) -> bool:
+        return self.default is None and not self.optional
+
+    @property
+    def range(self) -> str:
+        """The allowed values in words."""
+        if self.kind == "choice":
+            return "one of " + ", ".join(self.choices)
+        if self.kind == "flag":
+            return "0 or 1"
+        interval = _interval(self)
+        if self.kind in ("reals", "integers"):
+            item = "whole numbers" if self.kind == "integers" else "numbers"
+            return f"a comma-separated list of {item} {interval}"
+        return f"a whole number {interval}" if self.kind == "integer" else f"a number {interval}"
+
+    @property
+    def sample(self) -> str:
+        """An example as one would type it."""
+        value = self.example
+        if isinstance(value, (tuple, list)):
+            value = ",".join(f"{item:g}" for item in value)
+        elif isinstance(value, bool):
+            value = int(value)
+        elif isinstance(value, (int, float)):
+            value = f"{value:g}"
+        return f"{self.name}={value}"
+
+    def parse(self, raw: Any) -> Any:
+        """The checked value of this input, from text or from a Python value."""
+        match self.kind:
+            case "choice":
+                return self._parse_choice(raw)
+            case "flag":
+                return self._parse_flag(raw)
+            case "reals" | "integers":
+                return self._parse_list(raw)
+            case _:
+                return self._parse_number(raw, raw, whole=self.kind == "integer")
+
+    def _error(self, got: object) -> InputError:
+        return InputError(self.name, got, self.range, f"For example {self.sample}")
+
+    def _parse_choice(self, raw: Any) -> str:
+        if isinstance(raw, str) and raw in self.choices:
+            return raw
+        raise self._error(raw)
+
+    def _parse_flag(self, raw: Any) -> bool:
+        known = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+        key = str(raw).strip().lower()
+        if key not in known:
+            raise self._error(raw)
+        return known[key]
+
+    def _parse_list(self, raw: Any) -> tuple[Any, ...]:
+        items: Iterable[Any]
+        if isinstance(raw, str):
+            items = [part for part in raw.strip().strip("[]()").split(",") if part.strip()]
+        elif isinstance(raw, Sequence) or hasattr(raw, "tolist"):
+            items = list(raw)
+        else:
+            items = [raw]
+        values = tuple(self._parse_number(item, raw, whole=self.kind == "integers") for item in items)
+        if not values:
+            raise self._error(raw)
+        return values
+
+    def _parse_number(self, item: Any, got: Any, whole: bool) -> float | int:
+        try:
+            value = float(item)
+        except (TypeError, ValueError, OverflowError):
+            raise self._error(got) from None
+        inside = (value > self.low if self.low_open else value >= self.low) and (
+            value < self.high if self.high_open else value <= self.high
+        )
+        if isinstance(item, bool) or not math.isfinite(value) or not inside:
+            raise self._error(got)
+        if not whole:
+            return value
+        if value != int(value):
+            raise self._error(got)
+        return int(item) if isinstance(item, int) else int(value)
+
+
+def _interval(entry: Input) -> str:
+    low, high = f"{entry.low:g}", f"{entry.high:g}"
+    if math.isinf(entry.low) and math.isinf(entry.high):
+        return "(finite)"
+    if math.isinf(entry.high):
+        return f"{'above' if entry.low_open else 'at least'} {low} (finite)"
+    if math.isinf(entry.low):
+        return f"{'below' if entry.high_open else 'at most'} {high} (finite)"
+    return f"in {'(' if entry.low_open else '['}{low}, {high}{')' if entry.high_open else ']'}"
+
+
+def real(
+    name: str,
+    meaning: str,
+    *,
+    low: float = 0.0,
+    high: float = math.inf,
+    low_open: bool = True,
+    high_open: bool = True,
+    example: float = 1.0,
+    default: float | None = None,
+    optional: bool = False,
+    derived: str = "",
+    symbol: str = "",
+    aliases: tuple[str, ...] = (),
+) -> Input:
+    """A real number, positive unless told otherwise."""
+    return Input(
+        name,
+        meaning,
+        "real",
+        symbol=symbol,
+        low=low,
+        high=high,
+        low_open=low_open,
+        high_open=high_open,
+        default=default,
+        optional=optional,
+        derived=derived,
+        aliases=aliases,
+        example=example,
+    )
+
+
+def count(
+    name: str,
+    meaning: str,
+    *,
+    low: int = 1,
+    high: float = math.inf,
+    example: int = 10,
+    default: int | None = None,
+    optional: bool = False,
+    derived: str = "",
+    symbol: str = "",
+    aliases: tuple[str, ...] = (),
+) -> Input:
+    """A whole number, at least one unless told otherwise. `1e6` is a fine way to write it."""
+    return Input(
+        name,
+        meaning,
+        "integer",
+        symbol=symbol,
+        low=low,
+        high=high,
+        default=default,
+        optional=optional,
+        derived=derived,
+        aliases=aliases,
+        example=example,
+    )
+
+
+def reals(
+    name: str,
+    meaning: str,
+    *,
+    example: tuple[float, ...] = (1.0, 2.0),
+    low: float = 0.0,
+    low_open: bool = True,
+    high: float = math.inf,
+    default: tuple[float, ...] | None = None,
+    optional: bool = False,
+    derived: str = "",
+    symbol: str = "",
+) -> Input:
+    """A list of numbers: `C=1,2,3`."""
+    return Input(
+        name,
+        meaning,
+        "reals",
+        symbol=symbol,
+        low=low,
+        low_open=low_open,
+        high=high,
+        default=default,
+        optional=optional,
+        derived=derived,
+        example=example,
+    )
+
+
+def integers(name: str, meaning: str, *, example: tuple[int, ...] = (0, 1), low: float = -math.inf) -> Input:
+    """A list of whole numbers: `j=0,3,-2`."""
+    return Input(name, meaning, "integers", low=low, example=example)
+
+
+def choice(name: str, meaning: str, choices: tuple[str, ...], *, default: str | None = None) -> Input:
+    """A name out of a few."""
+    return Input(name, meaning, "choice", choices=choices, default=default, example=choices[0])
+
+
+def flag(name: str, meaning: str, *, default: bool = False) -> Input:
+    """A statement that the caller vouches for, 0 or 1."""
+    return Input(name, meaning, "flag", default=default, example=default)
+
+
+def check_inputs(inputs: Sequence[Input], given: Mapping[str, Any], example: str) -> dict[str, Any]:
+    """All inputs parsed and checked; unknown, missing and doubled names are errors that name themselves."""
+    by_name = {name: entry for entry in inputs for name in (entry.name, *entry.aliases)}
+    values: dict[str, Any] = {}
+    for name, raw in given.items():
+        if name not in by_name:
+            raise UnknownNameError("input", name, by_name, f"The inputs are {', '.join(i.name for i in inputs)}.")
+        entry = by_name[name]
+        if entry.name in values:
+            raise InputError(entry.name, name, "one value, not two", f"{entry.name} and its alias are both given")
+        values[entry.name] = entry.parse(raw)
+    missing = [entry for entry in inputs if entry.required and entry.name not in values]
+    if missing:
+        first = missing[0]
+        names = ", ".join(entry.name for entry in missing)
+        raise InputError(first.name, None, first.range, f"Missing: {names}. For example: {example}")
+    return {entry.name: values.get(entry.name, entry.default) for entry in inputs}
