@@ -1,0 +1,53 @@
+"""The papers' networks as Equinox modules: `model(x)` on one example, batched with `jax.vmap`.
+
+>>> import jax
+>>> from certiformer import models
+>>> model = models.build("independent_heads", jax.random.key(0), d=8, heads=64)
+>>> float(model(jax.numpy.ones((5, 8))))
+0.0
+"""
+
+from certiformer.models._base import ACTIVATIONS, Model, activation, unit_ball
+from certiformer.models._checkpoint import Loaded, load, save, weights, write_atomically
+from certiformer.models._registry import build, config, model_type, names
+from certiformer.models.cls_transformer import (
+    ClsTransformer,
+    ClsTransformerConfig,
+    LowRankClsTransformer,
+    LowRankClsTransformerConfig,
+)
+from certiformer.models.independent_heads import IndependentHeads, IndependentHeadsConfig
+from certiformer.models.indrnn import IndRNN, IndRNNConfig
+from certiformer.models.keras_cls_transformer import KerasClsTransformer, KerasClsTransformerConfig
+from certiformer.models.multi_head_attention import MultiHeadAttention, MultiHeadAttentionConfig
+from certiformer.models.shallow_encoder import ShallowEncoder, ShallowEncoderConfig
+
+__all__ = [
+    "ACTIVATIONS",
+    "ClsTransformer",
+    "ClsTransformerConfig",
+    "IndRNN",
+    "IndRNNConfig",
+    "IndependentHeads",
+    "IndependentHeadsConfig",
+    "KerasClsTransformer",
+    "KerasClsTransformerConfig",
+    "Loaded",
+    "LowRankClsTransformer",
+    "LowRankClsTransformerConfig",
+    "Model",
+    "MultiHeadAttention",
+    "MultiHeadAttentionConfig",
+    "ShallowEncoder",
+    "ShallowEncoderConfig",
+    "activation",
+    "build",
+    "config",
+    "load",
+    "model_type",
+    "names",
+    "save",
+    "unit_ball",
+    "weights",
+    "write_atomically",
+]

@@ -1,0 +1,120 @@
+"""Models on disk: safetensors with the config in the metadata, written so that a crash leaves the old file whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as to_bytes
+
+from certiformer._version import __version__
+from certiformer.core.errors import InputError
+from certiformer.models._base import Model
+from certiformer.models._registry import config, model_type
+
+FORMAT = "certiformer.model"
+FORMAT_VERSION = "1"
+
+
+class Loaded(NamedTuple):
+    """A model from a file, and whatever else was stored with it."""
+
+    model: Model
+    extra: dict[str, Any]
+
+
+def weights(model: Model) -> dict[str, jax.Array]:
+    """The arrays of a model by the names of the paper."""
+    return {name: getattr(model, name) for name in _weight_names(type(model))}
+
+
+def _weight_names(cls: type[Model]) -> list[str]:
+    return [field.name for field in fields(cls) if field.name != "config"]
+
+
+def save(path: str | os.PathLike[str], model: Model, extra: Mapping[str, Any] | None = None) -> None:
+    """Write the weights, the config and `extra` (anything JSON can hold: seed, data hash, metrics) to `path`."""
+    metadata = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "certiformer": __version__,
+        "model": model.name,
+        "model_version": str(model.version),
+        "config": json.dumps(asdict(model.config)),
+        "extra": json.dumps(dict(extra or {})),
+    }
+    tensors = {name: np.ascontiguousarray(array) for name, array in weights(model).items()}
+    write_atomically(path, to_bytes(tensors, metadata))
+
+
+def load(path: str | os.PathLike[str], expect: str | None = None) -> Loaded:
+    """The model stored at `path`; with `expect`, only if it is the model of that name."""
+    source = Path(path)
+    if not source.is_file():
+        raise InputError("checkpoint", str(source), "an existing file")
+    try:
+        with safe_open(source, framework="numpy") as file:
+            metadata = dict(file.metadata() or {})
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+    except SafetensorError as error:
+        raise InputError("checkpoint", str(source), "a complete safetensors file", f"({error})") from error
+    cls = _checked_type(source, metadata, expect)
+    expected = _weight_names(cls)
+    if set(tensors) != set(expected):
+        raise InputError("checkpoint", sorted(tensors), f"the tensors {sorted(expected)} of {cls.name}")
+    settings = config(cls.name, **json.loads(metadata["config"]))
+    model = cls(settings, **{name: _array(name, tensor) for name, tensor in tensors.items()})
+    return Loaded(model, json.loads(metadata.get("extra", "{}")))
+
+
+def _checked_type(source: Path, metadata: Mapping[str, str], expect: str | None) -> type[Model]:
+    """The class a file was written for, if this version of the library can read it."""
+    if metadata.get("format") != FORMAT:
+        raise InputError("checkpoint", str(source), f"a file written by certiformer ({FORMAT!r} in its metadata)")
+    if metadata.get("format_version") != FORMAT_VERSION:
+        raise InputError(
+            "checkpoint",
+            f"format version {metadata.get('format_version')}",
+            f"format version {FORMAT_VERSION}",
+            f"It was written by certiformer {metadata.get('certiformer', 'of unknown version')}.",
+        )
+    if expect is not None and metadata.get("model") != model_type(expect).name:
+        raise InputError("checkpoint", f"a {metadata.get('model')}", f"a {expect}")
+    cls = model_type(metadata.get("model", ""))
+    if metadata.get("model_version") != str(cls.version):
+        raise InputError(
+            "checkpoint", f"{cls.name} version {metadata.get('model_version')}", f"{cls.name} version {cls.version}"
+        )
+    return cls
+
+
+def _array(name: str, tensor: np.ndarray[Any, Any]) -> jax.Array:
+    """The tensor as a JAX array of the same precision, never rounded in silence."""
+    array = jnp.asarray(tensor, dtype=jax.dtypes.canonicalize_dtype(tensor.dtype))
+    if array.dtype != tensor.dtype:
+        raise InputError(name, str(tensor.dtype), str(array.dtype), "Load it inside `with jax.enable_x64(True):`.")
+    return array
+
+
+def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write beside `path`, flush to the disk, then rename: `path` holds the old content or the new, never a part."""
+    target = Path(path)
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
