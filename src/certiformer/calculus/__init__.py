@@ -1,0 +1,1 @@
+"""What proofs are made of, free of any paper: covers, layers, allocation, chaining, concentration."""

@@ -1,0 +1,110 @@
+r"""From covering numbers to Rademacher complexity (T8). Let |f - f0| <= D on the sample, f0 fixed; always R <= D.
+
+Classical:  R <= inf_delta 4 delta + (12/sqrt n) int_delta^{D/2} sqrt(ln N(eps)) deps, any covers.
+Proper:     R <= eps_K + sum_j eps_{j-1} sqrt(2 ln N(eps_j) / n)            for any D = eps_0 > ... > eps_K.
+External:   R <= eps_K + sum_j (eps_{j-1} + eps_j) sqrt(2 ln N(eps_j) / n)  for any D = eps_0 > ... > eps_K.
+
+The scales of a chain are the analyst's to choose, so they are optimised: a shortest path over a fine grid of scales,
+then a local polish. Every candidate is a bound, so the optimum is one whatever the optimiser does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from certiformer.calculus.covers import Cover
+from certiformer.core.errors import InputError
+
+Array = NDArray[np.float64]
+LogSize = Callable[[float], float]
+
+_DECADES = 12.0
+_POINTS = 480
+
+
+def dudley_closed(constant: float, radius: float, n: float, additive: float = 0.0) -> float:
+    r"""min(D, 12 s (1 + ln(D/3s)) + 12 D sqrt(a/n)), s = sqrt(C/n), for ln N <= a + C/eps^2; any covers.
+
+    Below its range (3s >= D) the formula would decrease and turn negative; the answer there is D.
+    """
+    s = math.sqrt(constant / n)
+    if 3.0 * s >= radius:
+        return radius
+    return min(radius, 12.0 * s * (1.0 + math.log(radius / (3.0 * s))) + 12.0 * radius * math.sqrt(additive / n))
+
+
+def dudley_closed_half(constant: float, radius: float, n: float, additive: float = 0.0) -> float:
+    r"""min(D, 12 s (1 + ln(D/6s)) + 6 D sqrt(a/n)): the same integral, stopped at D/2 as the proof allows."""
+    s = math.sqrt(constant / n)
+    if 6.0 * s >= radius:
+        return radius
+    return min(radius, 12.0 * s * (1.0 + math.log(radius / (6.0 * s))) + 6.0 * radius * math.sqrt(additive / n))
+
+
+def proper_chain(cover: Cover, radius: float, n: float, additive: float = 0.0) -> float:
+    """The best proper chain; refuses a cover whose members may lie outside the class."""
+    if not cover.proper:
+        raise InputError("cover", cover.name, "a proper cover", "Use external_chain, or cover.made_proper()")
+    return _chain(lambda eps: additive + cover.log_size(eps), radius, n, external=False)
+
+
+def external_chain(cover: Cover, radius: float, n: float, additive: float = 0.0) -> float:
+    """The best chain of covers that need not lie in the class. Proper covers are welcome."""
+    return _chain(lambda eps: additive + cover.log_size(eps), radius, n, external=True)
+
+
+def chain_value(scales: Array, log_sizes: Array, n: float, *, external: bool) -> float:
+    """The bound of one chain: `scales` are eps_0 > ... > eps_K, `log_sizes` are ln N at eps_1, ..., eps_K."""
+    links = scales[:-1] + scales[1:] if external else scales[:-1]
+    return float(scales[-1] + np.sum(links * np.sqrt(2.0 * log_sizes / n)))
+
+
+def _chain(log_size: LogSize, radius: float, n: float, *, external: bool) -> float:
+    scales = radius * np.exp(-np.linspace(0.0, _DECADES * math.log(10.0), _POINTS))
+    costs = np.sqrt(2.0 * np.array([0.0, *(log_size(float(eps)) for eps in scales[1:])]) / n)
+    best, path = _shortest_path(scales, costs, external=external)
+    if len(path) > 1:
+        best = min(best, _polish(log_size, scales[path], n, external=external))
+    return min(radius, best)
+
+
+def _shortest_path(scales: Array, costs: Array, *, external: bool) -> tuple[float, list[int]]:
+    """Least sum of links from the coarsest scale to any scale, plus that scale."""
+    reached = np.full(len(scales), np.inf)
+    reached[0] = 0.0
+    previous = np.zeros(len(scales), dtype=np.int64)
+    for j in range(1, len(scales)):
+        if math.isinf(costs[j]):
+            continue
+        links = (scales[:j] + scales[j] if external else scales[:j]) * costs[j]
+        totals = reached[:j] + links
+        previous[j] = int(np.argmin(totals))
+        reached[j] = totals[previous[j]]
+    last = int(np.argmin(reached + scales))
+    path = [last]
+    while path[-1] != 0:
+        path.append(int(previous[path[-1]]))
+    return float(reached[last] + scales[last]), path[::-1]
+
+
+def _polish(log_size: LogSize, scales: Array, n: float, *, external: bool) -> float:
+    """Move the scales of a chain continuously; whatever comes out is still a chain."""
+    top = float(scales[0])
+
+    def ordered(steps: Array) -> Array:
+        return np.concatenate([[top], top * np.exp(-np.cumsum(np.abs(steps)))])
+
+    def value(steps: Array) -> float:
+        eps = ordered(steps)
+        sizes = np.array([log_size(float(e)) for e in eps[1:]])
+        result = chain_value(eps, sizes, n, external=external)
+        return result if math.isfinite(result) else 1e300
+
+    start = np.diff(-np.log(scales))
+    found = minimize(value, start, method="L-BFGS-B", options={"maxiter": 40, "maxfun": 40 * (len(start) + 1)})
+    return min(value(start), value(found.x))

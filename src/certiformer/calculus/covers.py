@@ -1,0 +1,336 @@
+r"""Covers of bounded linear maps: what a weight matrix costs in log covering number.
+
+A cover of the class {x -> Wx} at radius eps is a finite set of matrices such that every W in the class has a
+member What with ||(W - What) x|| <= eps for every input x. All the covers here depend on eps only through
+the ratio (radius of the class in the output metric) / eps, so a `Cover` is a radius and a function of that ratio,
+both kept as natural logarithms: sensitivities of deep networks overflow floats long before the theory breaks down.
+
+Two tags decide who may use a cover. *Proper*: its members belong to the class (a chain of covers needs that).
+*Domain*: it holds for every input of the given norm, not only for the points of one sample.
+
+The proofs are in docs/proofs/covers.md; the labels T3..T7 there and in the docstrings agree.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from certiformer.core.errors import InputError
+from certiformer.core.rounding import ceil_up, up
+
+_SUM_LIMIT = 10_000
+_LARGE_LOG = 300.0  # beyond exp(300) a square overflows; switch to logarithms
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """An upper bound on the log covering number of one class of linear maps.
+
+    `entropy` takes x = ln(radius/eps) > 0 and returns ln N. `quadratic` is a constant c with
+    ln N <= c (radius/eps)^2 at every eps, `parameters` the P of a bound P ln(O(radius/eps)); inf where there is none.
+    """
+
+    name: str
+    ln_radius: float
+    entropy: Callable[[float], float]
+    proper: bool = True
+    domain: bool = True
+    quadratic: float = math.inf
+    parameters: float = math.inf
+
+    def log_size(self, eps: float) -> float:
+        """ln N(eps), never negative, zero once a single ball suffices."""
+        return self.log_size_ln(math.log(eps))
+
+    def log_size_ln(self, ln_eps: float) -> float:
+        """ln N at the radius exp(ln_eps)."""
+        ratio = self.ln_radius - ln_eps
+        return self.entropy(ratio) if ratio > 0.0 else 0.0
+
+    def scaled(self, factor: float, name: str | None = None) -> Cover:
+        """The same class seen through inputs (or a loss) `factor` times larger."""
+        return replace(self, ln_radius=self.ln_radius + _ln(factor), name=name or self.name)
+
+    def made_proper(self) -> Cover:
+        """A proper cover at eps from any cover at eps/2: replace each useful member by a class element near it."""
+        if self.proper:
+            return self
+
+        def entropy(x: float) -> float:
+            return self.entropy(x + math.log(2.0))
+
+        return replace(self, entropy=entropy, proper=True, quadratic=4.0 * self.quadratic, name=f"{self.name}, proper")
+
+
+def smallest(*covers: Cover) -> Cover:
+    """The smallest of several covers of one class, at every radius; proper (domain) only if each of them is."""
+    ln_radius = min(cover.ln_radius for cover in covers)
+
+    def entropy(x: float) -> float:
+        ln_eps = ln_radius - x
+        return min(cover.log_size_ln(ln_eps) for cover in covers)
+
+    # A quadratic bound c (R/eps)^2 of one cover holds for the minimum, restated at the common radius.
+    quadratic = min(_restate(cover, ln_radius) for cover in covers)
+    return Cover(
+        " or ".join(cover.name for cover in covers),
+        ln_radius,
+        entropy,
+        proper=all(cover.proper for cover in covers),
+        domain=all(cover.domain for cover in covers),
+        quadratic=quadratic,
+        parameters=min(cover.parameters for cover in covers),
+    )
+
+
+def _restate(cover: Cover, ln_radius: float) -> float:
+    if math.isinf(cover.quadratic):
+        return math.inf
+    exponent = 2.0 * (cover.ln_radius - ln_radius)
+    return cover.quadratic * math.exp(exponent) if exponent < 700.0 else math.inf
+
+
+def maurey(norm: float, dimension: int) -> Cover:
+    r"""T3. The l1 ball of radius B in R^D in the l2 metric (for maps: entrywise l1 norm, inputs of l2 norm one).
+
+    .. math:: \ln N(\varepsilon) \le \ln\binom{2D+K}{K}, \quad K = \lceil (B/\varepsilon - 1)_+^2 \rceil,
+              \qquad\text{and}\qquad \ln N(\varepsilon) \le (B/\varepsilon)^2 \ln(2D+1).
+
+    Averages of K random signed atoms, shrunk by sqrt(K)/(1 + sqrt(K)). Proper for every convex subclass.
+    """
+
+    def entropy(x: float) -> float:
+        if x > _LARGE_LOG:
+            return _log_multisets_ln(dimension, 2.0 * x)
+        draws = ceil_up((math.exp(x) - 1.0) ** 2)
+        return log_multisets(dimension, draws)
+
+    return Cover("Maurey (shrunk)", _ln(norm), entropy, quadratic=math.log(2 * dimension + 1))
+
+
+def maurey_plain(norm: float, dimension: int) -> Cover:
+    r"""C1. The same class without shrinking: K = ceil((B/eps)^2) - 1 atoms. Never smaller than `maurey`."""
+
+    def entropy(x: float) -> float:
+        if x > _LARGE_LOG:
+            return _log_multisets_ln(dimension, 2.0 * x)
+        draws = math.ceil(up(math.exp(2.0 * x))) - 1
+        return log_multisets(dimension, draws)
+
+    return Cover("Maurey", _ln(norm), entropy, quadratic=math.log(2 * dimension + 1))
+
+
+def quadratic_cover(constant: float, ln_radius: float = math.inf, *, proper: bool = True, domain: bool = True) -> Cover:
+    """The pure form ln N = C/eps^2 of the papers, zero from `ln_radius` on (never, by default)."""
+    if math.isinf(ln_radius):
+        ln_radius = 0.5 * _ln(constant) + 40.0  # far beyond the point where C/eps^2 counts for anything
+    coefficient = math.exp(_ln(constant) - 2.0 * ln_radius)
+    return Cover("C/eps^2", ln_radius, _power(coefficient), proper=proper, domain=domain, quadratic=coefficient)
+
+
+def columns_one_inf(norm: float, rows: int, columns: int) -> Cover:
+    r"""Every column in the l1 ball of radius B (W is k x d), inputs of **l1** norm one.
+
+    .. math:: \ln N(\varepsilon) \le d \ln\binom{2k+K}{K} \le d\,(B/\varepsilon)^2 \ln(2k+1)
+
+    Proper in the (1, inf) ball itself, but not in subclasses with a spectral bound.
+    """
+    column = maurey(norm, rows)
+
+    def entropy(x: float) -> float:
+        return columns * column.entropy(x)
+
+    return Cover("columns by Maurey", column.ln_radius, entropy, quadratic=columns * column.quadratic)
+
+
+def perceptron_vector(norm: float, points: int) -> Cover:
+    r"""T4. Vectors of l2 norm at most a, on n given inputs of norm one: ln N <= floor((a/eps)^2) ln(2n+1)."""
+    return _perceptron("projected perceptron", norm, 1.0, math.log(2.0 * points + 1.0))
+
+
+def perceptron_vocabulary(frobenius: float, points: int, vocabulary: int) -> Cover:
+    r"""T4. A K x d head, error over inputs *and coordinates*: ln N <= (a/eps)^2 ln(2nK+1)."""
+    return _perceptron("projected perceptron (vocabulary)", frobenius, 1.0, math.log(2.0 * points * vocabulary + 1.0))
+
+
+def perceptron_matrix(frobenius: float, points: int, rows: int) -> Cover:
+    r"""T4. A k x d matrix, l2 error of the output: ln N <= k (a/eps)^2 ln(2nk+1)."""
+    return _perceptron("projected perceptron (matrix)", frobenius, rows, math.log(2.0 * points * rows + 1.0))
+
+
+def _perceptron(name: str, norm: float, steps: float, log_choices: float) -> Cover:
+    def entropy(x: float) -> float:
+        if x > _LARGE_LOG:
+            return math.inf
+        return math.floor(up(steps * math.exp(2.0 * x))) * log_choices
+
+    return Cover(name, _ln(norm), entropy, domain=False, quadratic=steps * log_choices)
+
+
+def rows_two_one(norm: float, rows: int, points: int, *, domain: bool = False) -> Cover:
+    r"""T5. Sum of the **row** l2 norms at most B (W is k x d), on n inputs of norm one. External.
+
+    .. math:: \ln N(\varepsilon) \le (B/\varepsilon)^2 \min_{h\ge1}
+              \bigl[\ln(k+1) + h\ln2 + \tfrac{h+1}{h}\ln(2n+1)\bigr]
+
+    Set `domain` when the n points are atoms whose absolutely convex hull contains every input (l1 inputs: n = d).
+    """
+    factor = rows_two_one_factor(rows, points)
+    return Cover("rows (2,1)", _ln(norm), _power(factor), proper=False, domain=domain, quadratic=factor)
+
+
+def rows_two_one_factor(rows: int, points: int) -> float:
+    """The bracket of T5, minimised over h; convex in h, so the scan may stop when it turns."""
+    log_rows, log_points = math.log(rows + 1.0), math.log(2.0 * points + 1.0)
+    best = math.inf
+    for h in range(1, 10_000):
+        value = log_rows + h * math.log(2.0) + (h + 1) / h * log_points
+        if value > best:
+            break
+        best = value
+    return best
+
+
+def columns_two_one(norm: float, rows: int, columns: int) -> Cover:
+    r"""Sum of the **column** l2 norms at most B (W is k x d), inputs of l1 norm one. External.
+
+    .. math:: \ln N(\varepsilon) \le \lfloor r\rfloor\,(\ln(d+1) + k\ln(1+2r)), \quad r = B/\varepsilon
+
+    Columns of norm at most eps are dropped; at most r others remain, each covered in its ball by volume.
+    """
+
+    def entropy(x: float) -> float:
+        if x > _LARGE_LOG:
+            return math.inf
+        ratio = math.exp(x)
+        return math.floor(up(ratio)) * (math.log(columns + 1.0) + rows * math.log1p(2.0 * ratio))
+
+    return Cover("columns (2,1)", _ln(norm), entropy, proper=False)
+
+
+def dual_sudakov(frobenius: float, rows: int, columns: int, *, centred: bool = True) -> Cover:
+    r"""T6. The Frobenius ball of radius a, k x d, inputs of l2 norm one, any number of them.
+
+    .. math:: \ln N(\varepsilon) \le (a/\varepsilon)^2\,\kappa(k,d), \quad
+       \kappa = \min_u 2(\sqrt k+\sqrt d+u)^2 + \ln\frac{1}{1-e^{-u^2/2}}
+
+    Proper for every subset of the ball that contains its centre; otherwise pass `centred=False`.
+    """
+    kappa, gaussian, additive = _sudakov(rows, columns)
+    if centred:
+        return Cover("dual Sudakov", _ln(frobenius), _power(kappa), quadratic=kappa)
+
+    # A packing of a class without its centre is one point only from the diameter 2a on.
+    def entropy(x: float) -> float:
+        return gaussian * 0.25 * _exp(2.0 * x) + additive if x <= _LARGE_LOG else math.inf
+
+    ln_diameter = _ln(frobenius) + math.log(2.0)
+    return Cover("dual Sudakov (off centre)", ln_diameter, entropy, quadratic=gaussian * 0.25 + additive)
+
+
+def sudakov_constant(rows: int, columns: int) -> float:
+    """kappa(k, d) of T6, minimised over u = 0.01, 0.02, ..., 5.99."""
+    return _sudakov(rows, columns)[0]
+
+
+@functools.lru_cache(maxsize=4096)
+def _sudakov(rows: int, columns: int) -> tuple[float, float, float]:
+    u = np.arange(1, 600) / 100.0
+    gaussian = 2.0 * (math.sqrt(rows) + math.sqrt(columns) + u) ** 2
+    additive = -np.log(-np.expm1(-(u**2) / 2.0))
+    best = int(np.argmin(gaussian + additive))
+    return float(gaussian[best] + additive[best]), float(gaussian[best]), float(additive[best])
+
+
+def volumetric(radius: float, parameters: int, *, centred: bool = True) -> Cover:
+    r"""T7. A ball of radius a of any norm on R^D, in that norm (for maps: spectral radius, D = kd).
+
+    .. math:: \ln N(\varepsilon) \le D \ln(1 + 2a/\varepsilon)
+
+    Proper for every subset that contains the centre; otherwise pass `centred=False`.
+    """
+    ln_two = math.log(2.0)
+    if centred:
+        return Cover(
+            "volume", _ln(radius), lambda x: parameters * float(np.logaddexp(0.0, ln_two + x)), parameters=parameters
+        )
+    return Cover(
+        "volume (off centre)",
+        _ln(radius) + ln_two,
+        lambda x: parameters * float(np.logaddexp(0.0, x)),
+        parameters=parameters,
+    )
+
+
+def low_rank(spectral: float, rows: int, columns: int, rank: int) -> Cover:
+    r"""C3. Rank at most r and spectral norm at most B (d x k), spectral metric, proper.
+
+    .. math:: \ln N(\varepsilon) \le \min\{(d+k)\,r\,\ln(1+4B/\varepsilon),\; dk\,\ln(1+2B/\varepsilon)\}
+    """
+    factors = (rows + columns) * rank
+    dense = volumetric(spectral, rows * columns)
+
+    def entropy(x: float) -> float:
+        return min(factors * float(np.logaddexp(0.0, math.log(4.0) + x)), dense.entropy(x))
+
+    return Cover("low rank", dense.ln_radius, entropy, parameters=min(factors, rows * columns))
+
+
+def maurey_draws(eps: float, *radii: float) -> int:
+    """K = ceil((r - 1)_+^2) for r = (product of the radii)/eps, in exact arithmetic on the decimals as written."""
+    excess = max(Fraction(0), _exact_ratio(eps, radii) - 1)
+    return math.ceil(excess**2)
+
+
+def maurey_plain_draws(eps: float, *radii: float) -> int:
+    """K = ceil(r^2) - 1 for r = (product of the radii)/eps > 1, zero otherwise, in exact arithmetic."""
+    return max(0, math.ceil(_exact_ratio(eps, radii) ** 2) - 1)
+
+
+def _exact_ratio(eps: float, radii: tuple[float, ...]) -> Fraction:
+    # A float stands for the shortest decimal that denotes it: 1.2/0.1 is 12, not 11.999999999999998.
+    return math.prod((Fraction(repr(float(radius))) for radius in radii), start=Fraction(1)) / Fraction(repr(float(eps)))
+
+
+def log_multisets(dimension: int, draws: int) -> float:
+    r"""ln C(2D+K, K), the number of multisets of at most K out of 2D signed atoms, bounded above.
+
+    A difference of log-gammas cancels catastrophically for large K (and turns negative); a sum of positive terms does
+    not. Beyond its reach the entropy bound K ln(1+2D/K) + 2D ln(1+K/2D) takes over, and K ln(2D+1) always holds.
+    """
+    if draws <= 0:
+        return 0.0
+    atoms = 2 * dimension
+    small, large = min(atoms, draws), max(atoms, draws)
+    if small <= _SUM_LIMIT:
+        value = float(np.sum(np.log1p(large / np.arange(1.0, small + 1.0))))
+    else:
+        value = draws * math.log1p(atoms / draws) + atoms * math.log1p(draws / atoms)
+    return min(up(value), draws * math.log(atoms + 1.0))
+
+
+def _log_multisets_ln(dimension: int, ln_draws: float) -> float:
+    """The entropy bound for exp(ln_draws) draws, too many for a float: K ln(1+2D/K) <= 2D."""
+    atoms = 2.0 * dimension
+    ln_ratio = ln_draws - math.log(atoms)
+    return up(atoms + atoms * float(np.logaddexp(0.0, ln_ratio)))
+
+
+def _power(coefficient: float) -> Callable[[float], float]:
+    return lambda x: coefficient * _exp(2.0 * x)
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < 709.0 else math.inf
+
+
+def _ln(value: float) -> float:
+    if value < 0.0 or math.isnan(value):
+        raise InputError("radius", value, "a number at least 0")
+    return math.log(value) if value > 0.0 else -math.inf

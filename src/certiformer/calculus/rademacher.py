@@ -1,0 +1,66 @@
+r"""From Rademacher complexity to the generalization gap, and how losses act on complexities (T9, T11).
+
+For a loss in [0, c] **on the whole support** and a class fixed before the sample, with probability at least 1 - delta,
+for every f of the class:
+
+    data:     L_D(f) <= L_S(f) + 2 R_S(l o F)  + 3 c sqrt(ln(1/delta) / 2n)
+    uniform:  L_D(f) <= L_S(f) + 2 R           +   c sqrt(ln(1/delta) / 2n),   R >= R_S(l o F) for every sample
+
+One application of McDiarmid's inequality each: the supremum of the gap has bounded differences c/n, minus twice the
+empirical complexity 3c/n. Two-sided statements use delta/2.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def gap_from_data(rademacher: float, loss_range: float, ln_inverse_delta: float, n: float) -> float:
+    """2 R_S + 3 c sqrt(ln(1/delta)/2n)."""
+    return 2.0 * rademacher + 3.0 * loss_range * math.sqrt(ln_inverse_delta / (2.0 * n))
+
+
+def gap_uniform(rademacher: float, loss_range: float, ln_inverse_delta: float, n: float) -> float:
+    """2 R + c sqrt(ln(1/delta)/2n), where R bounds the complexity on every sample of the support."""
+    return 2.0 * rademacher + loss_range * math.sqrt(ln_inverse_delta / (2.0 * n))
+
+
+def of_loss(rademacher: float, lipschitz: float, loss_range: float = math.inf) -> float:
+    """Complexity of a loss class: contraction, and never more than half the range of the loss."""
+    return min(lipschitz * rademacher, loss_range / 2.0)
+
+
+def maurer(rademacher_per_coordinate: Sequence[float], lipschitz_l2: float) -> float:
+    """sqrt(2) L sum_k R(H_k) for a vector-valued class and a loss that is L-Lipschitz in the l2 norm."""
+    return math.sqrt(2.0) * lipschitz_l2 * math.fsum(rademacher_per_coordinate)
+
+
+def exact(values: Array) -> float:
+    """E_sigma max_f (1/n) sum_i sigma_i f(x_i) over all sign vectors; `values` is (functions, n), n at most 20."""
+    n = values.shape[1]
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=n)))
+    return float(np.mean(np.max(signs @ values.T, axis=1)) / n)
+
+
+def margin_gap(
+    rademacher: float, margin: float, ln_inverse_delta: float, n: float, *, base: float = 1.0, ratio: float = 2.0
+) -> tuple[float, float]:
+    r"""Gap between the 0-1 risk and the ramp loss at a margin chosen after seeing the data.
+
+    The ramp loss at margin g is 1/g-Lipschitz with range [0, 1]. Margins live on the grid base * ratio^-j, j >= 0,
+    with weights 1/((j+1)(j+2)), which sum to one. Returns the gap and the grid margin it is for (at most `margin`):
+    2 R/g + sqrt((ln(1/delta) + ln((j+1)(j+2)))/2n).
+    """
+    j = max(0, math.ceil(math.log(base / margin) / math.log(ratio) - 1e-12))
+    while base * ratio**-j > margin:
+        j += 1
+    grid_margin = base * ratio**-j
+    paid = ln_inverse_delta + math.log((j + 1) * (j + 2))
+    return gap_uniform(of_loss(rademacher, 1.0 / grid_margin, 1.0), 1.0, paid, n), grid_margin

@@ -1,0 +1,115 @@
+"""Exact tails: binomial confidence limits and the inverse of the binary relative entropy, rounded outward."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import gammaln
+
+from certiformer.core.errors import InputError
+
+_CHUNK = 4096
+
+
+def binomial_upper(errors: int, n: int, ln_delta: float) -> float:
+    r"""The largest p with P(Bin(n, p) <= errors) >= delta: an exact upper confidence limit at level 1 - delta.
+
+    Works on ln(delta), so that delta/N with N = e^5000 does not underflow. The computed logarithm of the tail is
+    lowered by its own rounding error before the comparison, and the end of the bracket that is certainly outside
+    is returned, so the limit errs upwards only.
+    """
+    if not 0 <= errors <= n:
+        raise InputError("errors", errors, f"a whole number in [0, {n}]")
+    if math.isnan(ln_delta) or ln_delta > 0.0:
+        raise InputError("ln_delta", ln_delta, "a number at most 0")
+    if errors == n or math.isinf(ln_delta):
+        return 1.0
+    if errors == 0:
+        # (1-p)^n = delta
+        return _up_probability(-math.expm1(ln_delta / n))
+    slack = 4e-16 * (float(gammaln(n + 1.0)) + abs(ln_delta)) + 1e-13
+    low, high = errors / n, 1.0
+    while True:
+        middle = 0.5 * (low + high)
+        if not low < middle < high or high - low < 1e-15 * high:
+            return _up_probability(high)
+        # Keep `high` where the tail is certainly below delta.
+        if log_binomial_cdf(errors, n, middle) + slack < ln_delta:
+            high = middle
+        else:
+            low = middle
+
+
+def log_binomial_cdf(errors: int, n: int, p: float) -> float:
+    """ln P(Bin(n, p) <= errors), by summing from the largest term down."""
+    if errors >= n:
+        return 0.0
+    if p <= 0.0:
+        return 0.0
+    if p >= 1.0:
+        return -math.inf
+    top = min(errors, math.floor((n + 1) * p))  # the largest term of the sum
+    ln_top = _log_pmf(top, n, p)
+    total = 1.0 + _partial(top, n, p, step=-1, stop=0) + _partial(top, n, p, step=1, stop=errors)
+    return min(0.0, ln_top + math.log(total))
+
+
+def _partial(top: int, n: int, p: float, *, step: int, stop: int) -> float:
+    """Sum of pmf(i)/pmf(top) over i from top + step to stop, until the terms no longer count."""
+    odds = math.log(p) - math.log1p(-p)
+    total, ln_ratio, i = 0.0, 0.0, top
+    while i != stop:
+        length = min(_CHUNK, abs(stop - i))
+        block = i + step * np.arange(0, length, dtype=np.float64)
+        if step < 0:
+            increments = np.log(block) - np.log(n - block + 1.0) - odds  # pmf(i-1)/pmf(i)
+        else:
+            increments = np.log(n - block) - np.log(block + 1.0) + odds  # pmf(i+1)/pmf(i)
+        ln_terms = ln_ratio + np.cumsum(increments)
+        total += float(np.sum(np.exp(ln_terms)))
+        ln_ratio = float(ln_terms[-1])
+        i += step * length
+        if ln_ratio < -60.0:
+            break
+    return total
+
+
+def _log_pmf(k: int, n: int, p: float) -> float:
+    choose = float(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
+    return choose + (k * math.log(p) if k else 0.0) + ((n - k) * math.log1p(-p) if n > k else 0.0)
+
+
+def binary_kl(q: float, p: float) -> float:
+    """kl(q || p) between Bernoulli laws, with 0 ln 0 = 0; inf where q is not absolutely continuous."""
+    if (p <= 0.0 and q > 0.0) or (p >= 1.0 and q < 1.0):
+        return math.inf
+    left = q * math.log(q / p) if q > 0.0 else 0.0
+    right = -(1.0 - q) * math.log1p((q - p) / (1.0 - q)) if q < 1.0 else 0.0
+    return max(0.0, left + right)
+
+
+def kl_inverse(q: float, budget: float) -> float:
+    """sup{p >= q : kl(q || p) <= budget}, rounded up."""
+    if not 0.0 <= q <= 1.0:
+        raise InputError("q", q, "a number in [0, 1]")
+    if math.isnan(budget) or budget < 0.0:
+        raise InputError("budget", budget, "a number at least 0")
+    if q == 1.0 or math.isinf(budget):
+        return 1.0
+    if q == 0.0:
+        return _up_probability(-math.expm1(-budget))
+    low, high = q, 1.0
+    while True:
+        middle = 0.5 * (low + high)
+        if not low < middle < high or high - low < 1e-16 * high:
+            return _up_probability(high)
+        # kl is a difference of nearly equal numbers near q: allow for its absolute error.
+        if binary_kl(q, middle) - 4e-16 > budget:
+            high = middle
+        else:
+            low = middle
+
+
+def _up_probability(p: float) -> float:
+    return min(1.0, p * (1.0 + 1e-14))

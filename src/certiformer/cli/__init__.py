@@ -1,0 +1,52 @@
+"""The command line: one thin module per verb. Mistakes of the user end in one clear line and exit code 2."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from certiformer._version import __version__
+from certiformer.cli.bound import bound
+from certiformer.cli.explain import explain
+from certiformer.cli.theorems import theorems
+from certiformer.core.errors import CertiformerError
+
+app = typer.Typer(
+    name="certiformer",
+    help="The theory of Transformer generalization as numbers a person can rely on.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(requested: bool) -> None:
+    if requested:
+        typer.echo(f"certiformer {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and leave.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+app.command()(theorems)
+app.command()(explain)
+app.command()(bound)
+
+
+def main() -> None:
+    """Run the command line; an error that is the user's to mend is one line on stderr and exit code 2."""
+    try:
+        app()
+    except CertiformerError as error:
+        typer.secho(f"error: {error}", err=True, fg=typer.colors.RED)
+        sys.exit(2)

@@ -1,0 +1,67 @@
+"""`certiformer bound ID key=value ...`: evaluate a result, sweep an input, plot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from certiformer.cli._output import console, print_json
+from certiformer.core import Result, find
+from certiformer.core.errors import InputError
+from certiformer.core.sweeping import Sweep, parse_sweep, sweep
+from certiformer.report.table import evaluation_table, sweep_table
+
+
+def bound(
+    id: Annotated[str, typer.Argument(help="A result, for example trauger.thm4.1; see `certiformer theorems`.")],
+    inputs: Annotated[
+        list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Inputs; lists are comma-separated.")
+    ] = None,
+    sweep_over: Annotated[
+        str | None,
+        typer.Option("--sweep", metavar="KEY=FROM:TO:POINTS", help="A geometric range, e.g. n=1e2:1e8:40."),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the sweep (.png, .pdf or .svg).")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Evaluate a result at the given inputs: as printed and sound, side by side, with every hypothesis checked."""
+    result = find(id)
+    given = _pairs(result, inputs or [])
+    if sweep_over is None:
+        if plot is not None:
+            raise InputError("--plot", str(plot), "a sweep to draw", "Add for example --sweep n=1e2:1e8:40")
+        evaluation = result.evaluate(given)
+        if json:
+            print_json(evaluation.as_json())
+        else:
+            console.print(evaluation_table(evaluation))
+        return
+    swept = sweep(result, given, parse_sweep(sweep_over))
+    if plot is not None:
+        _draw(swept, plot)
+    if json:
+        print_json(swept.as_json())
+    else:
+        console.print(sweep_table(swept))
+        if plot is not None:
+            console.print(f"wrote {plot}")
+
+
+def _pairs(result: Result, words: list[str]) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise InputError("input", word, "key=value", f"For example: {result.example}")
+        if name in pairs:
+            raise InputError(name, value, "one value, not two")
+        pairs[name] = value
+    return pairs
+
+
+def _draw(swept: Sweep, path: Path) -> None:
+    from certiformer.report.figure import save, sweep_figure
+
+    save(sweep_figure(swept), path)

@@ -1,0 +1,10 @@
+"""Arda et al.: projected gradient descent for shallow Transformers in the kernel regime."""
+
+from certiformer.core import Paper
+
+ARDA = Paper(
+    "arda",
+    "Enes Arda, Semih Cayci and Atilla Eryilmaz",
+    "Finite-Time Analysis of Gradient Descent for Shallow Transformers",
+    2026,
+)

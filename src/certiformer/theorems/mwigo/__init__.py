@@ -1,0 +1,10 @@
+"""Mwigo & Dasgupta: a shallow encoder trained by gradient descent."""
+
+from certiformer.core import Paper
+
+MWIGO = Paper(
+    "mwigo",
+    "Brian Mwigo and Anirban Dasgupta",
+    "Generalization bound for a Shallow Transformer trained using Gradient Descent",
+    2025,
+)

@@ -1,0 +1,11 @@
+"""Trauger & Tewari: norm-based bounds that do not grow with the sequence length."""
+
+from certiformer.core import Paper
+
+TRAUGER = Paper(
+    "trauger",
+    "Jacob Trauger and Ambuj Tewari",
+    "Sequence Length Independent Norm-Based Generalization Bounds for Transformers",
+    2024,
+    "AISTATS",
+)

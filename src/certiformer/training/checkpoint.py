@@ -1,0 +1,138 @@
+"""Checkpoints: named arrays and a JSON header in one safetensors file, replaced atomically.
+
+A file is written beside its destination, flushed to the disk and renamed over it, so a kill or a full disk at any moment
+leaves either the previous checkpoint or the new one, never a torn file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from certiformer.core.errors import CertiformerError, InputError
+
+FORMAT = "certiformer-checkpoint/1"
+HEADER = "certiformer"
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+class CheckpointError(CertiformerError):
+    """A checkpoint that cannot be written or read, with the reason and what is still intact."""
+
+
+def write(path: Path | str, arrays: Mapping[str, npt.ArrayLike], header: Mapping[str, object]) -> None:
+    """Replace the file at `path` by these arrays and this JSON-able header, all of it or nothing."""
+    path = Path(path)
+    tensors = {name: np.asarray(value, order="C") for name, value in arrays.items()}
+    text = json.dumps({"format": FORMAT, **header}, sort_keys=True, allow_nan=False)
+    payload = save(tensors, metadata={HEADER: text})
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, payload)
+    except OSError as error:
+        kept = "the previous checkpoint is intact" if path.exists() else "no checkpoint was written"
+        raise CheckpointError(f"cannot write checkpoint {path}: {error.strerror or error}; {kept}") from error
+
+
+def _replace(path: Path, payload: bytes) -> None:
+    # 1. Everything goes to a temporary file in the same directory (a rename never crosses file systems).
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(payload)
+            file.flush()
+            # 2. The bytes reach the disk before the name does.
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    # 3. The new name reaches the disk too (directories cannot be opened on every platform).
+    with contextlib.suppress(OSError):
+        directory = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+def read(path: Path | str) -> tuple[Arrays, dict[str, Any]]:
+    """The arrays and the header of a checkpoint; a clear error for anything else."""
+    path = Path(path)
+    if not path.is_file():
+        raise InputError("checkpoint", str(path), "an existing file", "Train a model first, or check the path.")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+    except (SafetensorError, OSError) as error:
+        raise InputError("checkpoint", str(path), "a safetensors file", f"It cannot be read: {error}.") from error
+    try:
+        header = json.loads(metadata[HEADER])
+    except (KeyError, json.JSONDecodeError) as error:
+        raise InputError(
+            "checkpoint", str(path), "a file written by certiformer", "It carries no certiformer header."
+        ) from error
+    if header.get("format") != FORMAT:
+        raise InputError(
+            "checkpoint", header.get("format"), FORMAT, f"{path} was written by another version; train it again."
+        )
+    return arrays, header
+
+
+def to_arrays(tree: Any, prefix: str) -> Arrays:
+    """The array leaves of a tree, named by their path under `prefix`."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
+    return {_name(prefix, path): np.asarray(leaf) for path, leaf in leaves}
+
+
+def from_arrays(template: Any, arrays: Mapping[str, npt.NDArray[Any]], prefix: str) -> Any:
+    """The tree shaped like `template` with its leaves read back; refuses other names, shapes or dtypes."""
+    leaves, structure = jax.tree_util.tree_flatten_with_path(template)
+    wanted = {_name(prefix, path): leaf for path, leaf in leaves}
+    stored = {name for name in arrays if name == prefix or name.startswith(f"{prefix}/")}
+    if stored != set(wanted):
+        odd = sorted(stored.symmetric_difference(wanted))
+        raise InputError("checkpoint", odd[:4], "the arrays of this model", "It belongs to another model or optimiser.")
+    restored = []
+    for name, leaf in wanted.items():
+        value = arrays[name]
+        if value.shape != np.shape(leaf) or value.dtype != leaf.dtype:
+            raise InputError(
+                f"checkpoint array {name}",
+                f"{value.dtype}{list(value.shape)}",
+                f"{leaf.dtype}{list(np.shape(leaf))}",
+                "It belongs to another model or precision.",
+            )
+        restored.append(jnp.asarray(value, dtype=value.dtype))
+    return jax.tree_util.tree_unflatten(structure, restored)
+
+
+def _name(prefix: str, path: tuple[Any, ...]) -> str:
+    inner = jax.tree_util.keystr(path, simple=True, separator="/")
+    return f"{prefix}/{inner}" if inner else prefix
+
+
+def data_hash(*arrays: npt.ArrayLike) -> str:
+    """SHA-256 of shapes, dtypes and bytes: which data a run has seen."""
+    digest = hashlib.sha256()
+    for value in arrays:
+        array = np.asarray(value, order="C")
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
