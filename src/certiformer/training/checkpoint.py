@@ -1,16 +1,13 @@
 """Checkpoints: named arrays and a JSON header in one safetensors file, replaced atomically.
 
-A file is written beside its destination, flushed to the disk and renamed over it, so a kill or a full disk at any moment
-leaves either the previous checkpoint or the new one, never a torn file.
+A file is written beside its destination, flushed to the disk and renamed over it, so a kill or a full disk at any
+moment leaves either the previous checkpoint or the new one, never a torn file.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +20,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from certiformer.core.errors import CertiformerError, InputError
+from certiformer.models import write_atomically
 
 FORMAT = "certiformer-checkpoint/1"
 HEADER = "certiformer"
@@ -42,33 +40,10 @@ def write(path: Path | str, arrays: Mapping[str, npt.ArrayLike], header: Mapping
     payload = save(tensors, metadata={HEADER: text})
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, payload)
+        write_atomically(path, payload)
     except OSError as error:
         kept = "the previous checkpoint is intact" if path.exists() else "no checkpoint was written"
         raise CheckpointError(f"cannot write checkpoint {path}: {error.strerror or error}; {kept}") from error
-
-
-def _replace(path: Path, payload: bytes) -> None:
-    # 1. Everything goes to a temporary file in the same directory (a rename never crosses file systems).
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(payload)
-            file.flush()
-            # 2. The bytes reach the disk before the name does.
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-    # 3. The new name reaches the disk too (directories cannot be opened on every platform).
-    with contextlib.suppress(OSError):
-        directory = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
 
 
 def read(path: Path | str) -> tuple[Arrays, dict[str, Any]]:

@@ -169,7 +169,8 @@ def run(
     def advance(carry: Carry, indices: Array, data: Any) -> tuple[Carry, dict[str, Array]]:
         return jax.lax.scan(lambda c, k: guarded(c, k, data), carry, indices)
 
-    done, history = 0, {}
+    done = 0
+    history: dict[str, npt.NDArray[Any]] = {}
     if saving is not None and saving.resume and saving.path.exists():
         carry, history, done = _restore(saving, carry, chunk)
     saved_at, saved_step = time.monotonic(), done

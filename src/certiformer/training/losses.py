@@ -36,7 +36,7 @@ def cross_entropy(output: Float[Array, " classes"], label: Int[Array, ""]) -> Fl
     return jax.nn.logsumexp(output) - output[label]
 
 
-def two_sigmoids(output: Float[Array, "2"], label: Int[Array, ""]) -> Float[Array, ""]:
+def two_sigmoids(output: Float[Array, " two"], label: Int[Array, ""]) -> Float[Array, ""]:
     """Mean of two sigmoid losses against the one-hot label: what Trauger's script minimises.
 
     (1/2) sum_j log(1 + exp(-s_j f_j)), s_j = +1 for j = y and -1 otherwise.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import jax.numpy as jnp
 import optax
@@ -10,7 +11,8 @@ from jaxtyping import Array
 
 from certiformer.core.errors import InputError
 
-Schedule = Callable[[Array], Array]
+Schedule = Callable[[Any], Any]
+"""Number of updates so far -> learning rate."""
 
 
 def gradient_descent(rate: float) -> optax.GradientTransformation:
@@ -27,10 +29,9 @@ def momentum_sgd(rate: float | Schedule, momentum: float = 0.9) -> optax.Gradien
     """v <- momentum * v - rate_k * g,  theta <- theta + v (Keras' form: the velocity remembers the old rates)."""
     if not 0 <= momentum < 1:
         raise InputError("momentum", momentum, "a number in [0, 1)")
-    return optax.chain(
-        optax.scale_by_learning_rate(rate if callable(rate) else _positive("rate", rate)),
-        optax.trace(decay=momentum),
-    )
+    if not callable(rate):
+        return optax.chain(optax.scale(-_positive("rate", rate)), optax.trace(decay=momentum))
+    return optax.chain(optax.scale_by_schedule(lambda count: -rate(count)), optax.trace(decay=momentum))
 
 
 def trauger_schedule(

@@ -39,6 +39,7 @@ def first_phase(mean_loss: Callable[[Any, Any], Array], params: Any, batch: Any,
     step = signs * float(heads) ** 0.5
 
     def move(leaf: Array, slope: Array) -> Array:
-        return leaf - step.astype(leaf.dtype).reshape((-1,) + (1,) * (leaf.ndim - 1)) * slope
+        scale: Array = step.astype(leaf.dtype).reshape((-1,) + (1,) * (leaf.ndim - 1))
+        return leaf - scale * slope
 
     return jax.tree.map(move, zero, gradient)
