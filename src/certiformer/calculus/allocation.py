@@ -98,7 +98,9 @@ def _ln_shares(terms: Sequence[Term], reach: Array) -> list[Array]:
     if not candidates:
         # Mixed kinds: every weight is given a nominal cost of one kind or the other.
         nominal = np.where(np.isfinite(quadratic), np.log(np.maximum(quadratic, 1.0)) / 3.0 + 2.0 / 3.0 * reach, 0.0)
-        candidates.append(np.where(np.isfinite(quadratic), nominal, np.log(np.where(np.isfinite(parameters), parameters, 1.0))))
+        candidates.append(
+            np.where(np.isfinite(quadratic), nominal, np.log(np.where(np.isfinite(parameters), parameters, 1.0)))
+        )
         candidates.append(np.zeros(len(terms)))
         candidates.append(reach)
     return [_normalised(candidate) for candidate in candidates]

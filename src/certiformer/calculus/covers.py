@@ -295,7 +295,9 @@ def maurey_plain_draws(eps: float, *radii: float) -> int:
 
 def _exact_ratio(eps: float, radii: tuple[float, ...]) -> Fraction:
     # A float stands for the shortest decimal that denotes it: 1.2/0.1 is 12, not 11.999999999999998.
-    return math.prod((Fraction(repr(float(radius))) for radius in radii), start=Fraction(1)) / Fraction(repr(float(eps)))
+    return math.prod((Fraction(repr(float(radius))) for radius in radii), start=Fraction(1)) / Fraction(
+        repr(float(eps))
+    )
 
 
 def log_multisets(dimension: int, draws: int) -> float:

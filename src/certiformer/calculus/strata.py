@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterable
 
 from certiformer.core.errors import InputError
-from certiformer.core.rounding import up
 
 NORMALISER = math.pi**2 / 3.0 - 1.0
 DEFAULT_RATIO = 1.1
@@ -30,8 +29,8 @@ def index(norm: float, *, base: float = 1.0, ratio: float = DEFAULT_RATIO, floor
         raise InputError("norm", norm, "a finite number at least 0")
     if norm == 0:
         return floor
-    j = math.ceil(up(math.log(norm / base) / math.log(ratio)))
-    while radius(j, base=base, ratio=ratio) < norm:  # the logarithm may round the wrong way
+    j = math.ceil(math.log(norm / base) / math.log(ratio)) - 1
+    while radius(j, base=base, ratio=ratio) < norm:  # the logarithm may have rounded either way
         j += 1
     return max(j, floor)
 

@@ -99,7 +99,8 @@ def kl_inverse(q: float, budget: float) -> float:
         return 1.0
     if q == 0.0:
         return _up_probability(-math.expm1(-budget))
-    low, high = q, 1.0
+    # Pinsker's p - q <= sqrt(c/2) is a valid upper end, and the better one where kl is too small to resolve.
+    low, high = q, min(1.0, q + math.sqrt(budget / 2.0) * (1.0 + 1e-15))
     while True:
         middle = 0.5 * (low + high)
         if not low < middle < high or high - low < 1e-16 * high:

@@ -12,7 +12,9 @@ from certiformer.report.table import theorem_rows, theorem_table
 
 
 def theorems(
-    paper: Annotated[str | None, typer.Argument(help="Only this paper: arda, deora, li, mwigo, trauger, toolbox.")] = None,
+    paper: Annotated[
+        str | None, typer.Argument(help="Only this paper: arda, deora, li, mwigo, trauger, toolbox.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
     """List the results: what each bounds, and what became of its printed statement."""

@@ -57,12 +57,8 @@ class Input:
         """An example as one would type it."""
         value = self.example
         if isinstance(value, (tuple, list)):
-            value = ",".join(f"{item:g}" for item in value)
-        elif isinstance(value, bool):
-            value = int(value)
-        elif isinstance(value, (int, float)):
-            value = f"{value:g}"
-        return f"{self.name}={value}"
+            return f"{self.name}={','.join(_plain(item) for item in value)}"
+        return f"{self.name}={_plain(value)}"
 
     def parse(self, raw: Any) -> Any:
         """The checked value of this input, from text or from a Python value."""
@@ -119,6 +115,15 @@ class Input:
         if value != int(value):
             raise self._error(got)
         return int(item) if isinstance(item, int) else int(value)
+
+
+def _plain(value: Any) -> str:
+    """As one would type it: no trailing .0, no 1e+06."""
+    if isinstance(value, (bool, int)):
+        return str(int(value))
+    if isinstance(value, float):
+        return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+    return str(value)
 
 
 def _interval(entry: Input) -> str:

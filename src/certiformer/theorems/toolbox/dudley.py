@@ -13,7 +13,19 @@ import math
 
 from certiformer.calculus import chaining
 from certiformer.calculus.covers import quadratic_cover
-from certiformer.core import Quantity, Result, Status, Variants, assumed, count, flag, printed_value, real, upper_bound, verified
+from certiformer.core import (
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    assumed,
+    count,
+    flag,
+    printed_value,
+    real,
+    upper_bound,
+    verified,
+)
 from certiformer.theorems.toolbox import TOOLBOX
 
 

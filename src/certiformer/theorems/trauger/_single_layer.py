@@ -6,7 +6,19 @@ import math
 
 from certiformer.calculus import chaining
 from certiformer.calculus.covers import Cover, quadratic_cover
-from certiformer.core import Bound, Check, Input, Variants, assumed, count, flag, printed_value, real, upper_bound, verified
+from certiformer.core import (
+    Bound,
+    Check,
+    Input,
+    Variants,
+    assumed,
+    count,
+    flag,
+    printed_value,
+    real,
+    upper_bound,
+    verified,
+)
 
 WEIGHTS: tuple[Input, ...] = (
     real("Bw", "bound on ||w||_1, the readout", symbol="B_w", example=1),
@@ -45,7 +57,16 @@ def printed_closed_form(scale: float, alpha: float, token: float, n: int, d: int
 
 
 def sound_variants(
-    scale: float, constant: float, Bx: float, n: int, d: int, rho: float | None, D: float | None, odd: bool, *, external: bool = False
+    scale: float,
+    constant: float,
+    Bx: float,
+    n: int,
+    d: int,
+    rho: float | None,
+    D: float | None,
+    odd: bool,
+    *,
+    external: bool = False,
 ) -> Variants:
     """Rad <= scale * min(D, 2 E), E the Dudley bound of ln N = ln 2d + rho^4 C/eps^2 at radius D; 2 -> 1 for odd sigma."""
     half_diameter = Bx if rho is None else min(rho, Bx)

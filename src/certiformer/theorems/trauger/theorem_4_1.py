@@ -27,14 +27,34 @@ from certiformer.theorems.trauger._single_layer import ASSUMPTIONS, SAMPLE, WEIG
 
 
 def printed(
-    Bw: float, Bc: float, L_sigma: float, Bv: float, Bx: float, C: float, n: int, d: int, rho: float | None, D: float | None, odd: bool
+    Bw: float,
+    Bc: float,
+    L_sigma: float,
+    Bv: float,
+    Bx: float,
+    C: float,
+    n: int,
+    d: int,
+    rho: float | None,
+    D: float | None,
+    odd: bool,
 ) -> Variants:
     scale = Bw * Bc * L_sigma * Bv
     return {"value": printed_closed_form(scale, 2 * Bx**2 * math.sqrt(C), Bx, n, d, minus=False)}
 
 
 def sound(
-    Bw: float, Bc: float, L_sigma: float, Bv: float, Bx: float, C: float, n: int, d: int, rho: float | None, D: float | None, odd: bool
+    Bw: float,
+    Bc: float,
+    L_sigma: float,
+    Bv: float,
+    Bx: float,
+    C: float,
+    n: int,
+    d: int,
+    rho: float | None,
+    D: float | None,
+    odd: bool,
 ) -> Variants:
     return sound_variants(Bw * Bc * L_sigma * Bv, C, Bx, n, d, rho, D, odd)
 
@@ -65,7 +85,7 @@ RESULT = Result(
     sound=sound,
     assumptions=ASSUMPTIONS,
     defects=(
-        "The statement bounds ||W_c^T||_{1,inf} and ||W_v^T||_{1,inf}; the proof needs the norms of W_c and W_v themselves. "
+        "The statement bounds the norms of W_c^T and W_v^T; the proof needs those of W_c and W_v. "
         "With k = 1 and W_v^T = (+-1, ..., +-1) the stated norm is 1 while Rad grows like sqrt(d/n).",
         "The factor 2 for the absolute value and Dudley's constant are inside O().",
         "Valid only while 2 Bx sqrt(C) <= sqrt(n) - sqrt(ln 2d); beyond that the formula falls and turns negative.",

@@ -1,0 +1,103 @@
+"""The whole story of a result, in a screenful."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from certiformer.core import Input, Result
+from certiformer.report.table import STATUS_STYLES
+
+
+def explanation(result: Result) -> RenderableType:
+    """Printed statement, verdict, defects, sound statement, inputs, assumptions, reference, an example."""
+    parts: list[RenderableType] = [
+        Text.assemble((result.id, "bold"), f"  {result.title}"),
+        Text(f"{result.place}; bounds the {result.bounds.value}", "dim"),
+    ]
+    if result.printed is not None:
+        verdict = Text.assemble(
+            (result.status.value, STATUS_STYLES[result.status]), f" ({result.status.meaning}): {result.reason}"
+        )
+        parts += [*_section("As printed", Text(result.statement), verdict)]
+    if result.defects:
+        parts += _section("What is wrong with it", _bullets(result.defects))
+    parts += _section("What holds", Text(result.sound_statement))
+    parts += _section("Inputs", _input_table(result.inputs))
+    if result.assumptions:
+        parts += _section("Assumptions", _bullets(result.assumptions))
+    parts += _section("Reference", Text(f"{result.paper.reference} {result.place}."), *_proof(result))
+    parts += _section("Try", Text(result.example))
+    return Group(*parts)
+
+
+def _proof(result: Result) -> list[Text]:
+    return [Text(f"Proof of the sound form: {result.proof}")] if result.proof else []
+
+
+def _section(title: str, *body: RenderableType) -> list[RenderableType]:
+    return [Text(), Text(title, "bold"), *(Padding(line, (0, 0, 0, 2)) for line in body)]
+
+
+def _bullets(lines: tuple[str, ...]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1, 0, 0))
+    for line in lines:
+        table.add_row("-", Text(line))
+    return table
+
+
+def _input_table(inputs: tuple[Input, ...]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for entry in inputs:
+        table.add_row(Text(entry.name, "bold"), Text(entry.meaning), Text(_range(entry), "dim"))
+    return table
+
+
+def _range(entry: Input) -> str:
+    words = entry.range
+    if entry.default is not None:
+        words += f"; default {int(entry.default) if isinstance(entry.default, bool) else entry.default}"
+    elif entry.optional:
+        words += f"; default {entry.derived or 'derived from the others'}"
+    if entry.aliases:
+        words += f"; also {', '.join(entry.aliases)}"
+    return words
+
+
+def explanation_json(result: Result) -> dict[str, Any]:
+    """The same as data."""
+    return {
+        "id": result.id,
+        "title": result.title,
+        "paper": result.paper.key,
+        "reference": f"{result.paper.reference} {result.place}.",
+        "place": result.place,
+        "bounds": result.bounds.value,
+        "statement": result.statement,
+        "latex": result.latex,
+        "status": result.status.value,
+        "reason": result.reason,
+        "defects": list(result.defects),
+        "sound_statement": result.sound_statement,
+        "assumptions": list(result.assumptions),
+        "inputs": [
+            {
+                "name": entry.name,
+                "meaning": entry.meaning,
+                "symbol": entry.symbol or entry.name,
+                "range": entry.range,
+                "required": entry.required,
+                "default": entry.default,
+                "derived": entry.derived or None,
+                "aliases": list(entry.aliases),
+            }
+            for entry in result.inputs
+        ],
+        "monotone": dict(result.monotone),
+        "proof": result.proof or None,
+        "example": result.example,
+    }

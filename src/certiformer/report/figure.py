@@ -1,0 +1,102 @@
+"""Figures fit for print: vector or PNG, colour-blind safe, labelled axes."""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from certiformer.core import Bound, Quantity
+from certiformer.core.errors import InputError
+from certiformer.core.sweeping import Sweep
+
+# Okabe and Ito's palette, which survives colour blindness and grey printing.
+SOUND_COLOURS = ("#0072B2", "#009E73", "#56B4E9", "#CC79A7", "#E69F00", "#000000")
+PRINTED_COLOUR = "#D55E00"
+FORMATS = (".png", ".pdf", ".svg")
+
+
+def sweep_figure(swept: Sweep) -> Figure:
+    """Printed and sound bounds along a sweep, log-log, the range where the printed form is invalid shaded."""
+    figure = Figure(figsize=(6.0, 4.0), layout="constrained")
+    axes = figure.add_subplot()
+    x = np.array(swept.values)
+    quantity = swept.result.bounds
+    drawn = 0
+    for name, bounds in _curves(swept, "sound", quantity):
+        axes.plot(x, _heights(bounds), color=SOUND_COLOURS[drawn % len(SOUND_COLOURS)], lw=1.6, label=f"sound: {name}")
+        drawn += 1
+    for name, bounds in _curves(swept, "printed", quantity):
+        axes.plot(x, _heights(bounds), color=PRINTED_COLOUR, lw=1.6, ls="--", label=f"printed: {name}")
+        _shade_invalid(axes, x, bounds)
+    trivial = [e.sound[e.best].trivial for e in swept.evaluations if e.best is not None]
+    known = [value for value in trivial if value is not None]
+    if known and len(known) == len(trivial):
+        axes.plot(x, known, color="0.5", lw=1.0, ls=":", label="trivial value")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    entry = next(i for i in swept.result.inputs if swept.range.name in (i.name, *i.aliases))
+    axes.set_xlabel(f"{entry.name}: {entry.meaning}")
+    axes.set_ylabel(quantity.value)
+    axes.set_title(f"{swept.result.paper.authors.split(',')[0].split(' and ')[0]}, {swept.result.place}", fontsize=10)
+    axes.grid(True, which="major", color="0.9", lw=0.6)
+    axes.legend(fontsize=8, frameon=False)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return figure
+
+
+def _curves(swept: Sweep, side: str, quantity: Quantity) -> list[tuple[str, Sequence[Bound]]]:
+    """The variants of one side that bound the result's own quantity and are not mere by-products."""
+    first = getattr(swept.evaluations[0], side)
+    names = [name for name, bound in first.items() if bound.bounds in (None, quantity)]
+    return [(name, [getattr(e, side)[name] for e in swept.evaluations]) for name in names]
+
+
+def _heights(bounds: Sequence[Bound]) -> list[float]:
+    """What a logarithmic axis can show; the rest is a gap."""
+    return [b.value if b.value > 0 and math.isfinite(b.value) else math.nan for b in bounds]
+
+
+def _shade_invalid(axes: Axes, x: np.ndarray, bounds: Sequence[Bound]) -> None:
+    """Grey where a hypothesis of the printed form fails, hatched so that it survives black-and-white printing."""
+    invalid = np.array([not bound.applies for bound in bounds])
+    if not invalid.any():
+        return
+    edges = np.concatenate([[x[0]], np.sqrt(x[1:] * x[:-1]), [x[-1]]])
+    labelled = False
+    for i in np.flatnonzero(invalid):
+        axes.axvspan(
+            edges[i],
+            edges[i + 1],
+            facecolor="0.93",
+            edgecolor="0.8",
+            hatch="///",
+            lw=0,
+            zorder=0,
+            label=None if labelled else "printed form invalid here",
+        )
+        labelled = True
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure; an existing file is replaced only once the new one is complete."""
+    if path.suffix.lower() not in FORMATS:
+        raise InputError("--plot", str(path), f"a file name ending in {', '.join(FORMATS)}")
+    if not path.parent.is_dir():
+        raise InputError("--plot", str(path), "a file in a folder that exists", f"Create {path.parent} first")
+    handle, temporary = tempfile.mkstemp(suffix=path.suffix, dir=path.parent)
+    os.close(handle)
+    try:
+        figure.savefig(temporary, dpi=200)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise InputError("--plot", str(path), "a place that can be written to", str(error)) from error
+    finally:
+        Path(temporary).unlink(missing_ok=True)

@@ -1,0 +1,23 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+
+from certiformer.core import Bound
+
+
+def short(value: float) -> str:
+    """Five significant digits, no padding, scientific only where it helps."""
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    if value == int(value) and abs(value) < 1e6:
+        return str(int(value))
+    return f"{value:.5g}"
+
+
+def of_bound(bound: Bound) -> str:
+    """The value of a bound; beyond the range of floats, its decimal logarithm."""
+    if bound.overflowed and bound.log10 is not None:
+        return f"10^{bound.log10:.1f}"
+    return short(bound.value)

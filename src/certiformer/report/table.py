@@ -1,0 +1,151 @@
+"""Terminal tables of results, evaluations and sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from certiformer.core import Bound, Check, Evaluation, Quantity, Result, Status
+from certiformer.core.sweeping import Sweep
+from certiformer.report import numbers
+
+STATUS_STYLES = {
+    Status.TRUE: "green",
+    Status.FALSE: "bold red",
+    Status.CONSTANT: "yellow",
+    Status.UNPROVEN: "yellow",
+    Status.RECONSTRUCTED: "cyan",
+    Status.NONE: "dim",
+}
+
+
+def theorem_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """The registry as plain rows."""
+    return [
+        {
+            "id": result.id,
+            "title": result.title,
+            "paper": result.paper.key,
+            "place": result.place,
+            "bounds": result.bounds.value,
+            "printed": result.status.value,
+            "reason": result.reason,
+            "inputs": [entry.name for entry in result.inputs],
+        }
+        for result in results
+    ]
+
+
+def theorem_table(results: Sequence[Result]) -> RenderableType:
+    """One line per result: id, what it bounds, what became of the printed statement, and why."""
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=False)
+    table.add_column("id", no_wrap=True)
+    table.add_column("bounds")
+    table.add_column("printed", no_wrap=True)
+    table.add_column("why", overflow="fold")
+    for result in results:
+        status = Text(result.status.value, STATUS_STYLES[result.status])
+        table.add_row(result.id, result.bounds.value, status, escape(result.reason))
+    hint = Text("certiformer explain ID tells the whole story; every result has a sound side.", "dim")
+    return Group(table, Text(), hint)
+
+
+def evaluation_table(evaluation: Evaluation) -> RenderableType:
+    """Both sides of a result at given inputs, then every hypothesis and who vouches for it."""
+    result = evaluation.result
+    title = Text.assemble((result.id, "bold"), f"  {result.title}")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("side", "variant", "value", "log10", ""):
+        table.add_column(column, justify="right" if column in ("value", "log10") else "left")
+    for side, variants in (("printed", evaluation.printed), ("sound", evaluation.sound)):
+        for name, bound in variants.items():
+            best = side == "sound" and name == evaluation.best
+            table.add_row(
+                side,
+                name,
+                numbers.of_bound(bound),
+                "" if bound.log10 is None else numbers.short(round(bound.log10, 3)),
+                _remark(bound, result.bounds, best),
+                style="bold" if best else ("dim" if not bound.applies else ""),
+            )
+    parts: list[RenderableType] = [title, Text(f"bounds: {result.bounds.value}", "dim"), Text(), table]
+    checks = _check_lines(evaluation)
+    if checks:
+        parts += [Text(), Text("hypotheses", "bold"), *checks]
+    parts += [Text(), Text(f"printed statement: {result.status.value} ({result.reason})", STATUS_STYLES[result.status])]
+    return Group(*parts)
+
+
+def _remark(bound: Bound, quantity: Quantity, best: bool) -> Text:
+    words = []
+    if best:
+        words.append("best")
+    if bound.bounds is not None and bound.bounds is not quantity:
+        words.append(bound.bounds.value)
+    if bound.clipped:
+        words.append("clipped at the trivial value")
+    elif bound.vacuous:
+        words.append("vacuous")
+    if not bound.applies:
+        words.append("does not apply here")
+    if bound.note:
+        words.append(bound.note)
+    return Text("; ".join(words))
+
+
+def _check_lines(evaluation: Evaluation) -> list[Text]:
+    """Each hypothesis once, with the variants that need it."""
+    needed: dict[Check, list[str]] = {}
+    for side, variants in (("printed", evaluation.printed), ("sound", evaluation.sound)):
+        for name, bound in variants.items():
+            for check in bound.checks:
+                needed.setdefault(check, []).append(f"{side} {name}")
+    lines = []
+    for check, users in needed.items():
+        word, style = _verdict(check)
+        measured = f" (it is {_measured(check.measured)})" if check.measured is not None else ""
+        who = "verified" if check.by == "verified" else "for the caller to vouch"
+        lines.append(
+            Text.assemble(
+                (f"  {word:<11} ", style), check.requires, measured, (f"  [{who}; {', '.join(users)}]", "dim")
+            )
+        )
+    return lines
+
+
+def _verdict(check: Check) -> tuple[str, str]:
+    if check.holds is None:
+        return "assumed", "yellow"
+    if check.holds:
+        return ("holds" if check.by == "verified" else "asserted"), "green"
+    return ("fails" if check.by == "verified" else "not claimed"), "red"
+
+
+def _measured(value: float | str) -> str:
+    return numbers.short(value) if isinstance(value, (int, float)) else value
+
+
+def sweep_table(swept: Sweep) -> RenderableType:
+    """A row per value of the swept input, a column per variant; stars mark printed values out of their range."""
+    table = Table(box=None, pad_edge=False, header_style="bold", title=f"{swept.result.id}  {swept.result.title}")
+    table.add_column(swept.range.name, justify="right")
+    printed = list(swept.evaluations[0].printed)
+    sound = list(swept.evaluations[0].sound)
+    for side, names in (("printed", printed), ("sound", sound)):
+        for name in names:
+            table.add_column(f"{side}\n{name}", justify="right")
+    for value, evaluation in zip(swept.values, swept.evaluations, strict=True):
+        row = [numbers.short(value)]
+        row += [_starred(evaluation.printed[name]) for name in printed]
+        row += [_starred(evaluation.sound[name]) for name in sound]
+        table.add_row(*row)
+    return Group(table, Text("* does not apply there (out of range, or a hypothesis that was not asserted)", "dim"))
+
+
+def _starred(bound: Bound) -> str:
+    return numbers.of_bound(bound) + ("" if bound.applies else "*")

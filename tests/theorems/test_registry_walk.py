@@ -1,0 +1,122 @@
+"""Every registered result is complete: statement, reference, inputs, evidence, and promises that it keeps."""
+
+import importlib.util
+import math
+import random
+from pathlib import Path
+
+import pytest
+
+from certiformer.core import Status, find, results
+
+_spec = importlib.util.spec_from_file_location("evidence", Path(__file__).with_name("evidence.py"))
+evidence = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(evidence)
+
+ALL = list(results().values())
+ROOT = Path(__file__).parents[2]
+
+
+def example_inputs(result):
+    return {entry.name: entry.example for entry in result.inputs if entry.required}
+
+
+@pytest.fixture(scope="module")
+def marks():
+    return evidence.collect()
+
+
+@pytest.mark.parametrize("result", ALL, ids=lambda r: r.id)
+class TestEveryResult:
+    def test_tells_its_story(self, result):
+        assert result.title and result.place and result.paper.reference
+        assert result.statement and result.latex and result.sound_statement and result.reason
+        assert result.printed is None or result.status is not Status.NONE
+        if result.status in (Status.FALSE, Status.CONSTANT, Status.UNPROVEN):
+            assert result.defects
+
+    def test_inputs_have_meaning_range_and_example(self, result):
+        names = [name for entry in result.inputs for name in (entry.name, *entry.aliases)]
+        assert len(names) == len(set(names))
+        for entry in result.inputs:
+            assert entry.meaning and entry.range
+            assert entry.example is not None
+            if entry.optional:
+                assert entry.derived, f"{entry.name} is derived from the others, but how is not said"
+
+    def test_its_example_works(self, result):
+        evaluation = result.evaluate(example_inputs(result))
+        assert evaluation.sound
+        for bound in (*evaluation.printed.values(), *evaluation.sound.values()):
+            assert not math.isnan(bound.value)
+        words = dict(word.split("=", 1) for word in result.example.split()[3:])
+        again = result.evaluate(words)
+        assert {k: b.value for k, b in again.sound.items()} == {k: b.value for k, b in evaluation.sound.items()}
+
+    def test_proof_note_exists(self, result):
+        assert result.proof, "where is the proof?"
+        assert (ROOT / result.proof).is_file()
+
+    def test_evidence(self, result, marks):
+        assert result.id in marks["independent"], "no test whose expectation is independent of the catalogue"
+        assert result.id in marks["property_of"], "no property test"
+        if result.status is Status.FALSE:
+            assert result.id in marks["counterexample"], "called false, but no counterexample is tested"
+
+    def test_keeps_its_promise_of_monotonicity(self, result):
+        rng = random.Random(result.id)
+        by_name = {entry.name: entry for entry in result.inputs}
+        for name, sign in result.monotone.items():
+            entry = by_name[name]
+            for _ in range(4):
+                base = {k: jitter(by_name[k], v, rng) for k, v in example_inputs(result).items()}
+                if base.get(name) is None:
+                    base[name] = jitter(entry, entry.example, rng)
+                larger = enlarged(entry, base[name])
+                if larger is None:
+                    continue
+                low, high = result.evaluate(base), result.evaluate({**base, name: larger})
+                for variant, bound in low.sound.items():
+                    if bound.bounds not in (None, result.bounds) or not (bound.applies and high.sound[variant].applies):
+                        continue
+                    before, after = bound.value, high.sound[variant].value
+                    slack = 1e-6 * max(abs(before), abs(after)) if math.isfinite(before + after) else 0.0
+                    assert sign * (after - before) >= -slack or before == after, (
+                        f"{variant}: {name} {base[name]} -> {larger} moved it from {before} to {after} at {base}"
+                    )
+
+
+def jitter(entry, value, rng):
+    if entry.kind == "real":
+        candidate = value * math.exp(rng.uniform(-0.3, 0.3))
+    elif entry.kind == "integer":
+        candidate = max(int(entry.low), round(value * math.exp(rng.uniform(-0.3, 0.3))))
+    else:
+        return value
+    try:
+        return entry.parse(candidate)
+    except ValueError:
+        return value
+
+
+def enlarged(entry, value):
+    if entry.kind == "real":
+        candidate = value * 1.5 if value > 0 else 0.1
+    elif entry.kind == "integer":
+        candidate = max(value + 1, round(value * 1.5))
+    else:
+        return None
+    try:
+        return entry.parse(candidate)
+    except ValueError:
+        return None
+
+
+def test_marks_name_registered_results(marks):
+    for mark, ids in marks.items():
+        for id in ids:
+            assert find(id).id == id, f"{mark} names {id}"
+
+
+def test_no_results_of_the_template():
+    assert "example.thm1" not in results()
