@@ -30,6 +30,7 @@ class Quantity(Enum):
     LIPSCHITZ_CONSTANT = "Lipschitz constant"
     SMOOTHNESS = "bound on derivatives"
     NTK_MARGIN = "NTK margin"
+    MODEL_MARGIN = "margin of the model's output"
     TAIL_PROBABILITY = "tail probability"
     LINEARIZATION_ERROR = "linearization error"
     WIDTH = "width or heads needed"
@@ -39,6 +40,6 @@ class Quantity(Enum):
 
     @property
     def direction(self) -> Direction:
-        if self is Quantity.NTK_MARGIN:
+        if self in (Quantity.NTK_MARGIN, Quantity.MODEL_MARGIN):
             return Direction.LOWER
         return Direction.NEITHER if self is Quantity.CONSTANT else Direction.UPPER

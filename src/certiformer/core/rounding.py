@@ -15,12 +15,12 @@ MARGIN = 1e-12
 
 def up(value: float, log: float | None = None) -> float:
     """A number at least as large as the true value behind a computed `value`."""
-    return value + abs(value) * _margin(value, log)
+    return value if _exact(value) else value + abs(value) * _margin(log)
 
 
 def down(value: float, log: float | None = None) -> float:
     """A number at most as large as the true value behind a computed `value`."""
-    return value - abs(value) * _margin(value, log)
+    return value if _exact(value) else value - abs(value) * _margin(log)
 
 
 def ceil_up(value: float) -> int:
@@ -31,7 +31,13 @@ def ceil_up(value: float) -> int:
     return math.ceil(up(value))
 
 
-def _margin(value: float, log: float | None) -> float:
-    if value == 0.0 or math.isinf(value):
-        return 0.0
-    return MARGIN * max(1.0, abs(log) if log is not None else 1.0)
+def _exact(value: float) -> bool:
+    return value == 0.0 or math.isinf(value)
+
+
+def _exact(value: float) -> bool:
+    return value == 0.0 or math.isinf(value)
+
+
+def _margin(log: float | None) -> float:
+    return MARGIN * max(1.0, 0.0 if log is None else abs(log))
