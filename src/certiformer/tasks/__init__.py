@@ -1,0 +1,38 @@
+"""The papers' data: generators that take a key, say what they draw from, and give the true risk where it is known.
+
+>>> import jax
+>>> from certiformer import tasks
+>>> task = tasks.build("sparse_majority", jax.random.key(0), n=5, n_test=7, tokens=10)
+>>> task.train.inputs.shape, task.test.labels.shape, task.bayes_risk
+((5, 11, 64), (7,), 0.0)
+"""
+
+from certiformer.tasks._registry import build, names, settings
+from certiformer.tasks._task import Dataset, Source, Task, check_finite
+from certiformer.tasks.autoregressive import Autoregressive, autoregressive
+from certiformer.tasks.heavy_tails import HeavyTails, heavy_tails
+from certiformer.tasks.mnist import mnist
+from certiformer.tasks.ntk_teacher import NTKTeacher, ntk_teacher
+from certiformer.tasks.sparse_majority import SparseMajority, sparse_majority
+from certiformer.tasks.tokenized_mixture import TokenizedMixture, tokenized_mixture
+
+__all__ = [
+    "Autoregressive",
+    "Dataset",
+    "HeavyTails",
+    "NTKTeacher",
+    "Source",
+    "SparseMajority",
+    "Task",
+    "TokenizedMixture",
+    "autoregressive",
+    "build",
+    "check_finite",
+    "heavy_tails",
+    "mnist",
+    "names",
+    "ntk_teacher",
+    "settings",
+    "sparse_majority",
+    "tokenized_mixture",
+]

@@ -1,0 +1,60 @@
+"""Tasks by name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from jaxtyping import PRNGKeyArray
+
+from certiformer.core.errors import UnknownNameError
+from certiformer.tasks._task import Task
+from certiformer.tasks.autoregressive import Autoregressive, autoregressive
+from certiformer.tasks.heavy_tails import HeavyTails, heavy_tails
+from certiformer.tasks.mnist import mnist
+from certiformer.tasks.ntk_teacher import NTKTeacher, ntk_teacher
+from certiformer.tasks.sparse_majority import sparse_majority
+from certiformer.tasks.tokenized_mixture import TokenizedMixture, tokenized_mixture
+
+# A generator, and what else takes the settings that it hands on.
+GENERATORS: dict[str, tuple[Callable[..., Task], Callable[..., Any] | None]] = {
+    "mnist": (mnist, None),
+    "sparse_majority": (sparse_majority, None),
+    "tokenized_mixture": (tokenized_mixture, TokenizedMixture.draw),
+    "ntk_teacher": (ntk_teacher, NTKTeacher.draw),
+    "autoregressive": (autoregressive, Autoregressive.draw),
+    "heavy_tails": (heavy_tails, HeavyTails.draw),
+}
+
+
+def names() -> list[str]:
+    """The names that `build` knows."""
+    return list(GENERATORS)
+
+
+def settings(name: str) -> dict[str, Any]:
+    """The settings of the task `name` with their defaults."""
+    found: dict[str, Any] = {}
+    for function in _generator(name):
+        if function is not None:
+            for parameter in inspect.signature(function).parameters.values():
+                if parameter.kind is parameter.KEYWORD_ONLY:
+                    found.setdefault(parameter.name, parameter.default)
+    return found
+
+
+def build(name: str, key: PRNGKeyArray, **chosen: Any) -> Task:
+    """The task `name`: everything random about it, from the source to the samples, is determined by `key`."""
+    known = settings(name)
+    for setting in chosen:
+        if setting not in known:
+            raise UnknownNameError(f"setting of {name}", setting, known, hint=f"(known: {', '.join(known)})")
+    return _generator(name)[0](key, **chosen)
+
+
+def _generator(name: str) -> tuple[Callable[..., Task], Callable[..., Any] | None]:
+    key = name.lower().replace("-", "_")
+    if key not in GENERATORS:
+        raise UnknownNameError("task", name, GENERATORS, hint=f"(known: {', '.join(GENERATORS)})")
+    return GENERATORS[key]

@@ -1,0 +1,111 @@
+"""What a task is: a training sample, a test sample from the same source, and what is known about their distribution."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, PRNGKeyArray
+
+from certiformer.core.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """n examples: `inputs` (n, tokens, d) with tokens in rows, `labels` (n,), and per-example extras in `meta`."""
+
+    inputs: Array
+    labels: Array
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.inputs.shape[0] != self.labels.shape[0]:
+            raise InputError(
+                "labels", f"{self.labels.shape[0]} labels", f"one for each of {self.inputs.shape[0]} inputs"
+            )
+        check_finite("inputs", self.inputs)
+        check_finite("labels", self.labels)
+
+    def __len__(self) -> int:
+        return int(self.inputs.shape[0])
+
+    def take(self, rows: Any) -> Dataset:
+        """The examples with the given indices."""
+        return Dataset(self.inputs[rows], self.labels[rows], {name: part[rows] for name, part in self.meta.items()})
+
+    def fingerprint(self) -> str:
+        """SHA-256 of shapes, types and values of inputs and labels."""
+        digest = hashlib.sha256()
+        for array in (np.asarray(self.inputs), np.asarray(self.labels)):
+            digest.update(f"{array.dtype.str}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+
+class Source(Protocol):
+    """A distribution that examples are drawn from."""
+
+    def sample(self, key: PRNGKeyArray, n: int) -> Dataset:
+        """n independent examples."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A training and a test sample from one source.
+
+    `labels` says how labels are coded: `signs` (-1, +1), `classes` (0, 1, ...) or `real`. `bayes_risk` is the least
+    risk any predictor can have under the loss `risk` names, None where it is not known. `source` draws more examples
+    where the distribution is not a finite set of files.
+    """
+
+    name: str
+    train: Dataset
+    test: Dataset
+    labels: str
+    risk: str
+    bayes_risk: float | None
+    source: Any = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+def check_finite(name: str, array: Array) -> None:
+    """Refuse nan and infinity, and say where the first one is."""
+    if not jnp.issubdtype(array.dtype, jnp.floating):
+        return
+    finite = np.isfinite(np.asarray(array))
+    if not finite.all():
+        index = tuple(int(i) for i in np.argwhere(~finite)[0])
+        raise InputError(
+            name,
+            f"{int((~finite).sum())} values that are not finite, the first at index {index}",
+            "finite numbers",
+            "Remove or impute these examples.",
+        )
+
+
+def check_number(
+    name: str, value: object, least: float = 0.0, most: float = float("inf"), *, open: bool = False
+) -> None:
+    """Refuse whatever is not a finite number in [least, most], or in (least, most) if `open`."""
+    number = isinstance(value, int | float) and not isinstance(value, bool) and np.isfinite(value)
+    inside = number and (least < value < most if open else least <= value <= most)  # type: ignore[operator]
+    if not inside:
+        ends = "()" if open else "[]"
+        raise InputError(name, value, f"a number in {ends[0]}{least:g}, {most:g}{ends[1]}")
+
+
+def unit_directions(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Array:
+    """Independent uniform directions: vectors of length one along the last axis."""
+    draw = jax.random.normal(key, shape, dtype)
+    return draw / jnp.linalg.norm(draw, axis=-1, keepdims=True)
+
+
+def clip_tokens(x: Array, radius: float) -> Array:
+    """Tokens (last axis) longer than `radius` shortened to it."""
+    return x * jnp.minimum(1.0, radius / jnp.maximum(jnp.linalg.norm(x, axis=-1, keepdims=True), 1e-30))

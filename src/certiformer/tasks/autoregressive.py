@@ -1,0 +1,152 @@
+"""Windows of a long-memory series: the comparison of Transformer and recurrent network of Arda et al."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from certiformer.core.errors import InputError
+from certiformer.models._base import check_choice, check_count
+from certiformer.tasks._task import Dataset, Task, check_number
+
+SPLITS = ("random", "independent")
+
+
+class Autoregressive(eqx.Module):
+    r"""x_t = coefficient * x_{t-L} + e_t,  e_t ~ N(0, variance) independent; the label of a window is the next value.
+
+    A token is the value at one time, followed by sines and then cosines of the place j in the window with periods
+    `period`, 2 `period`, 4 `period`, ... (`pairs` of each). Only the value L steps back helps: given the window, the
+    label is N(coefficient * x_{t-L}, variance), so the Bayes risk of the squared loss is `variance` (before labels
+    are standardised), and a predictor that ignores the window has variance / (1 - coefficient^2).
+    """
+
+    lag: int = eqx.field(static=True)
+    tokens: int = eqx.field(static=True)
+    coefficient: float = eqx.field(static=True)
+    variance: float = eqx.field(static=True)
+    burn_in: int = eqx.field(static=True)
+    pairs: int = eqx.field(static=True)
+    period: float = eqx.field(static=True)
+    dtype: Any = eqx.field(static=True)
+
+    @classmethod
+    def draw(
+        cls,
+        key: PRNGKeyArray | None = None,
+        *,
+        lag: int = 16,
+        tokens: int | None = None,
+        coefficient: float = 0.9,
+        variance: float = 0.1,
+        burn_in: int = 800,
+        pairs: int = 8,
+        period: float = 32.0,
+        dtype: Any = jnp.float32,
+    ) -> Self:
+        """The process; nothing about it is random. `tokens` is L + 1 unless given."""
+        check_count("lag", lag)
+        tokens = lag + 1 if tokens is None else tokens
+        check_count("tokens", tokens)
+        check_count("burn_in", burn_in, 0)
+        check_count("pairs", pairs, 0)
+        check_number("coefficient", coefficient, -1.0, 1.0, open=True)
+        check_number("variance", variance, 0.0, open=True)
+        check_number("period", period, 0.0, open=True)
+        if tokens < lag:
+            raise InputError(
+                "tokens", tokens, f"at least the lag L = {lag}, or the value that matters lies outside the window"
+            )
+        return cls(lag, tokens, coefficient, variance, burn_in, pairs, period, dtype)
+
+    def series(self, key: PRNGKeyArray, length: int) -> Float[Array, " length"]:
+        """x_t after the burn-in; the first L values are N(0, 1)."""
+        rows = -(-(self.burn_in + length) // self.lag) + 1
+        key_first, key_noise = jax.random.split(key)
+        noise = self.variance**0.5 * jax.random.normal(key_noise, (rows, self.lag), self.dtype)
+
+        # L interleaved series of order one advance together.
+        def step(row: Array, e: Array) -> tuple[Array, Array]:
+            following = self.coefficient * row + e
+            return following, following
+
+        first = jax.random.normal(key_first, (self.lag,), self.dtype)
+        _, following = jax.lax.scan(step, first, noise)
+        return jnp.concatenate([first, following.ravel()])[self.burn_in : self.burn_in + length]
+
+    def positions(self) -> Float[Array, "tokens 2*pairs"]:
+        """The positional channels of a window."""
+        frequency = 2.0 * np.pi / (self.period * 2.0 ** np.arange(self.pairs))
+        angle = np.arange(self.tokens)[:, None] * frequency
+        return jnp.asarray(np.concatenate([np.sin(angle), np.cos(angle)], axis=1), self.dtype)
+
+    def windows(self, key: PRNGKeyArray, n: int) -> Dataset:
+        """n consecutive, overlapping windows of one series, and the values that follow them."""
+        series = self.series(key, n + self.tokens)
+        values = series[jnp.arange(n)[:, None] + jnp.arange(self.tokens)]
+        channels = jnp.broadcast_to(self.positions(), (n, self.tokens, 2 * self.pairs))
+        target = self.coefficient * values[:, self.tokens - self.lag]
+        return Dataset(
+            jnp.concatenate([values[..., None], channels], axis=-1), series[self.tokens :], {"target": target}
+        )
+
+    def sample(self, key: PRNGKeyArray, n: int) -> Dataset:
+        """n independent examples: each window from a series of its own."""
+        one = jax.vmap(lambda part: self.series(part, self.tokens + 1))(jax.random.split(key, n))
+        values = one[:, :-1]
+        channels = jnp.broadcast_to(self.positions(), (n, self.tokens, 2 * self.pairs))
+        target = self.coefficient * values[:, self.tokens - self.lag]
+        return Dataset(jnp.concatenate([values[..., None], channels], axis=-1), one[:, -1], {"target": target})
+
+
+def autoregressive(
+    key: PRNGKeyArray,
+    *,
+    n: int = 4000,
+    n_test: int = 1000,
+    split: str = "random",
+    standardise: bool = True,
+    **settings: Any,
+) -> Task:
+    """n training and n_test validation windows; `settings` as in `Autoregressive.draw`.
+
+    `random`, as released: n + n_test overlapping windows of one series, split at random, so that validation windows
+    share points with training windows, and labels standardised by the mean and deviation of all of them.
+    `independent`: validation windows come from a second series, and only the training labels set the scale. Labels
+    are real; tokens are not scaled into the unit ball.
+    """
+    check_count("n", n)
+    check_count("n_test", n_test)
+    check_choice("split", split, SPLITS)
+    source = Autoregressive.draw(**settings)
+    key_train, key_test, key_split = jax.random.split(key, 3)
+    if split == "random":
+        everything = source.windows(key_train, n + n_test)
+        order = jax.random.permutation(key_split, n + n_test)
+        train, test, reference = everything.take(order[n_test:]), everything.take(order[:n_test]), everything
+    else:
+        train, test = source.windows(key_train, n), source.windows(key_test, n_test)
+        reference = train
+    centre, spread = (
+        (float(jnp.mean(reference.labels)), float(jnp.std(reference.labels))) if standardise else (0.0, 1.0)
+    )
+
+    def scaled(part: Dataset) -> Dataset:
+        target = (part.meta["target"] - centre) / spread
+        return Dataset(part.inputs, (part.labels - centre) / spread, {"target": target})
+
+    return Task(
+        name="autoregressive",
+        train=scaled(train),
+        test=scaled(test),
+        labels="real",
+        risk="squared",
+        bayes_risk=source.variance / spread**2,
+        source=source,
+        meta={"centre": centre, "spread": spread},
+    )

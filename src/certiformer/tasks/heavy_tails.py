@@ -1,0 +1,172 @@
+"""Transformer teachers on Gaussian and heavy-tailed tokens: the experiments that Li et al.'s claims ask for."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import scipy.special
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from certiformer.models._base import check_choice, check_count
+from certiformer.models.cls_transformer import (
+    ClsTransformer,
+    ClsTransformerConfig,
+    LowRankClsTransformer,
+    LowRankClsTransformerConfig,
+)
+from certiformer.tasks._task import Dataset, Task, check_number, clip_tokens, unit_directions
+
+TAILS = ("gaussian", "student", "pareto")
+NOISES = ("gaussian", "student")
+
+
+class HeavyTails(eqx.Module):
+    r"""Y = f°(X) + noise,  f°(X) = teacher(X) + misfit * cos(<direction, mean token>).
+
+    where: the tokens of X are independent. `gaussian`: entries N(0, 1/d). `student`: entries t_beta / sqrt(d).
+    `pareto`: a uniform direction times a radius r with P(r > t) = t^-beta for t >= 1. With `clip`, tokens longer than
+    that are shortened to it. The teacher is a `ClsTransformer`. Every network of that class vanishes at X = 0, and
+    f°(0) = misfit, so a misfit other than 0 makes the class misspecified. The noise is `sigma` times N(0, 1) or t_nu.
+    """
+
+    teacher: ClsTransformer
+    direction: Float[Array, " d"]
+    tokens: int = eqx.field(static=True)
+    tail: str = eqx.field(static=True)
+    beta: float = eqx.field(static=True)
+    clip: float | None = eqx.field(static=True)
+    noise: str = eqx.field(static=True)
+    sigma: float = eqx.field(static=True)
+    nu: float = eqx.field(static=True)
+    misfit: float = eqx.field(static=True)
+
+    @classmethod
+    def draw(
+        cls,
+        key: PRNGKeyArray,
+        *,
+        tokens: int = 4,
+        d: int = 4,
+        k: int = 4,
+        heads: int = 1,
+        layers: int = 1,
+        rank: int | None = None,
+        activation: str = "leaky_relu",
+        block: str = "li",
+        tail: str = "gaussian",
+        beta: float = 3.0,
+        clip: float | None = None,
+        noise: str = "gaussian",
+        sigma: float = 0.1,
+        nu: float = 2.2,
+        misfit: float = 0.0,
+        dtype: Any = jnp.float32,
+    ) -> Self:
+        """Draw a teacher, of rank at most `rank` if that is given."""
+        check_count("tokens", tokens)
+        check_choice("tail", tail, TAILS)
+        check_choice("noise", noise, NOISES)
+        for name, value in (("beta", beta), ("nu", nu)):
+            check_number(name, value, 0.0, open=True)
+        check_number("sigma", sigma)
+        check_number("misfit", misfit, -math.inf)
+        if clip is not None:
+            check_number("clip", clip, 0.0, open=True)
+        key_teacher, key_direction = jax.random.split(key)
+        shape = {"d": d, "k": k, "heads": heads, "layers": layers, "activation": activation, "block": block}
+        if rank is None:
+            teacher = ClsTransformer.init(key_teacher, ClsTransformerConfig(**shape), dtype=dtype)
+        else:
+            config = LowRankClsTransformerConfig(**shape, rank=rank)
+            teacher = LowRankClsTransformer.init(key_teacher, config, dtype=dtype).merged()
+        return cls(
+            teacher=teacher,
+            direction=unit_directions(key_direction, (d,), dtype),
+            tokens=tokens,
+            tail=tail,
+            beta=float(beta),
+            clip=clip,
+            noise=noise,
+            sigma=float(sigma),
+            nu=float(nu),
+            misfit=float(misfit),
+        )
+
+    @property
+    def bayes_risk(self) -> float:
+        """The variance of the noise, which is the least squared risk; infinite for t_nu with nu <= 2."""
+        if self.noise == "gaussian" or self.sigma == 0.0:
+            return self.sigma**2
+        return self.sigma**2 * self.nu / (self.nu - 2.0) if self.nu > 2.0 else math.inf
+
+    def norm_tail(self, t: float) -> float:
+        """P(max token norm > t): exact for Gaussian and Pareto tokens, an upper bound (a union) for Student's."""
+        check_number("t", t)
+        if self.clip is not None and t >= self.clip:
+            return 0.0
+        d = self.direction.shape[0]
+        if self.tail == "gaussian":
+            one = float(scipy.special.gammaincc(d / 2.0, d * t * t / 2.0))
+        elif self.tail == "pareto":
+            one = min(1.0, t**-self.beta) if t > 0 else 1.0
+        else:
+            # The norm of entries divided by sqrt(d) is at most their largest absolute value.
+            return min(1.0, self.tokens * d * 2.0 * float(scipy.special.stdtr(self.beta, -t)))
+        return 1.0 if one >= 1.0 else -math.expm1(self.tokens * math.log1p(-one))
+
+    def sample_inputs(self, key: PRNGKeyArray, n: int) -> Float[Array, "n tokens d"]:
+        """n sequences of tokens."""
+        d, dtype = self.direction.shape[0], self.direction.dtype
+        shape = (n, self.tokens, d)
+        if self.tail == "gaussian":
+            x = jax.random.normal(key, shape, dtype) / d**0.5
+        elif self.tail == "student":
+            x = jax.random.t(key, self.beta, shape, dtype) / d**0.5
+        else:
+            key_radius, key_direction = jax.random.split(key)
+            radius = jax.random.pareto(key_radius, self.beta, (n, self.tokens, 1), dtype)
+            x = radius * unit_directions(key_direction, shape, dtype)
+        return x if self.clip is None else clip_tokens(x, self.clip)
+
+    @eqx.filter_jit
+    def target(self, inputs: Float[Array, "n tokens d"]) -> Float[Array, " n"]:
+        """f°(X), the regression function."""
+        misfit = self.misfit * jnp.cos(jnp.mean(inputs, axis=1) @ self.direction)
+        return jax.vmap(self.teacher)(inputs) + misfit
+
+    def sample(self, key: PRNGKeyArray, n: int) -> Dataset:
+        """n independent examples, with f°(X) as `target` in `meta`."""
+        key_x, key_noise = jax.random.split(key)
+        inputs = self.sample_inputs(key_x, n)
+        target = self.target(inputs)
+        if self.noise == "gaussian":
+            noise = jax.random.normal(key_noise, (n,), target.dtype)
+        else:
+            noise = jax.random.t(key_noise, self.nu, (n,), target.dtype)
+        return Dataset(inputs, target + self.sigma * noise, {"target": target})
+
+
+def heavy_tails(key: PRNGKeyArray, *, n: int = 800, n_test: int = 10_000, **settings: Any) -> Task:
+    """n training and n_test test examples of one teacher; `settings` as in `HeavyTails.draw`.
+
+    Labels are real. The risk of a predictor f under the squared loss is `bayes_risk` + E (f(X) - f°(X))^2; the second
+    term is estimated without label noise by comparing with `target` in the test sample's `meta`.
+    """
+    check_count("n", n)
+    check_count("n_test", n_test)
+    key_source, key_train, key_test = jax.random.split(key, 3)
+    source = HeavyTails.draw(key_source, **settings)
+    return Task(
+        name="heavy_tails",
+        train=source.sample(key_train, n),
+        test=source.sample(key_test, n_test),
+        labels="real",
+        risk="squared",
+        bayes_risk=source.bayes_risk,
+        source=source,
+        meta={"well_specified": source.misfit == 0.0},
+    )

@@ -1,0 +1,189 @@
+"""Handwritten zeros and ones as sequences of tokens: the task of Mwigo and Dasgupta."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import hashlib
+import lzma
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray, UInt8
+
+from certiformer.core.errors import InputError
+from certiformer.models._base import check_choice, check_count
+from certiformer.tasks._task import Dataset, Task
+
+TRAIN, TEST = 12665, 2115
+CONTENT_SHA256 = "f5c2fd2cb39e0d3af6c0cff536f5216b27769e3ce1c4bd1693f595bfa122cd0d"
+# Mean and standard deviation of all pixels of the 12,665 training images, in units of [0, 1].
+MEAN, DEVIATION = 0.12154970792106816, 0.3011187727252708
+
+TOKENS = ("padded", "flat", "cropped", "flat_cropped")
+PIXELS = ("symmetric", "unit", "standardised")
+IDX_NAMES = {
+    "train": ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
+    "test": ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
+}
+
+
+class Digits(NamedTuple):
+    """Raw images (n, height, width) of bytes, and their digits."""
+
+    images: np.ndarray[Any, np.dtype[np.uint8]]
+    digits: np.ndarray[Any, np.dtype[np.uint8]]
+
+
+def mnist(
+    key: PRNGKeyArray,
+    *,
+    n: int = 400,
+    tokens: str = "padded",
+    pixels: str = "symmetric",
+    path: str | None = None,
+    digits: tuple[int, int] = (0, 1),
+    dtype: Any = jnp.float32,
+) -> Task:
+    """n training images drawn without replacement, and all test images, of two digits.
+
+    The first digit is labelled -1, the second +1. The package holds the zeros and ones; `path` names a folder with
+    the four IDX files of another data set in MNIST's format (plain or gzipped). `tokens` and `pixels` as in
+    `patches` and `scale`. The distribution is that of the images: no risk is known exactly.
+    """
+    check_count("n", n)
+    check_choice("tokens", tokens, TOKENS)
+    check_choice("pixels", pixels, PIXELS)
+    if path is None and tuple(digits) != (0, 1):
+        raise InputError("digits", digits, "(0, 1), the digits that the package holds", "Give `path` for others.")
+    train, test = embedded() if path is None else folder(path)
+    train, test = _only(train, digits), _only(test, digits)
+    if n > len(train.digits):
+        raise InputError("n", n, f"at most {len(train.digits)}, the number of training images")
+    rows = np.asarray(jax.random.permutation(key, len(train.digits))[:n])
+
+    def dataset(part: Digits) -> Dataset:
+        signs = np.where(part.digits == digits[1], 1.0, -1.0)
+        return Dataset(patches(scale(part.images, pixels, dtype), tokens), jnp.asarray(signs, dtype))
+
+    return Task(
+        name="mnist",
+        train=dataset(Digits(train.images[rows], train.digits[rows])),
+        test=dataset(test),
+        labels="signs",
+        risk="logistic",
+        bayes_risk=None,
+        meta={"rows": rows, "digits": tuple(digits)},
+    )
+
+
+def scale(images: UInt8[np.ndarray, "n height width"], pixels: str, dtype: Any = jnp.float32) -> _Scaled:
+    """Bytes as numbers, and the number that a blank pixel becomes.
+
+    `unit`: [0, 1]. `symmetric`: [-1, 1]. `standardised`: mean 0 and variance 1 over the pixels of the 12,665 training
+    images that the package holds (fixed constants, not those of the sample).
+    """
+    check_choice("pixels", pixels, PIXELS)
+    shift, factor = {"unit": (0.0, 1.0), "symmetric": (0.5, 2.0), "standardised": (MEAN, 1.0 / DEVIATION)}[pixels]
+    values = (jnp.asarray(images, dtype) / 255.0 - shift) * factor
+    return _Scaled(values, -shift * factor)
+
+
+class _Scaled(NamedTuple):
+    values: Float[Array, "n height width"]
+    blank: float
+
+
+def patches(images: _Scaled, tokens: str, size: int = 8) -> Float[Array, "n tokens d"]:
+    """Images of 28 x 28 pixels as sequences of tokens with size * size = 64 entries.
+
+    `padded`: a blank border of two pixels, then 16 patches of 8 x 8. `cropped`: without the outer two pixels, 9
+    patches of 8 x 8. `flat`: the 784 pixels in reading order and 48 blank ones, 13 tokens. `flat_cropped`: the first
+    768 pixels in reading order, 12 tokens. Padding is blank paper, so it is scaled like any other pixel.
+    """
+    check_choice("tokens", tokens, TOKENS)
+    values, blank = images
+    n, height, width = values.shape
+    entries = size * size
+    if tokens.startswith("flat"):
+        flat = values.reshape(n, height * width)
+        whole = flat.shape[1] // entries * entries
+        if tokens == "flat":
+            flat = jnp.pad(flat, ((0, 0), (0, -flat.shape[1] % entries)), constant_values=blank)
+        else:
+            flat = flat[:, :whole]
+        return flat.reshape(n, -1, entries)
+    if tokens == "padded":
+        borders = [(0, 0)] + [((-side % size) // 2, (-side % size + 1) // 2) for side in (height, width)]
+        values = jnp.pad(values, borders, constant_values=blank)
+    else:
+        top, left = (height % size) // 2, (width % size) // 2
+        values = values[:, top : top + height // size * size, left : left + width // size * size]
+    _, height, width = values.shape
+    grid = values.reshape(n, height // size, size, width // size, size)
+    return grid.transpose(0, 1, 3, 2, 4).reshape(n, -1, entries)
+
+
+@functools.cache
+def embedded() -> tuple[Digits, Digits]:
+    """The zeros and ones that come with the package (training, test), after their checksum was compared."""
+    raw = lzma.decompress(resources.files("certiformer.tasks").joinpath("data", "mnist01.xz").read_bytes())
+    found = hashlib.sha256(raw).hexdigest()
+    if found != CONTENT_SHA256:
+        raise InputError(
+            "mnist01.xz", f"SHA-256 {found}", CONTENT_SHA256, "The file is damaged: reinstall certiformer."
+        )
+    content = np.frombuffer(raw, np.uint8)
+    content.flags.writeable = False
+    half = TRAIN * 785
+    parts = []
+    for part, count in ((content[:half], TRAIN), (content[half:], TEST)):
+        parts.append(Digits(part[count:].reshape(count, 28, 28), part[:count]))
+    return parts[0], parts[1]
+
+
+def folder(path: str) -> tuple[Digits, Digits]:
+    """Training and test images from the four IDX files in a folder, under MNIST's file names."""
+    base = Path(path)
+    if not base.is_dir():
+        raise InputError("path", path, "a folder with four IDX files", f"Named {IDX_NAMES['train'][0]} and so on.")
+    parts = []
+    for images_name, labels_name in IDX_NAMES.values():
+        images, labels = read_idx(_plain_or_gzipped(base, images_name)), read_idx(_plain_or_gzipped(base, labels_name))
+        if images.ndim != 3 or labels.shape != images.shape[:1]:
+            raise InputError(images_name, f"shapes {images.shape} and {labels.shape}", "n images and n labels")
+        parts.append(Digits(images, labels))
+    return parts[0], parts[1]
+
+
+def read_idx(path: Path) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """An IDX file of bytes (gzipped if its name ends in .gz): two zeros, type 8, rank, sizes, then the entries."""
+    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    if len(content) < 4 or content[:3] != b"\x00\x00\x08":
+        raise InputError(
+            path.name, f"it begins with {content[:4].hex() or 'nothing'}", "an IDX file of bytes (000008..)"
+        )
+    start = 4 + 4 * content[3]
+    sizes = [int.from_bytes(content[at : at + 4], "big") for at in range(4, start, 4)]
+    if len(content) - start != int(np.prod(sizes)):
+        raise InputError(path.name, f"{len(content) - start} entries", f"{int(np.prod(sizes))} for sizes {sizes}")
+    return np.frombuffer(content, np.uint8, offset=start).reshape(sizes)
+
+
+def _plain_or_gzipped(base: Path, name: str) -> Path:
+    for candidate in (base / name, base / f"{name}.gz"):
+        if candidate.is_file():
+            return candidate
+    raise InputError("path", str(base), f"a folder that contains {name} or {name}.gz")
+
+
+def _only(part: Digits, digits: tuple[int, int]) -> Digits:
+    keep = np.isin(part.digits, digits)
+    for digit in digits:
+        if not (part.digits == digit).any():
+            raise InputError("digits", digit, "a digit that occurs among the labels")
+    return part if keep.all() else Digits(part.images[keep], part.digits[keep])

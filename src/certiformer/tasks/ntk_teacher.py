@@ -1,0 +1,191 @@
+"""Teachers in the space of the student's tangent kernel: the width experiments of Arda et al."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from certiformer.core.errors import InputError
+from certiformer.models._base import activation, check_choice, check_count
+from certiformer.models.independent_heads import ACTIVATIONS
+from certiformer.tasks._task import Dataset, Task, check_number, clip_tokens
+
+VARIANTS = ("paper", "released_diagonal")
+
+
+class Features(NamedTuple):
+    """psi(X; u, W) of one example and one head: psi_c, psi_u and the factor of psi_w = factor q^T."""
+
+    c: Float[Array, "*heads"]
+    u: Float[Array, "*heads d"]
+    w: Float[Array, "*heads d"]
+
+
+class NTKTeacher(eqx.Module):
+    r"""f(X) = E_{u,W} <psi(X; u, W), v(u, W)>, approximated by an average over a fixed pool of draws (u_k, W_k).
+
+    where, with a = X^T p, p = softmax(X W q), M = Cov_p of the tokens, s = u^T a and q the last token:
+    psi_c = sigma(s), psi_u = sigma'(s) a, psi_w = sigma'(s) M u q^T, which are the gradients of one head; and the
+    transport map v mixes them over anchor examples X_r with weights alpha_r, sum |alpha_r| = 1:
+
+        v_c = nu_c sum_r alpha_r psi_c(X_r),   v_u = nu_u sum_r alpha_r psi_u(X_r),
+        v_w = sum_r alpha_r clip(psi_w(X_r), nu_w),   clip: shortened to Frobenius norm nu_w,
+
+    so that |v_c| <= nu_c, ||v_u|| <= nu_u, ||v_w|| <= nu_w for every (u, W). (Arda et al., equation 10, section 6.1.)
+
+    `paper` uses the whole matrix W; `released_diagonal` scores with the diagonal of W only, as the released program
+    does through a repeated index, and is then not in the space of the student's kernel.
+    """
+
+    anchors: Float[Array, "anchors tokens d"]
+    mixture: Float[Array, " anchors"]
+    pool_u: Float[Array, "pool d"]
+    pool_W: Float[Array, "pool d d"]
+    nu: tuple[float, float, float] = eqx.field(static=True)
+    activation: str = eqx.field(static=True)
+    variant: str = eqx.field(static=True)
+    noise: float = eqx.field(static=True)
+
+    @classmethod
+    def draw(
+        cls,
+        key: PRNGKeyArray,
+        *,
+        d: int = 8,
+        tokens: int = 16,
+        anchors: int = 16,
+        pool: int = 8192,
+        nu: tuple[float, float, float] = (3.0, 3.0, 3.0),
+        activation: str = "tanh",
+        variant: str = "paper",
+        noise: float = 0.0,
+        dtype: Any = jnp.float32,
+    ) -> Self:
+        """Draw anchors from the distribution of the inputs, weights N(0, 1) scaled to l1 norm 1, and the pool."""
+        for name, count in (("d", d), ("tokens", tokens), ("anchors", anchors), ("pool", pool)):
+            check_count(name, count)
+        if len(nu) != 3:
+            raise InputError("nu", nu, "three numbers: nu_c, nu_u, nu_w")
+        for name, bound in zip(("nu_c", "nu_u", "nu_w"), nu, strict=True):
+            check_number(name, bound)
+        check_number("noise", noise)
+        check_choice("activation", activation, ACTIVATIONS)
+        check_choice("variant", variant, VARIANTS)
+        key_anchor, key_mix, key_u, key_W = jax.random.split(key, 4)
+        mixture = jax.random.normal(key_mix, (anchors,), dtype)
+        return cls(
+            anchors=unit_ball_tokens(key_anchor, anchors, tokens, d, dtype),
+            mixture=mixture / jnp.sum(jnp.abs(mixture)),
+            pool_u=jax.random.normal(key_u, (pool, d), dtype),
+            pool_W=jax.random.normal(key_W, (pool, d, d), dtype),
+            nu=(float(nu[0]), float(nu[1]), float(nu[2])),
+            activation=activation,
+            variant=variant,
+            noise=float(noise),
+        )
+
+    def features(
+        self, x: Float[Array, "tokens d"], u: Float[Array, "heads d"], W: Float[Array, "heads d d"]
+    ) -> Features:
+        """psi(X; u, W) for several heads."""
+        q = x[-1]
+        keys = W @ q if self.variant == "paper" else jnp.diagonal(W, axis1=1, axis2=2) * q
+        p = jax.nn.softmax(keys @ x.T, axis=-1)
+        a = p @ x
+        s = jnp.sum(u * a, axis=-1)
+        sigma = activation(self.activation)
+        value, slope = jax.jvp(sigma, (s,), (jnp.ones_like(s),))
+        # M u = sum_t p_t (x_t.u - a.u) x_t, without the d x d covariance.
+        covariance_u = (p * (u @ x.T - s[:, None])) @ x
+        return Features(value, slope[:, None] * a, slope[:, None] * covariance_u)
+
+    def transport(
+        self, u: Float[Array, "heads d"], W: Float[Array, "heads d d"]
+    ) -> tuple[Float[Array, " heads"], Float[Array, "heads d"], Float[Array, "heads d d"]]:
+        """(v_c, v_u, v_w) at given (u, W)."""
+        nu_c, nu_u, nu_w = self.nu
+        at = jax.vmap(lambda anchor: self.features(anchor, u, W))(self.anchors)
+        queries = self.anchors[:, -1]
+        norms = jnp.linalg.norm(at.w, axis=-1) * jnp.linalg.norm(queries, axis=-1)[:, None]
+        clip = jnp.minimum(1.0, nu_w / jnp.maximum(norms, 1e-30))
+        v_c = nu_c * jnp.einsum("r,rh->h", self.mixture, at.c)
+        v_u = nu_u * jnp.einsum("r,rhi->hi", self.mixture, at.u)
+        v_w = jnp.einsum("r,rh,rhi,rj->hij", self.mixture, clip, at.w, queries)
+        return v_c, v_u, v_w
+
+    @eqx.filter_jit
+    def average(
+        self, inputs: Float[Array, "n tokens d"], u: Float[Array, "heads d"], W: Float[Array, "heads d d"]
+    ) -> Float[Array, " n"]:
+        """mean_h <psi(X; u_h, W_h), v(u_h, W_h)>: the teacher if (u, W) is the pool, its m-head proxy otherwise."""
+        v_c, v_u, v_w = self.transport(u, W)
+
+        def one(x: Float[Array, "tokens d"]) -> Float[Array, ""]:
+            psi = self.features(x, u, W)
+            pairing = psi.c * v_c + jnp.sum(psi.u * v_u, axis=-1) + jnp.einsum("hi,hij,j->h", psi.w, v_w, x[-1])
+            return jnp.mean(pairing)
+
+        return jax.vmap(one)(inputs)
+
+    @eqx.filter_jit
+    def target(self, inputs: Float[Array, "n tokens d"]) -> Float[Array, " n"]:
+        """f at each input, without label noise; the pool is visited in chunks of at most 256 draws."""
+        pool, d = self.pool_u.shape
+        chunk = max(size for size in range(1, min(256, pool) + 1) if pool % size == 0)
+        chunks = (self.pool_u.reshape(-1, chunk, d), self.pool_W.reshape(-1, chunk, d, d))
+        return jnp.mean(jax.lax.map(lambda part: self.average(inputs, *part), chunks), axis=0)
+
+    def sample(self, key: PRNGKeyArray, n: int) -> Dataset:
+        """n inputs, their labels f(X) + noise * N(0, 1), and f(X) as `target` in `meta`."""
+        key_x, key_noise = jax.random.split(key)
+        _, tokens, d = self.anchors.shape
+        return self.label(key_noise, unit_ball_tokens(key_x, n, tokens, d, self.anchors.dtype))
+
+    def label(self, key: PRNGKeyArray, inputs: Float[Array, "n tokens d"]) -> Dataset:
+        """The given inputs with their labels."""
+        target = self.target(inputs)
+        labels = target + self.noise * jax.random.normal(key, target.shape, target.dtype)
+        return Dataset(inputs, labels, {"target": target})
+
+
+def ntk_teacher(
+    key: PRNGKeyArray, *, n: int = 4000, n_test: int = 1000, variant: str = "paper", **settings: Any
+) -> Task:
+    """n training and n_test validation examples of one teacher; `settings` as in `NTKTeacher.draw`.
+
+    Inputs have independent N(0, 1) entries, and tokens longer than 1 are scaled to length 1. In the variant
+    `released_diagonal` the anchors are among the inputs, as in the released program; in `paper` they are drawn apart.
+    Labels are real; the Bayes risk of the squared loss is noise^2.
+    """
+    check_count("n", n)
+    check_count("n_test", n_test)
+    key_source, key_x, key_anchor, key_noise = jax.random.split(key, 4)
+    source = NTKTeacher.draw(key_source, variant=variant, **settings)
+    count, tokens, d = source.anchors.shape
+    inputs = unit_ball_tokens(key_x, n + n_test, tokens, d, source.anchors.dtype)
+    if variant == "released_diagonal":
+        rows = jax.random.permutation(key_anchor, n + n_test)[:count]
+        if rows.shape[0] < count:
+            raise InputError(
+                "anchors", count, f"at most n + n_test = {n + n_test}, since they are taken from the inputs"
+            )
+        source = eqx.tree_at(lambda teacher: teacher.anchors, source, inputs[rows])
+    labelled = source.label(key_noise, inputs)
+    return Task(
+        name="ntk_teacher",
+        train=labelled.take(slice(0, n)),
+        test=labelled.take(slice(n, None)),
+        labels="real",
+        risk="squared",
+        bayes_risk=source.noise**2,
+        source=source,
+    )
+
+
+def unit_ball_tokens(key: PRNGKeyArray, n: int, tokens: int, d: int, dtype: Any) -> Float[Array, "n tokens d"]:
+    """Independent N(0, 1) entries, tokens longer than 1 scaled to length 1."""
+    return clip_tokens(jax.random.normal(key, (n, tokens, d), dtype), 1.0)

@@ -1,0 +1,162 @@
+"""Sparse majority: the task of Trauger and Tewari's experiment, as it was run and in a clean variant."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from certiformer.core.errors import InputError
+from certiformer.models._base import check_choice, check_count
+from certiformer.tasks._task import Dataset, Task
+
+VARIANTS = ("released", "clean")
+
+
+class SparseMajority(eqx.Module):
+    """Bits S_1, ..., S_T, fair and independent; the label is 1 if most of those in the index set I are 1, else 0.
+
+    `table` holds every token that occurs: row j is a zero at position j, row T + j a one at position j, row 2T the
+    CLS token, which stands last (position T). `index_set` has |I| entries, odd, so there are no ties and the two
+    classes have probability 1/2 each. The label is a function of the input: the Bayes risk is zero.
+    """
+
+    table: Float[Array, "2*T+1 d"]
+    index_set: Int[Array, " relevant"]
+
+    @classmethod
+    def draw(
+        cls,
+        key: PRNGKeyArray,
+        *,
+        tokens: int = 20,
+        relevant: int = 9,
+        d: int = 64,
+        variant: str = "released",
+        dtype: Any = jnp.float32,
+    ) -> Self:
+        """Draw an index set and embeddings.
+
+        `released`, as the experiment's program has it: three vectors uniform on [-1, 1]^d for zero, one and CLS,
+        orthogonalised in this order, each divided by its l1 norm; then, at position j, coordinate i gains
+        sin(j / 10000^(i/d)) for even i and cos(j / 10000^(i/d)) for odd i (so a sine and its cosine differ in
+        frequency). Tokens end up with an l2 norm of 5 to 6 for d = 64, although the embeddings alone have 0.15.
+
+        `clean`: three orthonormal vectors; the encoding of Vaswani et al., where coordinates 2i and 2i + 1 share the
+        frequency 10000^(-2i/d), scaled to norm at most 1; and the sum divided by 2, so that every token lies in the
+        unit ball.
+        """
+        for name, value in (("tokens", tokens), ("relevant", relevant), ("d", d)):
+            check_count(name, value)
+        check_choice("variant", variant, VARIANTS)
+        if relevant % 2 == 0 or relevant > tokens:
+            raise InputError("relevant", relevant, f"an odd number of at most tokens = {tokens}")
+        if d < 3:
+            raise InputError("d", d, "at least 3, for three orthogonal embeddings")
+        key_index, key_embedding = jax.random.split(key)
+        index_set = jnp.sort(jax.random.permutation(key_index, tokens)[:relevant])
+        draws = jax.random.uniform(key_embedding, (3, d), dtype, -1.0, 1.0)
+        orthogonal = gram_schmidt(draws)
+        position = positional_encoding(tokens + 1, d, paired=variant == "clean", dtype=dtype)
+        if variant == "released":
+            zero, one, cls_token = orthogonal / jnp.sum(jnp.abs(orthogonal), axis=1, keepdims=True)
+        else:
+            zero, one, cls_token = 0.5 * orthogonal / jnp.linalg.norm(orthogonal, axis=1, keepdims=True)
+            position = 0.5 * position / ((d + 1) // 2) ** 0.5
+        rows = [zero + position[:tokens], one + position[:tokens], (cls_token + position[tokens])[None]]
+        return cls(jnp.concatenate(rows), index_set)
+
+    @property
+    def tokens(self) -> int:
+        """T, the number of bits; an example has T + 1 rows."""
+        return (self.table.shape[0] - 1) // 2
+
+    def labels(self, bits: Int[Array, "n T"]) -> Int[Array, " n"]:
+        """1 where more than half of the bits in the index set are 1, else 0."""
+        return (2 * jnp.sum(bits[:, self.index_set], axis=1) > self.index_set.shape[0]).astype(jnp.int32)
+
+    def embed(self, bits: Int[Array, "n T"]) -> Float[Array, "n T+1 d"]:
+        """The tokens of each sequence, and CLS in the last row."""
+        T = self.tokens
+        zeros, ones = self.table[:T], self.table[T : 2 * T]
+        sequence = jnp.where(bits[..., None] == 1, ones, zeros)
+        last = jnp.broadcast_to(self.table[2 * T], (bits.shape[0], 1, self.table.shape[1]))
+        return jnp.concatenate([sequence, last], axis=1)
+
+    def sample_bits(self, key: PRNGKeyArray, n: int) -> Int[Array, "n T"]:
+        """n sequences of fair bits; at T = 200 they take 1/256 of the memory of their embeddings."""
+        return jax.random.bernoulli(key, 0.5, (n, self.tokens)).astype(jnp.int8)
+
+    def sample(self, key: PRNGKeyArray, n: int) -> Dataset:
+        bits = self.sample_bits(key, n)
+        return Dataset(self.embed(bits), self.labels(bits), {"bits": bits})
+
+    def support(self) -> Dataset:
+        """All 2^T inputs, equally likely: averages over them are true risks. T at most 16."""
+        T = self.tokens
+        if T > 16:
+            raise InputError("tokens", T, "at most 16 to enumerate all inputs", "Use a large sample instead.")
+        bits = jnp.asarray((np.arange(2**T)[:, None] >> np.arange(T)) & 1, jnp.int8)
+        return Dataset(self.embed(bits), self.labels(bits), {"bits": bits})
+
+
+def sparse_majority(
+    key: PRNGKeyArray,
+    *,
+    n: int = 300,
+    n_test: int = 10_000,
+    tokens: int = 20,
+    relevant: int = 9,
+    d: int = 64,
+    variant: str = "released",
+    embedded: bool = True,
+    dtype: Any = jnp.float32,
+) -> Task:
+    """One run of the experiment: a fresh index set and embeddings, n training and n_test validation examples.
+
+    Labels are classes 0 and 1. With `embedded=False` inputs are the bits (`source.embed` turns them into tokens).
+    """
+    check_count("n", n)
+    check_count("n_test", n_test)
+    key_source, key_train, key_test = jax.random.split(key, 3)
+    source = SparseMajority.draw(key_source, tokens=tokens, relevant=relevant, d=d, variant=variant, dtype=dtype)
+
+    def dataset(part: PRNGKeyArray, size: int) -> Dataset:
+        if embedded:
+            return source.sample(part, size)
+        bits = source.sample_bits(part, size)
+        return Dataset(bits, source.labels(bits), {"bits": bits})
+
+    return Task(
+        name="sparse_majority",
+        train=dataset(key_train, n),
+        test=dataset(key_test, n_test),
+        labels="classes",
+        risk="zero-one",
+        bayes_risk=0.0,
+        source=source,
+    )
+
+
+def gram_schmidt(rows: Float[Array, "count d"]) -> Float[Array, "count d"]:
+    """Each row minus its projections on the rows before it."""
+    done: list[Array] = []
+    for row in rows:
+        for other in done:
+            row = row - (row @ other) / (other @ other) * other
+        done.append(row)
+    return jnp.stack(done)
+
+
+def positional_encoding(rows: int, d: int, *, paired: bool, dtype: Any = jnp.float32) -> Float[Array, "rows d"]:
+    """sin on even and cos on odd coordinates, of j / 10000^(e_i / d) at position j.
+
+    `paired`: e_i = 2 floor(i/2) as in Vaswani et al.; otherwise e_i = i.
+    """
+    i, j = np.arange(d), np.arange(rows)[:, None]
+    angle = j / 10000.0 ** ((i - i % 2 if paired else i) / d)
+    return jnp.asarray(np.where(i % 2 == 0, np.sin(angle), np.cos(angle)), dtype)
