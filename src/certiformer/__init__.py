@@ -14,7 +14,7 @@ from certiformer._version import __version__
 if TYPE_CHECKING:
     from certiformer.core import Evaluation, Result
 
-__all__ = ["__version__", "bound", "explain", "theorems"]
+__all__ = ["__version__", "bound", "explain", "results"]
 
 
 def bound(id: str, /, **inputs: Any) -> Evaluation:
@@ -31,11 +31,11 @@ def explain(id: str, /) -> Result:
     return find(id)
 
 
-def theorems(paper: str | None = None) -> list[Result]:
+def results(paper: str | None = None) -> list[Result]:
     """Every result, or those of one paper, in reading order."""
-    from certiformer.core import papers, results
+    from certiformer.core import papers, registry
     from certiformer.core.errors import UnknownNameError
 
     if paper is not None and paper not in papers():
         raise UnknownNameError("paper", paper, papers())
-    return [result for result in results().values() if paper in (None, result.paper.key)]
+    return [result for result in registry.results().values() if paper in (None, result.paper.key)]

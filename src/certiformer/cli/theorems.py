@@ -18,7 +18,7 @@ def theorems(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
     """List the results: what each bounds, and what became of its printed statement."""
-    found = certiformer.theorems(paper)
+    found = certiformer.results(paper)
     if json:
         print_json(theorem_rows(found))
     else:

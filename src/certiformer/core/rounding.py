@@ -35,9 +35,5 @@ def _exact(value: float) -> bool:
     return value == 0.0 or math.isinf(value)
 
 
-def _exact(value: float) -> bool:
-    return value == 0.0 or math.isinf(value)
-
-
 def _margin(log: float | None) -> float:
     return MARGIN * max(1.0, 0.0 if log is None else abs(log))

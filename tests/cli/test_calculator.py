@@ -1,0 +1,111 @@
+"""The commands `theorems`, `explain`, `bound` as a user meets them."""
+
+import json
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from certiformer import __version__
+from certiformer.cli import main
+
+THM41 = ["Bw=1", "Bc=2", "L_sigma=1", "Bv=1.5", "Bx=1", "C=0.5", "d=64"]
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """The command line, run in this process; `run(...)` returns its exit code and what it wrote."""
+
+    def command(*words):
+        monkeypatch.setattr(sys, "argv", ["certiformer", *words])
+        with pytest.raises(SystemExit) as left:
+            main()
+        captured = capsys.readouterr()
+        return SimpleNamespace(returncode=left.value.code or 0, stdout=captured.out, stderr=captured.err)
+
+    return command
+
+
+def test_a_mistake_in_a_real_process_shows_no_traceback():
+    words = [sys.executable, "-m", "certiformer", "bound", "dudley", "C=x"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: C: got 'x'")
+    assert "Traceback" not in done.stderr
+
+
+def test_version(run):
+    assert run("--version").stdout == f"certiformer {__version__}\n"
+
+
+def test_help_names_the_verbs(run):
+    text = run("--help").stdout
+    for verb in ("theorems", "explain", "bound"):
+        assert verb in text
+
+
+def test_bound_as_json(run):
+    done = run("bound", "trauger.thm4.1", *THM41, "n=1000000", "--json")
+    document = json.loads(done.stdout)
+    assert document["id"] == "trauger.thm4.1"
+    assert document["printed"]["value"]["value"] == pytest.approx(0.03868757444)
+    assert document["sound"]["closed"]["value"] == pytest.approx(0.5229063484)
+    assert document["sound"]["chain"]["value"] <= 0.1224412994
+    assert document["checks"]
+
+
+def test_bound_as_a_table(run):
+    text = run("bound", "trauger.thm4.1", *THM41, "n=1e6").stdout
+    assert "best" in text
+    assert "0.038688" in text
+
+
+def test_theorems_and_explain(run):
+    rows = json.loads(run("theorems", "trauger", "--json").stdout)
+    assert {"id", "bounds", "printed", "reason"} <= set(rows[0])
+    assert "trauger.thm4.1" in run("theorems").stdout
+    text = run("explain", "trauger.theorem4.1").stdout
+    for part in ("As printed", "What is wrong with it", "What holds", "Inputs", "Assumptions", "Reference", "Try"):
+        assert part in text
+    assert json.loads(run("explain", "dudley", "--json").stdout)["inputs"][0]["name"] == "C"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["bound", "trauger.thm4.2x"], "did you mean trauger.thm4"),
+        (["explain", "nothing.at.all"], "unknown result"),
+        (["theorems", "traugr"], "did you mean trauger"),
+        (["bound", "dudley", "C=1", "D=1"], "Missing: n"),
+        (["bound", "dudley", "C=1", "D=1", "n=10", "sigma=2"], "unknown input 'sigma'"),
+        (["bound", "dudley", "C=x", "D=1", "n=10"], "C: got 'x', expected a number above 0"),
+        (["bound", "dudley", "C=nan", "D=1", "n=10"], "C: got 'nan'"),
+        (["bound", "dudley", "C=inf", "D=1", "n=10"], "C: got 'inf'"),
+        (["bound", "dudley", "C=-1", "D=1", "n=10"], "For example C=2"),
+        (["bound", "dudley", "C", "D=1", "n=10"], "expected key=value"),
+        (["bound", "dudley", "C=1", "C=2", "D=1", "n=10"], "one value, not two"),
+        (["bound", "dudley", "C=1", "D=1", "n=10", "--plot", "x.png"], "a sweep to draw"),
+        (["bound", "dudley", "C=1", "D=1", "--sweep", "n=1:2"], "FROM:TO:POINTS"),
+        (["bound", "dudley", "C=1", "D=1", "--sweep", "n=1:9:3", "--plot", "x.txt"], ".png"),
+        (["bound", "dudley", "C=1", "D=1", "--sweep", "n=1:9:3", "--plot", "no/such/x.png"], "folder that exists"),
+    ],
+)
+def test_mistakes_end_in_one_clear_line(run, words, expected):
+    done = run(*words)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert expected in done.stderr
+    assert done.stderr.startswith("error: ")
+
+
+def test_sweep_and_plot(run, tmp_path):
+    picture = tmp_path / "out.png"
+    done = run(
+        "bound", "trauger.thm4.1", *THM41[:-1], "d=8", "--sweep", "n=1e1:1e8:12", "--plot", str(picture), "--json"
+    )
+    document = json.loads(done.stdout)
+    assert len(document["points"]) == 12
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert [path.name for path in tmp_path.iterdir()] == ["out.png"]
+    assert "sound" in run("bound", "dudley", "C=1", "D=1", "--sweep", "n=10:1000:3").stdout

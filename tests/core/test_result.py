@@ -1,0 +1,114 @@
+"""Results, evaluations and the registry."""
+
+import subprocess
+import sys
+
+import pytest
+
+import certiformer
+from certiformer.core import (
+    Direction, Paper, Quantity, Result, Status, UnknownNameError, assumed, find, lower_bound, papers, real, results,
+    side_number, upper_bound,
+)  # fmt: skip
+from certiformer.core.registry import normalise
+from certiformer.core.sweeping import Range, parse_sweep, sweep
+
+PAPER = Paper("p", "A. Author", "T", 2026)
+
+
+def make(sound, bounds=Quantity.GAP):
+    return Result(
+        "p.thm1", "title", PAPER, "Theorem 1", bounds, "s", "s", "s", (real("x", "x"),), Status.TRUE, "r", None, sound
+    )
+
+
+def test_best_is_the_smallest_variant_that_applies():
+    evaluation = make(
+        lambda x: {
+            "large": upper_bound(3 * x),
+            "small": upper_bound(2 * x),
+            "claimed by nobody": upper_bound(x, checks=(assumed("y", False),)),
+            "constant": side_number(0.0),
+            "something else": upper_bound(0.1, bounds=Quantity.RISK),
+        }
+    ).evaluate({"x": 1})
+    assert evaluation.best == "small"
+    assert evaluation.as_json()["best"] == "small"
+
+
+def test_best_of_lower_bounds_is_the_largest():
+    evaluation = make(lambda x: {"a": lower_bound(1.0), "b": lower_bound(2.0)}, Quantity.NTK_MARGIN).evaluate({"x": 1})
+    assert evaluation.best == "b"
+    assert Quantity.NTK_MARGIN.direction is Direction.LOWER
+    assert Quantity.GAP.direction is Direction.UPPER
+
+
+def test_best_is_none_when_nothing_applies():
+    assert make(lambda x: {"a": upper_bound(1.0, checks=(assumed("y", False),))}).evaluate({"x": 1}).best is None
+    assert make(lambda x: {"a": side_number(1.0)}, Quantity.CONSTANT).evaluate({"x": 1}).best is None
+
+
+def test_best_among_values_beyond_floats():
+    big = make(lambda x: {"a": upper_bound(float("inf"), ln=2000.0), "b": upper_bound(float("inf"), ln=1000.0)})
+    assert big.evaluate({"x": 1}).best == "b"
+
+
+def test_json_has_the_contract():
+    document = certiformer.bound("trauger.lem3.6", Bw=2, Bx=1.5, eps=0.5, d=3, k=4).as_json()
+    assert {"id", "inputs", "printed", "sound", "checks"} <= set(document)
+    assert document["printed"]["value"]["value"] == pytest.approx(115.8795297)
+    assert set(document["checks"][0]) == {"side", "variant", "requires", "measured", "holds", "by"}
+
+
+def test_names_are_forgiving():
+    assert find("trauger.theorem4.1").id == find("Trauger.Thm4.1").id == "trauger.thm4.1"
+    assert normalise("Deora.Lemma 2") == "deora.lem2"
+    with pytest.raises(UnknownNameError, match=r"did you mean trauger\.thm4\.1"):
+        find("trauger.thm41")
+
+
+def test_papers_and_order():
+    assert {"trauger", "toolbox"} <= set(papers())
+    ids = [id for id in results() if id.startswith("trauger.lem3.")]
+    assert ids == sorted(ids)
+    with pytest.raises(UnknownNameError, match="unknown paper"):
+        certiformer.results("traugr")
+    assert all(result.paper.key == "trauger" for result in certiformer.results("trauger"))
+
+
+def test_sweeps():
+    found = parse_sweep("n=1e2:1e8:4")
+    assert found == Range("n", 100.0, 1e8, 4)
+    assert found.values() == pytest.approx([1e2, 1e4, 1e6, 1e8])
+    swept = sweep(find("dudley"), {"C": 1, "D": 1}, found)
+    assert swept.values == (100.0, 10000.0, 1000000.0, 100000000.0)
+    assert swept.as_json()["sweep"]["name"] == "n"
+    small = sweep(find("dudley"), {"C": 1, "D": 1}, Range("m", 1.0, 3.0, 9))
+    assert small.values == (1.0, 2.0, 3.0)
+    assert Range("n", 5.0, 9.0, 1).values() == [5.0]
+
+
+@pytest.mark.parametrize(
+    "bad", ["n", "n=1:2", "n=1:2:x", "n=0:2:3", "n=5:2:3", "n=1:inf:3", "n=1:2:0", "n=1:2:2.5", "=1:2:3"]
+)
+def test_bad_sweeps(bad):
+    with pytest.raises(certiformer.core.InputError, match="--sweep"):
+        parse_sweep(bad)
+
+
+@pytest.mark.parametrize(("name", "given"), [("C", {"C": 1, "D": 1, "n": 3}), ("proper", {"C": 1, "D": 1, "n": 3})])
+def test_sweeps_of_the_wrong_thing(name, given):
+    with pytest.raises(certiformer.core.InputError):
+        sweep(find("dudley"), given, Range(name, 1.0, 2.0, 2))
+
+
+def test_importing_is_light_and_changes_nothing():
+    code = (
+        "import sys, time, os, warnings; before = dict(os.environ); filters = list(warnings.filters);"
+        "start = time.perf_counter(); import certiformer; took = time.perf_counter() - start;"
+        "heavy = [m for m in ('jax', 'scipy.stats', 'matplotlib', 'scipy') if m in sys.modules];"
+        "assert not heavy, heavy; assert dict(os.environ) == before; assert list(warnings.filters) == filters;"
+        "certiformer.bound('dudley', C=1, D=1, n=10);"
+        "heavy = [m for m in ('jax', 'scipy.stats', 'matplotlib') if m in sys.modules]; assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
