@@ -6,7 +6,11 @@ STAMP := .venv/.installed
 .PHONY: demo test lint types layers pytest bench mutants docs clean
 
 demo: $(STAMP)
-	$(BIN)/python -m certiformer.demo
+	mkdir -p out
+	$(BIN)/certiformer bound trauger.thm4.1 Bw=1 Bc=2 L_sigma=1 Bv=1.5 Bx=1 C=0.5 n=1e6 d=64
+	$(BIN)/certiformer bound binomial errors=35 n=4780 delta=0.05
+	$(BIN)/certiformer bound trauger.thm4.1 Bw=1 Bc=1 L_sigma=1 Bv=1 Bx=1 C=20 d=64 --sweep n=1e1:1e9:60 --plot out/theorem_4_1.png > /dev/null
+	@echo "The figure is in out/theorem_4_1.png"
 
 test: lint types layers pytest
 

@@ -27,6 +27,12 @@ class Paper:
     venue: str = ""
 
     @property
+    def short(self) -> str:
+        """`Trauger & Tewari`, or `Li et al.`"""
+        surnames = [name.split()[-1] for name in self.authors.replace(" and ", ", ").split(", ")]
+        return " & ".join(surnames) if len(surnames) <= 2 else f"{surnames[0]} et al."
+
+    @property
     def reference(self) -> str:
         return f"{self.authors} ({self.year}). {self.title}." + (f" {self.venue}." if self.venue else "")
 

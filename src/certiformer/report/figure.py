@@ -44,7 +44,7 @@ def sweep_figure(swept: Sweep) -> Figure:
     entry = next(i for i in swept.result.inputs if swept.range.name in (i.name, *i.aliases))
     axes.set_xlabel(f"{entry.name}: {entry.meaning}")
     axes.set_ylabel(quantity.value)
-    axes.set_title(f"{swept.result.paper.authors.split(',')[0].split(' and ')[0]}, {swept.result.place}", fontsize=10)
+    axes.set_title(f"{swept.result.paper.short}, {swept.result.place}: {swept.result.title}", fontsize=9)
     axes.grid(True, which="major", color="0.9", lw=0.6)
     axes.legend(fontsize=8, frameon=False)
     for side in ("top", "right"):
@@ -53,10 +53,11 @@ def sweep_figure(swept: Sweep) -> Figure:
 
 
 def _curves(swept: Sweep, side: str, quantity: Quantity) -> list[tuple[str, Sequence[Bound]]]:
-    """The variants of one side that bound the result's own quantity and are not mere by-products."""
+    """The variants of one side that bound the result's own quantity; sound ones only if they apply somewhere."""
     first = getattr(swept.evaluations[0], side)
     names = [name for name, bound in first.items() if bound.bounds in (None, quantity)]
-    return [(name, [getattr(e, side)[name] for e in swept.evaluations]) for name in names]
+    curves = [(name, [getattr(e, side)[name] for e in swept.evaluations]) for name in names]
+    return [(name, bounds) for name, bounds in curves if side == "printed" or any(b.applies for b in bounds)]
 
 
 def _heights(bounds: Sequence[Bound]) -> list[float]:
