@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray
@@ -98,14 +97,3 @@ def check_number(
     if not inside:
         ends = "()" if open else "[]"
         raise InputError(name, value, f"a number in {ends[0]}{least:g}, {most:g}{ends[1]}")
-
-
-def unit_directions(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Array:
-    """Independent uniform directions: vectors of length one along the last axis."""
-    draw = jax.random.normal(key, shape, dtype)
-    return draw / jnp.linalg.norm(draw, axis=-1, keepdims=True)
-
-
-def clip_tokens(x: Array, radius: float) -> Array:
-    """Tokens (last axis) longer than `radius` shortened to it."""
-    return x * jnp.minimum(1.0, radius / jnp.maximum(jnp.linalg.norm(x, axis=-1, keepdims=True), 1e-30))

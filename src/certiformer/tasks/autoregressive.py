@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Float, PRNGKeyArray
 
 from certiformer.core.errors import InputError
 from certiformer.models._base import check_choice, check_count
+from certiformer.tasks._random import Generator, array, generators
 from certiformer.tasks._task import Dataset, Task, check_number
 
 SPLITS = ("random", "independent")
@@ -64,44 +66,38 @@ class Autoregressive(eqx.Module):
             )
         return cls(lag, tokens, coefficient, variance, burn_in, pairs, period, dtype)
 
-    def series(self, key: PRNGKeyArray, length: int) -> Float[Array, " length"]:
-        """x_t after the burn-in; the first L values are N(0, 1)."""
-        rows = -(-(self.burn_in + length) // self.lag) + 1
-        key_first, key_noise = jax.random.split(key)
-        noise = self.variance**0.5 * jax.random.normal(key_noise, (rows, self.lag), self.dtype)
-
+    def series(self, rng: Generator, length: int, copies: int = 1) -> Float[np.ndarray, "copies length"]:
+        """Independent copies of x_t after the burn-in; the first L values are N(0, 1)."""
+        rows = -(-(self.burn_in + length) // self.lag)
+        x = np.empty((copies, rows, self.lag))
+        x[:, 0] = rng.standard_normal((copies, self.lag))
         # L interleaved series of order one advance together.
-        def step(row: Array, e: Array) -> tuple[Array, Array]:
-            following = self.coefficient * row + e
-            return following, following
+        for row in range(1, rows):
+            noise = math.sqrt(self.variance) * rng.standard_normal((copies, self.lag))
+            x[:, row] = self.coefficient * x[:, row - 1] + noise
+        return x.reshape(copies, -1)[:, self.burn_in : self.burn_in + length]
 
-        first = jax.random.normal(key_first, (self.lag,), self.dtype)
-        _, following = jax.lax.scan(step, first, noise)
-        return jnp.concatenate([first, following.ravel()])[self.burn_in : self.burn_in + length]
-
-    def positions(self) -> Float[Array, "tokens 2*pairs"]:
+    def positions(self) -> Float[np.ndarray, "tokens 2*pairs"]:
         """The positional channels of a window."""
         frequency = 2.0 * np.pi / (self.period * 2.0 ** np.arange(self.pairs))
         angle = np.arange(self.tokens)[:, None] * frequency
-        return jnp.asarray(np.concatenate([np.sin(angle), np.cos(angle)], axis=1), self.dtype)
+        return np.concatenate([np.sin(angle), np.cos(angle)], axis=1)
 
     def windows(self, key: PRNGKeyArray, n: int) -> Dataset:
         """n consecutive, overlapping windows of one series, and the values that follow them."""
-        series = self.series(key, n + self.tokens)
-        values = series[jnp.arange(n)[:, None] + jnp.arange(self.tokens)]
-        channels = jnp.broadcast_to(self.positions(), (n, self.tokens, 2 * self.pairs))
-        target = self.coefficient * values[:, self.tokens - self.lag]
-        return Dataset(
-            jnp.concatenate([values[..., None], channels], axis=-1), series[self.tokens :], {"target": target}
-        )
+        series = self.series(generators(key, 1)[0], n + self.tokens)[0]
+        return self._dataset(series[np.arange(n)[:, None] + np.arange(self.tokens)], series[self.tokens :])
 
     def sample(self, key: PRNGKeyArray, n: int) -> Dataset:
         """n independent examples: each window from a series of its own."""
-        one = jax.vmap(lambda part: self.series(part, self.tokens + 1))(jax.random.split(key, n))
-        values = one[:, :-1]
-        channels = jnp.broadcast_to(self.positions(), (n, self.tokens, 2 * self.pairs))
+        series = self.series(generators(key, 1)[0], self.tokens + 1, n)
+        return self._dataset(series[:, :-1], series[:, -1])
+
+    def _dataset(self, values: Float[np.ndarray, "n tokens"], labels: Float[np.ndarray, " n"]) -> Dataset:
+        channels = np.broadcast_to(self.positions(), (*values.shape, 2 * self.pairs))
+        inputs = np.concatenate([values[..., None], channels], axis=-1)
         target = self.coefficient * values[:, self.tokens - self.lag]
-        return Dataset(jnp.concatenate([values[..., None], channels], axis=-1), one[:, -1], {"target": target})
+        return Dataset(array(inputs, self.dtype), array(labels, self.dtype), {"target": array(target, self.dtype)})
 
 
 def autoregressive(
@@ -127,7 +123,7 @@ def autoregressive(
     key_train, key_test, key_split = jax.random.split(key, 3)
     if split == "random":
         everything = source.windows(key_train, n + n_test)
-        order = jax.random.permutation(key_split, n + n_test)
+        order = generators(key_split, 1)[0].permutation(n + n_test)
         train, test, reference = everything.take(order[n_test:]), everything.take(order[:n_test]), everything
     else:
         train, test = source.windows(key_train, n), source.windows(key_test, n_test)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any, Self
 
 import equinox as eqx
@@ -18,7 +19,8 @@ from certiformer.models.cls_transformer import (
     LowRankClsTransformer,
     LowRankClsTransformerConfig,
 )
-from certiformer.tasks._task import Dataset, Task, check_number, clip_tokens, unit_directions
+from certiformer.tasks._random import Generator, array, clip_tokens, generators, unit_directions
+from certiformer.tasks._task import Dataset, Task, check_number
 
 TAILS = ("gaussian", "student", "pareto")
 NOISES = ("gaussian", "student")
@@ -77,15 +79,15 @@ class HeavyTails(eqx.Module):
         if clip is not None:
             check_number("clip", clip, 0.0, open=True)
         key_teacher, key_direction = jax.random.split(key)
-        shape = {"d": d, "k": k, "heads": heads, "layers": layers, "activation": activation, "block": block}
+        full = ClsTransformerConfig(d=d, k=k, heads=heads, layers=layers, activation=activation, block=block)
         if rank is None:
-            teacher = ClsTransformer.init(key_teacher, ClsTransformerConfig(**shape), dtype=dtype)
+            teacher = ClsTransformer.init(key_teacher, full, dtype=dtype)
         else:
-            config = LowRankClsTransformerConfig(**shape, rank=rank)
+            config = LowRankClsTransformerConfig(**asdict(full), rank=rank)
             teacher = LowRankClsTransformer.init(key_teacher, config, dtype=dtype).merged()
         return cls(
             teacher=teacher,
-            direction=unit_directions(key_direction, (d,), dtype),
+            direction=array(unit_directions(generators(key_direction, 1)[0], (d,)), dtype),
             tokens=tokens,
             tail=tail,
             beta=float(beta),
@@ -118,19 +120,16 @@ class HeavyTails(eqx.Module):
             return min(1.0, self.tokens * d * 2.0 * float(scipy.special.stdtr(self.beta, -t)))
         return 1.0 if one >= 1.0 else -math.expm1(self.tokens * math.log1p(-one))
 
-    def sample_inputs(self, key: PRNGKeyArray, n: int) -> Float[Array, "n tokens d"]:
+    def sample_inputs(self, rng: Generator, n: int) -> Float[Array, "n tokens d"]:
         """n sequences of tokens."""
-        d, dtype = self.direction.shape[0], self.direction.dtype
-        shape = (n, self.tokens, d)
+        shape = (n, self.tokens, self.direction.shape[0])
         if self.tail == "gaussian":
-            x = jax.random.normal(key, shape, dtype) / d**0.5
+            x = rng.standard_normal(shape) / math.sqrt(shape[-1])
         elif self.tail == "student":
-            x = jax.random.t(key, self.beta, shape, dtype) / d**0.5
+            x = rng.standard_t(self.beta, shape) / math.sqrt(shape[-1])
         else:
-            key_radius, key_direction = jax.random.split(key)
-            radius = jax.random.pareto(key_radius, self.beta, (n, self.tokens, 1), dtype)
-            x = radius * unit_directions(key_direction, shape, dtype)
-        return x if self.clip is None else clip_tokens(x, self.clip)
+            x = (1.0 + rng.pareto(self.beta, (*shape[:2], 1))) * unit_directions(rng, shape)
+        return array(x if self.clip is None else clip_tokens(x, self.clip), self.direction.dtype)
 
     @eqx.filter_jit
     def target(self, inputs: Float[Array, "n tokens d"]) -> Float[Array, " n"]:
@@ -140,14 +139,11 @@ class HeavyTails(eqx.Module):
 
     def sample(self, key: PRNGKeyArray, n: int) -> Dataset:
         """n independent examples, with f°(X) as `target` in `meta`."""
-        key_x, key_noise = jax.random.split(key)
-        inputs = self.sample_inputs(key_x, n)
+        rng_x, rng_noise = generators(key, 2)
+        inputs = self.sample_inputs(rng_x, n)
         target = self.target(inputs)
-        if self.noise == "gaussian":
-            noise = jax.random.normal(key_noise, (n,), target.dtype)
-        else:
-            noise = jax.random.t(key_noise, self.nu, (n,), target.dtype)
-        return Dataset(inputs, target + self.sigma * noise, {"target": target})
+        noise = rng_noise.standard_normal(n) if self.noise == "gaussian" else rng_noise.standard_t(self.nu, n)
+        return Dataset(inputs, target + array(self.sigma * noise, target.dtype), {"target": target})
 
 
 def heavy_tails(key: PRNGKeyArray, *, n: int = 800, n_test: int = 10_000, **settings: Any) -> Task:

@@ -10,13 +10,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, UInt8
 
 from certiformer.core.errors import InputError
 from certiformer.models._base import check_choice, check_count
+from certiformer.tasks._random import generators
 from certiformer.tasks._task import Dataset, Task
 
 TRAIN, TEST = 12665, 2115
@@ -64,7 +64,7 @@ def mnist(
     train, test = _only(train, digits), _only(test, digits)
     if n > len(train.digits):
         raise InputError("n", n, f"at most {len(train.digits)}, the number of training images")
-    rows = np.asarray(jax.random.permutation(key, len(train.digits))[:n])
+    rows = generators(key, 1)[0].permutation(len(train.digits))[:n]
 
     def dataset(part: Digits) -> Dataset:
         signs = np.where(part.digits == digits[1], 1.0, -1.0)

@@ -7,12 +7,14 @@ from typing import Any, NamedTuple, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from certiformer.core.errors import InputError
 from certiformer.models._base import activation, check_choice, check_count
 from certiformer.models.independent_heads import ACTIVATIONS
-from certiformer.tasks._task import Dataset, Task, check_number, clip_tokens
+from certiformer.tasks._random import Generator, array, clip_tokens, generators
+from certiformer.tasks._task import Dataset, Task, check_number
 
 VARIANTS = ("paper", "released_diagonal")
 
@@ -75,13 +77,13 @@ class NTKTeacher(eqx.Module):
         check_number("noise", noise)
         check_choice("activation", activation, ACTIVATIONS)
         check_choice("variant", variant, VARIANTS)
-        key_anchor, key_mix, key_u, key_W = jax.random.split(key, 4)
-        mixture = jax.random.normal(key_mix, (anchors,), dtype)
+        rng_anchor, rng_mix, rng_u, rng_W = generators(key, 4)
+        mixture = rng_mix.standard_normal(anchors)
         return cls(
-            anchors=unit_ball_tokens(key_anchor, anchors, tokens, d, dtype),
-            mixture=mixture / jnp.sum(jnp.abs(mixture)),
-            pool_u=jax.random.normal(key_u, (pool, d), dtype),
-            pool_W=jax.random.normal(key_W, (pool, d, d), dtype),
+            anchors=array(unit_ball_tokens(rng_anchor, anchors, tokens, d), dtype),
+            mixture=array(mixture / np.sum(np.abs(mixture)), dtype),
+            pool_u=array(rng_u.standard_normal((pool, d)), dtype),
+            pool_W=array(rng_W.standard_normal((pool, d, d)), dtype),
             nu=(float(nu[0]), float(nu[1]), float(nu[2])),
             activation=activation,
             variant=variant,
@@ -141,14 +143,14 @@ class NTKTeacher(eqx.Module):
 
     def sample(self, key: PRNGKeyArray, n: int) -> Dataset:
         """n inputs, their labels f(X) + noise * N(0, 1), and f(X) as `target` in `meta`."""
-        key_x, key_noise = jax.random.split(key)
+        rng_x, rng_noise = generators(key, 2)
         _, tokens, d = self.anchors.shape
-        return self.label(key_noise, unit_ball_tokens(key_x, n, tokens, d, self.anchors.dtype))
+        return self.label(rng_noise, array(unit_ball_tokens(rng_x, n, tokens, d), self.anchors.dtype))
 
-    def label(self, key: PRNGKeyArray, inputs: Float[Array, "n tokens d"]) -> Dataset:
+    def label(self, rng: Generator, inputs: Float[Array, "n tokens d"]) -> Dataset:
         """The given inputs with their labels."""
         target = self.target(inputs)
-        labels = target + self.noise * jax.random.normal(key, target.shape, target.dtype)
+        labels = target + array(self.noise * rng.standard_normal(target.shape), target.dtype)
         return Dataset(inputs, labels, {"target": target})
 
 
@@ -163,18 +165,19 @@ def ntk_teacher(
     """
     check_count("n", n)
     check_count("n_test", n_test)
-    key_source, key_x, key_anchor, key_noise = jax.random.split(key, 4)
+    key_source, key_sample = jax.random.split(key)
+    rng_x, rng_anchor, rng_noise = generators(key_sample, 3)
     source = NTKTeacher.draw(key_source, variant=variant, **settings)
     count, tokens, d = source.anchors.shape
-    inputs = unit_ball_tokens(key_x, n + n_test, tokens, d, source.anchors.dtype)
+    inputs = array(unit_ball_tokens(rng_x, n + n_test, tokens, d), source.anchors.dtype)
     if variant == "released_diagonal":
-        rows = jax.random.permutation(key_anchor, n + n_test)[:count]
+        rows = rng_anchor.permutation(n + n_test)[:count]
         if rows.shape[0] < count:
             raise InputError(
                 "anchors", count, f"at most n + n_test = {n + n_test}, since they are taken from the inputs"
             )
         source = eqx.tree_at(lambda teacher: teacher.anchors, source, inputs[rows])
-    labelled = source.label(key_noise, inputs)
+    labelled = source.label(rng_noise, inputs)
     return Task(
         name="ntk_teacher",
         train=labelled.take(slice(0, n)),
@@ -186,6 +189,6 @@ def ntk_teacher(
     )
 
 
-def unit_ball_tokens(key: PRNGKeyArray, n: int, tokens: int, d: int, dtype: Any) -> Float[Array, "n tokens d"]:
+def unit_ball_tokens(rng: Generator, n: int, tokens: int, d: int) -> Float[np.ndarray, "n tokens d"]:
     """Independent N(0, 1) entries, tokens longer than 1 scaled to length 1."""
-    return clip_tokens(jax.random.normal(key, (n, tokens, d), dtype), 1.0)
+    return clip_tokens(rng.standard_normal((n, tokens, d)), 1.0)

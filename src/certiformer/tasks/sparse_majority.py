@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from certiformer.core.errors import InputError
 from certiformer.models._base import check_choice, check_count
+from certiformer.tasks._random import array, generators
 from certiformer.tasks._task import Dataset, Task
 
 VARIANTS = ("released", "clean")
@@ -57,18 +58,17 @@ class SparseMajority(eqx.Module):
             raise InputError("relevant", relevant, f"an odd number of at most tokens = {tokens}")
         if d < 3:
             raise InputError("d", d, "at least 3, for three orthogonal embeddings")
-        key_index, key_embedding = jax.random.split(key)
-        index_set = jnp.sort(jax.random.permutation(key_index, tokens)[:relevant])
-        draws = jax.random.uniform(key_embedding, (3, d), dtype, -1.0, 1.0)
-        orthogonal = gram_schmidt(draws)
-        position = positional_encoding(tokens + 1, d, paired=variant == "clean", dtype=dtype)
+        rng_index, rng_embedding = generators(key, 2)
+        index_set = np.sort(rng_index.permutation(tokens)[:relevant])
+        orthogonal = gram_schmidt(rng_embedding.uniform(-1.0, 1.0, (3, d)))
+        position = positional_encoding(tokens + 1, d, paired=variant == "clean")
         if variant == "released":
-            zero, one, cls_token = orthogonal / jnp.sum(jnp.abs(orthogonal), axis=1, keepdims=True)
+            zero, one, cls_token = orthogonal / np.sum(np.abs(orthogonal), axis=1, keepdims=True)
         else:
-            zero, one, cls_token = 0.5 * orthogonal / jnp.linalg.norm(orthogonal, axis=1, keepdims=True)
-            position = 0.5 * position / ((d + 1) // 2) ** 0.5
+            zero, one, cls_token = 0.5 * orthogonal / np.linalg.norm(orthogonal, axis=1, keepdims=True)
+            position = 0.5 * position / np.sqrt((d + 1) // 2)
         rows = [zero + position[:tokens], one + position[:tokens], (cls_token + position[tokens])[None]]
-        return cls(jnp.concatenate(rows), index_set)
+        return cls(array(np.concatenate(rows), dtype), jnp.asarray(index_set, jnp.int32))
 
     @property
     def tokens(self) -> int:
@@ -89,7 +89,7 @@ class SparseMajority(eqx.Module):
 
     def sample_bits(self, key: PRNGKeyArray, n: int) -> Int[Array, "n T"]:
         """n sequences of fair bits; at T = 200 they take 1/256 of the memory of their embeddings."""
-        return jax.random.bernoulli(key, 0.5, (n, self.tokens)).astype(jnp.int8)
+        return jnp.asarray(generators(key, 1)[0].integers(0, 2, (n, self.tokens), np.int8))
 
     def sample(self, key: PRNGKeyArray, n: int) -> Dataset:
         bits = self.sample_bits(key, n)
@@ -142,21 +142,22 @@ def sparse_majority(
     )
 
 
-def gram_schmidt(rows: Float[Array, "count d"]) -> Float[Array, "count d"]:
+def gram_schmidt(rows: Float[np.ndarray, "count d"]) -> Float[np.ndarray, "count d"]:
     """Each row minus its projections on the rows before it."""
-    done: list[Array] = []
+    done: list[Float[np.ndarray, " d"]] = []
     for row in rows:
+        rest = row
         for other in done:
-            row = row - (row @ other) / (other @ other) * other
-        done.append(row)
-    return jnp.stack(done)
+            rest = rest - (rest @ other) / (other @ other) * other
+        done.append(rest)
+    return np.stack(done)
 
 
-def positional_encoding(rows: int, d: int, *, paired: bool, dtype: Any = jnp.float32) -> Float[Array, "rows d"]:
+def positional_encoding(rows: int, d: int, *, paired: bool) -> Float[np.ndarray, "rows d"]:
     """sin on even and cos on odd coordinates, of j / 10000^(e_i / d) at position j.
 
     `paired`: e_i = 2 floor(i/2) as in Vaswani et al.; otherwise e_i = i.
     """
     i, j = np.arange(d), np.arange(rows)[:, None]
     angle = j / 10000.0 ** ((i - i % 2 if paired else i) / d)
-    return jnp.asarray(np.where(i % 2 == 0, np.sin(angle), np.cos(angle)), dtype)
+    return np.where(i % 2 == 0, np.sin(angle), np.cos(angle))

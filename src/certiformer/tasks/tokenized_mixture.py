@@ -8,11 +8,13 @@ from typing import Any, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from certiformer.core.errors import InputError
 from certiformer.models._base import check_choice, check_count
-from certiformer.tasks._task import Dataset, Task, check_number, clip_tokens
+from certiformer.tasks._random import Generator, array, clip_tokens, generators
+from certiformer.tasks._task import Dataset, Task, check_number
 
 POSITIONS = ("random", "fixed")
 
@@ -63,7 +65,7 @@ class TokenizedMixture(eqx.Module):
         check_choice("positions", positions, POSITIONS)
         if d < M + 2:
             raise InputError("d", d, f"at least M + 2 = {M + 2}, for that many orthogonal patterns")
-        frame = jnp.linalg.qr(jax.random.normal(key, (d, d), dtype))[0].T
+        frame = array(np.linalg.qr(generators(key, 1)[0].standard_normal((d, d)))[0].T, dtype)
         return cls(
             patterns=S * frame[: M + 2],
             complement=frame[M + 2 :],
@@ -91,26 +93,27 @@ class TokenizedMixture(eqx.Module):
         """mu_+ or mu_-."""
         return self.patterns[0] if sign > 0 else self.patterns[1]
 
-    def sample_noise(self, key: PRNGKeyArray, shape: tuple[int, ...]) -> Float[Array, "*shape d"]:
+    def sample_noise(self, rng: Generator, shape: tuple[int, ...]) -> Float[np.ndarray, "*shape d"]:
         """Noise vectors z."""
-        S, M = self.S, self.M
-        frame = jnp.concatenate([self.patterns / S, self.complement])
-        coordinates = self.noise * jax.random.normal(key, (*shape, frame.shape[0]), frame.dtype)
-        free = frame.shape[0] - M - 2
-        limits = jnp.asarray([self.Z_mu / S] * 2 + [self.Z_nu / (M * S)] * M + [self.Z] * free, frame.dtype)
-        return clip_tokens(jnp.clip(coordinates, -limits, limits), self.Z) @ frame
+        frame = np.concatenate([np.asarray(self.patterns) / self.S, np.asarray(self.complement)]).astype(np.float64)
+        coordinates = self.noise * rng.standard_normal((*shape, frame.shape[0]))
+        along = [self.Z_mu / self.S] * 2 + [self.Z_nu / (self.M * self.S)] * self.M
+        limits = np.asarray(along + [self.Z] * (frame.shape[0] - len(along)))
+        return clip_tokens(np.clip(coordinates, -limits, limits), self.Z) @ frame
 
     def sample(self, key: PRNGKeyArray, n: int) -> Dataset:
-        """n independent examples; `meta` has the 0/1 matrix of relevant positions."""
-        key_y, key_j, key_z, key_r = jax.random.split(key, 4)
-        y = jax.random.rademacher(key_y, (n,), self.patterns.dtype)
-        j = jax.random.randint(key_j, (n, self.tokens), 0, self.M)
-        irrelevant = self.patterns[2:][j] + self.sample_noise(key_z, (n, self.tokens))
-        mu = jnp.where(y[:, None, None] > 0, self.patterns[0], self.patterns[1])
-        mask = jnp.broadcast_to(jnp.arange(self.tokens) < self.relevant, (n, self.tokens))
+        """n independent examples; `meta` has the boolean matrix of relevant positions."""
+        rng_y, rng_j, rng_z, rng_r = generators(key, 4)
+        patterns = np.asarray(self.patterns, np.float64)
+        y = 1.0 - 2.0 * rng_y.integers(0, 2, n)
+        irrelevant = patterns[2:][rng_j.integers(0, self.M, (n, self.tokens))]
+        irrelevant = irrelevant + self.sample_noise(rng_z, (n, self.tokens))
+        mu = np.where(y[:, None, None] > 0, patterns[0], patterns[1])
+        mask = np.broadcast_to(np.arange(self.tokens) < self.relevant, (n, self.tokens))
         if self.positions == "random":
-            mask = jax.random.permutation(key_r, mask, axis=1, independent=True)
-        return Dataset(jnp.where(mask[..., None], mu, irrelevant), y, {"relevant": mask})
+            mask = rng_r.permuted(mask, axis=1)
+        inputs, dtype = np.where(mask[..., None], mu, irrelevant), self.patterns.dtype
+        return Dataset(array(inputs, dtype), array(y, dtype), {"relevant": jnp.asarray(mask)})
 
 
 def tokenized_mixture(key: PRNGKeyArray, *, n: int = 100, n_test: int = 2000, **settings: Any) -> Task:

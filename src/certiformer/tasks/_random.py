@@ -1,0 +1,40 @@
+"""Chance from a JAX key, drawn with NumPy.
+
+Data are drawn in double precision and then rounded to the type asked for, so that a key means the same data in float32
+and in float64; and nothing is compiled, however many shapes a sweep asks for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, PRNGKeyArray
+
+Generator = np.random.Generator
+
+
+def generators(key: PRNGKeyArray, count: int) -> list[Generator]:
+    """`count` independent generators, determined by `key`."""
+    data = jax.random.key_data(key) if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else key
+    words = [int(word) for word in np.asarray(data).ravel()]
+    return [np.random.default_rng(seed) for seed in np.random.SeedSequence(words).spawn(count)]
+
+
+def unit_directions(rng: Generator, shape: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Independent uniform directions: vectors of length one along the last axis."""
+    draw = rng.standard_normal(shape)
+    return np.asarray(draw / np.linalg.norm(draw, axis=-1, keepdims=True))
+
+
+def clip_tokens(x: np.ndarray[Any, Any], radius: float) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Tokens (last axis) longer than `radius` shortened to it."""
+    norms = np.linalg.norm(x, axis=-1, keepdims=True)
+    return np.asarray(x * np.minimum(1.0, radius / np.maximum(norms, np.finfo(np.float64).tiny)))
+
+
+def array(values: np.ndarray[Any, Any], dtype: Any) -> Array:
+    """`values` as a JAX array of type `dtype`."""
+    return jnp.asarray(values.astype(dtype))
