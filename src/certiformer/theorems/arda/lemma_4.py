@@ -1,0 +1,162 @@
+r"""Lemma 4: the neural tangent kernel in the limit of infinite width is K = K_c + K_u + K_w.
+
+Printed (rebuilt), s = u^T a(X; W), s' = u^T a(X'; W), expectation over u ~ N(0, I), W_ij ~ N(0, 1):
+
+.. math:: K_c=E[\sigma(s)\sigma(s')],\quad K_u=E[\sigma'(s)\sigma'(s')\,a^\top a'],\quad
+          K_w=q^\top q'\,E[\sigma'(s)\sigma'(s')\,u^\top MM'u]
+
+Sound: the same identities. Given W the pair (s, s') is Gaussian with covariance the Gram matrix S of (a, a'), so the
+expectation over u is a closed form for erf and a two-dimensional quadrature otherwise. For every pair of inputs
+
+.. math:: |K(X,X')|\le\sqrt{K(X,X)K(X',X')}\le s_0^2+s_1^2.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from certiformer.calculus.activations import Activation
+from certiformer.calculus.activations import activation as find_activation
+from certiformer.core import (
+    InputError,
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    printed_value,
+    real,
+    side_number,
+    upper_bound,
+    verified,
+)
+from certiformer.theorems.arda import ARDA
+from certiformer.theorems.arda._inputs import ACTIVATION, UNIT_BALL
+
+NODES = 80
+
+
+def kernel_given_weights(
+    sigma: Activation,
+    gram: tuple[float, float, float],
+    cross: tuple[float, float, float],
+    trace: float,
+    query: float,
+) -> tuple[float, float, float]:
+    """(K_c, K_u, K_w) given W: `gram` is S11, S12, S22; `cross` the symmetric part of A^T M M' A; `trace` = tr M M'."""
+    S = np.array([[gram[0], gram[1]], [gram[1], gram[2]]])
+    N = np.array([[cross[0], cross[1]], [cross[1], cross[2]]])
+    if sigma.name == "erf":
+        return _erf_kernel(S, N, trace, query)
+    return _quadrature_kernel(sigma, S, N, trace, query)
+
+
+def _erf_kernel(S: np.ndarray, N: np.ndarray, trace: float, query: float) -> tuple[float, float, float]:
+    """Closed form: the product of two Gaussian slopes tilts the law of u to covariance I - A (I + S)^{-1} A^T."""
+    shifted = np.eye(2) + S
+    K_c = (2.0 / math.pi) * math.asin(S[0, 1] / math.sqrt(shifted[0, 0] * shifted[1, 1]))
+    slopes = (2.0 / math.pi) / math.sqrt(float(np.linalg.det(shifted)))
+    tilted = trace - float(np.trace(np.linalg.solve(shifted, N)))
+    return K_c, slopes * float(S[0, 1]), query * slopes * tilted
+
+
+def _quadrature_kernel(
+    sigma: Activation, S: np.ndarray, N: np.ndarray, trace: float, query: float
+) -> tuple[float, float, float]:
+    """Gauss-Hermite over (s, s'); outside the span of (a, a') the vector u is independent of the slopes."""
+    eigenvalues, vectors = np.linalg.eigh(S)
+    roots = np.sqrt(np.maximum(eigenvalues, 0.0))
+    inverse = np.where(eigenvalues > 1e-12, 1.0 / np.maximum(roots, 1e-6), 0.0)
+    points, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    first, second = np.meshgrid(points, points, indexing="ij")
+    mass = np.outer(weights, weights) / (2.0 * math.pi)
+    xi = np.stack([first, second])
+    s = np.einsum("ij,jkl->ikl", vectors * roots, xi)
+    values, slopes = sigma.value(s), sigma.slope(s)
+    weight = mass * slopes[0] * slopes[1]
+    mean_slopes = float(np.sum(weight))
+    # S^+ z = V diag(inverse) xi, so the part of u inside the span is A times that
+    whitened = vectors * inverse
+    second_moment = np.einsum("kl,ikl,jkl->ij", weight, xi, xi)
+    inside = float(np.trace(whitened.T @ N @ whitened @ second_moment))
+    outside = mean_slopes * (trace - float(np.trace(whitened.T @ N @ whitened)))
+    K_c = float(np.sum(mass * values[0] * values[1]))
+    return K_c, mean_slopes * float(S[0, 1]), query * (inside + outside)
+
+
+def _blocks(
+    activation: str, S11: float, S12: float, S22: float, N11: float, N12: float, N22: float, tr_MM: float, qq: float
+) -> dict[str, float]:
+    if S12 * S12 > S11 * S22 * (1.0 + 1e-9):
+        raise InputError("S12", S12, f"at most sqrt(S11 S22) = {math.sqrt(S11 * S22):g} in size", "S is a Gram matrix")
+    K_c, K_u, K_w = kernel_given_weights(find_activation(activation), (S11, S12, S22), (N11, N12, N22), tr_MM, qq)
+    return {"K_c": K_c, "K_u": K_u, "K_w": K_w, "K": K_c + K_u + K_w}
+
+
+def printed(
+    activation: str, S11: float, S12: float, S22: float, N11: float, N12: float, N22: float, tr_MM: float, qq: float
+) -> Variants:
+    blocks = _blocks(activation, S11, S12, S22, N11, N12, N22, tr_MM, qq)
+    note = "reconstructed, confidence high; expectation over u only, W is given"
+    return {name: printed_value(value, bounds=Quantity.CONSTANT, note=note) for name, value in blocks.items()}
+
+
+def sound(
+    activation: str, S11: float, S12: float, S22: float, N11: float, N12: float, N22: float, tr_MM: float, qq: float
+) -> Variants:
+    sigma = find_activation(activation)
+    blocks = _blocks(activation, S11, S12, S22, N11, N12, N22, tr_MM, qq)
+    exact = "closed form" if activation == "erf" else f"{NODES} x {NODES} quadrature"
+    c, theta = sigma.s0 * sigma.s0, sigma.s1 * sigma.s1
+    checks = (UNIT_BALL, verified("|q.q'| <= 1", abs(qq) <= 1.0, qq))
+    return {
+        "value": upper_bound(c + theta, checks=checks),
+        "blockwise": upper_bound(c + theta * (1.0 + abs(qq)), checks=checks),
+    } | {name: side_number(value, f"given W, {exact}") for name, value in blocks.items()}
+
+
+RESULT = Result(
+    id="arda.lem4",
+    title="The Transformer's neural tangent kernel, block by block",
+    paper=ARDA,
+    place="Lemma 4",
+    bounds=Quantity.SMOOTHNESS,
+    statement=(
+        "K = K_c + K_u + K_w with K_c = E[sigma(s) sigma(s')], K_u = E[sigma'(s) sigma'(s')] a.a', "
+        "K_w = q.q' E[sigma'(s) sigma'(s') u^T M M' u], all under the expectation over W"
+    ),
+    latex=(
+        r"K_c=E[\sigma(s)\sigma(s')],\ K_u=E[\sigma'(s)\sigma'(s')a^\top a'],\ "
+        r"K_w=q^\top q'E[\sigma'(s)\sigma'(s')u^\top MM'u]"
+    ),
+    sound_statement=(
+        "The same identities (given W: closed form for erf, quadrature otherwise); |K(X, X')| <= s0^2 + s1^2 for "
+        "tokens and queries in the unit ball; blockwise: s0^2 + s1^2 (1 + |q.q'|)."
+    ),
+    inputs=(
+        ACTIVATION,
+        real("S11", "||a||^2, a = a(X; W)", low_open=False, high=1, high_open=False, example=0.25),
+        real("S12", "a.a'", low=-1, high=1, low_open=False, high_open=False, example=0.1),
+        real("S22", "||a'||^2, a' = a(X'; W)", low_open=False, high=1, high_open=False, example=0.25),
+        real("N11", "a^T M M' a", low=-1, high=1, low_open=False, high_open=False, example=0.02),
+        real(
+            "N12",
+            "the mean of a^T M M' a' and a'^T M M' a",
+            low=-1,
+            high=1,
+            low_open=False,
+            high_open=False,
+            example=0.01,
+        ),
+        real("N22", "a'^T M M' a'", low=-1, high=1, low_open=False, high_open=False, example=0.02),
+        real("tr_MM", "tr(M M')", low_open=False, high=1, high_open=False, example=0.2),
+        real("qq", "q.q'", low=-1, high=1, low_open=False, high_open=False, example=0.5),
+    ),
+    status=Status.RECONSTRUCTED,
+    reason="the formulas are lost in our copy; the proof's steps and differentiation fix them (confidence high)",
+    printed=printed,
+    sound=sound,
+    assumptions=("u ~ N(0, I), W with N(0, 1) entries", "tokens and queries in the unit ball"),
+    proof="docs/proofs/arda.md",
+)
