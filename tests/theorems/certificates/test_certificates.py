@@ -1,0 +1,224 @@
+"""Each certificate: coverage by simulation or enumeration, orderings, and what breaks when a price is not paid."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import certiformer
+from certiformer.calculus.tails import binary_kl
+from certiformer.core.errors import InputError
+
+DELTA = 0.1
+
+
+def value(id, **inputs):
+    return certiformer.bound(id, **inputs).sound["value"].value
+
+
+def allowed(trials):
+    """Three standard errors above delta."""
+    return trials * DELTA + 3 * math.sqrt(trials * DELTA * (1 - DELTA))
+
+
+@pytest.mark.independent("holdout")
+def test_holdout_of_the_best_of_several_models():
+    # Twenty models, all with risk 0.3, the best one reported: unpaid it fails often, paid it does not.
+    rng = np.random.default_rng(0)
+    limits = {
+        k: (value("holdout", errors=k, n=50, delta=DELTA), value("holdout", errors=k, n=50, delta=DELTA, models=20))
+        for k in range(51)
+    }
+    unpaid = paid = 0
+    for _ in range(500):
+        best = int(rng.binomial(50, 0.3, 20).min())
+        unpaid += limits[best][0] < 0.3
+        paid += limits[best][1] < 0.3
+    assert unpaid > 200
+    assert paid <= allowed(500)
+
+
+@pytest.mark.property_of("holdout")
+@given(errors=st.integers(0, 200), delta=st.floats(0.001, 0.5))
+def test_holdout_shrinks_to_the_error_rate(errors, delta):
+    assert errors / 200 < value("holdout", errors=errors, n=200, delta=delta) or errors == 200
+    assert value("holdout", errors=errors, n=200, delta=delta) >= value(
+        "holdout", errors=100 * errors, n=20000, delta=delta
+    )
+
+
+@pytest.mark.independent("betting")
+def test_betting_through_the_front_door_and_on_another_scale():
+    losses = [0.1, 0.4, 0.0, 0.2] * 50
+    assert value("betting", losses=losses, delta=0.05) < 0.35
+    stretched = [10 * loss - 2 for loss in losses]
+    assert value("betting", losses=stretched, delta=0.05, low=-2, high=8) == pytest.approx(
+        10 * value("betting", losses=losses, delta=0.05) - 2, rel=1e-9
+    )
+
+
+@pytest.mark.property_of("betting")
+def test_betting_refuses_a_learner_that_changes_and_a_range_that_is_none():
+    with pytest.raises(InputError, match="progressive"):
+        certiformer.bound("betting", losses=[0.1], delta=0.05, progressive=True)
+    with pytest.raises(InputError, match="high"):
+        certiformer.bound("betting", losses=[0.1], delta=0.05, low=1, high=1)
+
+
+@pytest.mark.independent("occam")
+def test_occam_holds_for_every_predictor_at_once():
+    # Eight predictors with a geometric prior and adversarial choice among them.
+    rng = np.random.default_rng(1)
+    prior = 0.5 ** np.arange(1, 9)
+    risks = rng.uniform(0.1, 0.5, 8)
+    limits = [[value("occam", errors=k, n=30, delta=DELTA, code_length=-math.log(p)) for k in range(31)] for p in prior]
+    missed = sum(any(limits[h][int(rng.binomial(30, risks[h]))] < risks[h] for h in range(8)) for _ in range(400))
+    assert missed <= allowed(400)
+
+
+@pytest.mark.property_of("occam")
+def test_occam_without_a_message_is_a_holdout():
+    assert value("occam", errors=3, n=100, delta=0.05, code_length=0) == value("holdout", errors=3, n=100, delta=0.05)
+    assert value("occam", errors=3, n=100, delta=0.05, code_length=math.log(7)) == pytest.approx(
+        value("holdout", errors=3, n=100, delta=0.05, models=7)
+    )
+
+
+@pytest.mark.independent("pacbayes.gibbs")
+def test_the_constant_of_pac_bayes_by_enumeration():
+    # E exp(n kl(k/n || p)) <= 2 sqrt(n), the inequality everything rests on.
+    for n, p in itertools.product((1, 2, 5, 20, 100), (0.01, 0.3, 0.5, 0.9)):
+        total = sum(
+            math.comb(n, k) * p**k * (1 - p) ** (n - k) * math.exp(n * binary_kl(k / n, p)) for k in range(n + 1)
+        )
+        assert total <= 2 * math.sqrt(n) * (1 + 1e-12)
+
+
+@pytest.mark.property_of("pacbayes.gibbs")
+def test_gibbs_inverts_its_own_inequality_and_monte_carlo_costs():
+    bound = value("pacbayes.gibbs", error=0.02, n=1000, KL=5.0, delta=0.05)
+    assert binary_kl(0.02, bound) == pytest.approx((5 + math.log(2 * math.sqrt(1000) / 0.05)) / 1000)
+    sampled = value("pacbayes.gibbs", error=0.02, n=1000, KL=5.0, delta=0.05, pairs=10_000)
+    assert sampled > bound
+    assert value("pacbayes.gibbs", error=0.02, n=1000, KL=5.0, delta=0.05, pairs=10_000_000) < sampled
+
+
+@pytest.mark.independent("pacbayes.single")
+def test_the_best_of_many_draws_must_be_paid_for():
+    # Q = P, every hypothesis has risk 0.3: the best of 2,000 draws looks good by chance.
+    rng = np.random.default_rng(2)
+    n, draws = 100, 2000
+    one = [value("pacbayes.single", errors=k, n=n, log_ratio=0, delta=DELTA) for k in range(n + 1)]
+    many = [value("pacbayes.single", errors=k, n=n, log_ratio=0, delta=DELTA, draws=draws) for k in range(n + 1)]
+    best = rng.binomial(n, 0.3, (300, draws)).min(axis=1)
+    single = rng.binomial(n, 0.3, 300)
+    assert sum(one[k] < 0.3 for k in best) > 150
+    assert sum(many[k] < 0.3 for k in best) <= allowed(300)
+    assert sum(one[k] < 0.3 for k in single) <= allowed(300)
+
+
+@pytest.mark.property_of("pacbayes.single")
+def test_single_draw_never_beats_the_holdout_when_posterior_is_prior():
+    for k in (0, 3, 40):
+        assert value("pacbayes.single", errors=k, n=200, log_ratio=0, delta=0.05) > value(
+            "holdout", errors=k, n=200, delta=0.05
+        )
+    assert value("pacbayes.single", errors=3, n=200, log_ratio=-1000, delta=0.05) == pytest.approx(0.015, rel=1e-6)
+
+
+@pytest.mark.independent("margin")
+def test_margin_covers_with_an_explicit_cover():
+    # f(x) = w x on [-1, 1], |w| <= 1, cover of w at gamma/2; labels are noisy; all w at once.
+    rng = np.random.default_rng(3)
+    n, gamma, noise = 60, 0.2, 0.2
+    size = math.ceil(1 / (gamma / 2))
+    weights = np.linspace(-1, 1, 41)
+    limits = [value("margin", margin_errors=k, n=n, delta=DELTA, logN=math.log(size)) for k in range(n + 1)]
+    missed = 0
+    for _ in range(300):
+        x = rng.uniform(-1, 1, n)
+        y = np.sign(x) * np.where(rng.random(n) < noise, -1, 1)
+        for w in weights:
+            risk = noise if w > 0 else 1 - noise if w < 0 else 1.0
+            if limits[int(np.sum(y * w * x <= gamma))] < risk:
+                missed += 1
+                break
+    assert missed <= allowed(300)
+
+
+@pytest.mark.property_of("margin")
+def test_a_cover_on_the_sample_is_refused():
+    with pytest.raises(InputError, match="sample"):
+        certiformer.bound("margin", margin_errors=0, n=100, delta=0.05, logN=69.3, sample_cover=True)
+    # What it would have certified: the class of all sign patterns on the sample, wrong everywhere else.
+    assert value("margin", margin_errors=0, n=100, delta=0.05, logN=100 * math.log(2)) < 0.52
+
+
+@pytest.mark.property_of("margin")
+def test_margin_counts_nats_like_occam():
+    assert value("margin", margin_errors=4, n=500, delta=0.05, logN=20, paid=3) == pytest.approx(
+        value("occam", errors=4, n=500, delta=0.05, code_length=23)
+    )
+    assert value("margin", margin_errors=4, n=500, delta=0.05, logN=423) < 1.0
+
+
+@pytest.mark.independent("disagreement")
+def test_disagreement_covers():
+    rng = np.random.default_rng(4)
+    missed = 0
+    for _ in range(400):
+        errors, differ = int(rng.binomial(100, 0.1)), int(rng.binomial(100, 0.05))
+        missed += value("disagreement", errors=errors, n=100, disagreements=differ, unlabelled=100, delta=DELTA) < 0.15
+    assert missed <= allowed(400)
+
+
+@pytest.mark.property_of("disagreement")
+def test_disagreement_adds_its_two_parts():
+    bound = certiformer.bound("disagreement", errors=3, n=300, disagreements=2, unlabelled=900, delta=0.05).sound[
+        "value"
+    ]
+    assert sum(bound.terms.values()) == pytest.approx(bound.value)
+    assert bound.terms["risk of h1"] == pytest.approx(value("holdout", errors=3, n=300, delta=0.025))
+
+
+@pytest.mark.independent("progressive")
+def test_progressive_covers_a_learner_that_stops_when_it_suits():
+    # Keep risk 0.2 until the running bound is exceeded, then be perfect: the worst an adaptive learner can do.
+    rng = np.random.default_rng(5)
+    n, missed = 400, 0
+    for _ in range(200):
+        losses = (rng.random(n) < 0.2).astype(float)
+        seen = np.cumsum(losses)
+        for stop in range(20, n + 1, 20):
+            truth, mean = 0.2 * stop / n, float(seen[stop - 1]) / n
+            if value("progressive", mean_loss=mean, n=n, delta=DELTA) < truth:
+                missed += 1
+                break
+    assert missed <= allowed(200)
+
+
+@pytest.mark.property_of("progressive")
+def test_progressive_lies_above_what_was_seen_and_azuma_is_not_free():
+    evaluation = certiformer.bound("progressive", mean_loss=0.4, n=1000, delta=0.05)
+    assert evaluation.sound["value"].value > 0.4
+    assert evaluation.best == "value"
+    assert not evaluation.sound["azuma"].applies
+
+
+@pytest.mark.parametrize(
+    ("id", "inputs"),
+    [
+        ("holdout", {"errors": 5, "n": 4, "delta": 0.1}),
+        ("occam", {"errors": 5, "n": 4, "delta": 0.1, "code_length": 1}),
+        ("pacbayes.single", {"errors": 5, "n": 4, "delta": 0.1, "log_ratio": 1}),
+        ("margin", {"margin_errors": 5, "n": 4, "delta": 0.1, "logN": 1}),
+        ("disagreement", {"errors": 5, "n": 4, "disagreements": 1, "unlabelled": 4, "delta": 0.1}),
+        ("disagreement", {"errors": 1, "n": 4, "disagreements": 5, "unlabelled": 4, "delta": 0.1}),
+    ],
+)
+def test_more_errors_than_examples(id, inputs):
+    with pytest.raises(InputError, match="at most"):
+        certiformer.bound(id, **inputs)
