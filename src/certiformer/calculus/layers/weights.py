@@ -1,0 +1,250 @@
+r"""Weights: a matrix acting as x -> Wx, the norm bounds that define its class, and the covers these bounds pay for.
+
+The class of a weight is the intersection of all its bounds. Bounds on the *distance* to a reference (l1, (1, inf),
+rows (2,1), Frobenius, ...) set the price of a cover; bounds on the matrix *itself* (spectral norm, largest row) set
+Lipschitz factors and radii. Without a reference the two coincide.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from enum import Enum
+
+from certiformer.calculus import covers
+from certiformer.calculus.covers import Cover
+from certiformer.calculus.layers.magnitude import ONE, Magnitude, size, total
+from certiformer.core.errors import InputError
+
+
+class Geometry(Enum):
+    """How the error D = W - What of a weight is felt by the layer that uses it."""
+
+    OPERATOR = "||D x||_2 at the inputs x"
+    ROWS = "max over rows s of |D_s x| at the inputs x"
+    LOOKUP = "max over rows s of ||D_s||_2: the rows themselves are the outputs"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Norms of a fixed matrix W_ref (initial or pre-trained, independent of the sample): the centre of a class."""
+
+    spectral: float
+    max_row: float = math.inf
+    blocks: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """A k x d matrix and its class. A bias, gain or token is k x 1, a scalar readout 1 x d, a table one row per entry.
+
+    Distances to the reference (to 0 if there is none):
+    `l1` entrywise, `one_inf` largest column l1 norm, `rows_two_one` sum of row l2 norms, `frobenius`,
+    `spectral_distance`, `max_row_distance` (largest row l2 norm; for a k x 1 weight the sup norm).
+    Norms of the matrix itself: `spectral`, `max_row`, `blocks` (spectral norms of its column blocks, one per head).
+    `proper_only` refuses external covers even where the analysis would take them.
+    """
+
+    name: str
+    shape: tuple[int, int]
+    l1: float = math.inf
+    one_inf: float = math.inf
+    rows_two_one: float = math.inf
+    frobenius: float = math.inf
+    spectral: float = math.inf
+    max_row: float = math.inf
+    spectral_distance: float = math.inf
+    max_row_distance: float = math.inf
+    blocks: tuple[float, ...] = ()
+    reference: Reference | None = None
+    proper_only: bool = False
+
+    def __post_init__(self) -> None:
+        if min(self.shape) < 1:
+            raise InputError(f"shape of {self.name}", self.shape, "two counts, at least 1 each")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, float | int) and not value >= 0.0:
+                raise InputError(f"{field.name} of {self.name}", value, "a norm, at least 0")
+        if math.isinf(self.frobenius_radius):
+            raise InputError(
+                f"bounds of {self.name}", "none", "at least one norm bound", "Give l1, frobenius, spectral, ..."
+            )
+
+    # --- the class, centred at the reference -----------------------------------------------------------------------
+
+    @property
+    def _given_spectral(self) -> float:
+        centre = 0.0 if self.reference is None else self.reference.spectral
+        return min(self.spectral_distance, self.spectral + centre)
+
+    @property
+    def _given_row(self) -> float:
+        return min(self.max_row_distance, self.max_row + self._reference_row)
+
+    @property
+    def _reference_row(self) -> float:
+        return 0.0 if self.reference is None else min(self.reference.max_row, self.reference.spectral)
+
+    @property
+    def frobenius_radius(self) -> float:
+        """The Frobenius distance to the reference, from whichever bound says most."""
+        rows, columns = self.shape
+        return min(
+            self.frobenius,
+            self.l1,
+            self.rows_two_one,
+            math.sqrt(columns) * self.one_inf,
+            math.sqrt(rows) * self._given_row,
+            math.sqrt(min(rows, columns)) * self._given_spectral,
+        )
+
+    @property
+    def spectral_radius(self) -> float:
+        """The spectral distance to the reference."""
+        return min(self._given_spectral, self.frobenius_radius)
+
+    @property
+    def row_radius(self) -> float:
+        """The largest row of the distance to the reference."""
+        return min(self._given_row, self.spectral_radius)
+
+    # --- the matrix itself -----------------------------------------------------------------------------------------
+
+    @property
+    def spectral_norm(self) -> Magnitude:
+        """||W||_2 over the class, which is widened to contain its centre: s := max(s, ||W_ref||_2)."""
+        centre = 0.0 if self.reference is None else self.reference.spectral
+        return size(max(centre, min(self.spectral, centre + self.spectral_radius)))
+
+    @property
+    def row_norm(self) -> Magnitude:
+        """The largest row l2 norm over the (widened) class; the sup norm of a k x 1 weight."""
+        centre = self._reference_row
+        return min(self.spectral_norm, size(max(centre, min(self.max_row, centre + self.row_radius))))
+
+    def block_norm(self, block: int, count: int) -> Magnitude:
+        """The spectral norm of one of `count` column blocks over the (widened) class."""
+        if not self.blocks:
+            return self.spectral_norm
+        if len(self.blocks) != count:
+            raise InputError(f"blocks of {self.name}", len(self.blocks), f"one norm for each of the {count} heads")
+        centre = 0.0
+        if self.reference is not None:
+            centre = self.reference.blocks[block] if self.reference.blocks else self.reference.spectral
+        return min(self.spectral_norm, size(max(centre, self.blocks[block])))
+
+    @property
+    def keeps_class(self) -> bool:
+        """Every cover this weight may get consists of members of its class."""
+        return self.proper_only or (math.isinf(self.rows_two_one) and (math.isinf(self.one_inf) or self.only_one_inf))
+
+    @property
+    def only_one_inf(self) -> bool:
+        """The class is a (1, inf) ball and nothing less: column-wise Maurey stays in it."""
+        return self == Weight(
+            self.name, self.shape, one_inf=self.one_inf, reference=self.reference, proper_only=self.proper_only
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    r"""One place where a weight acts: its error e there moves the output of the layer by at most beta e.
+
+    `radius` and `l1` bound the inputs (hatted ones: the error is taken at the inputs of the covering network),
+    `positions` counts them per sample. `atoms` replaces that count when the inputs come from a fixed finite set
+    (the constant 1 of a bias, the one-hot vectors of a table). `derived` marks inputs that the layer itself makes
+    from other weights. `euclidean_discount` is what covers in the l2 metric gain over those in the sup metric (gains).
+    """
+
+    weight: Weight
+    beta: Magnitude
+    radius: Magnitude
+    l1: Magnitude
+    positions: int
+    geometry: Geometry = Geometry.OPERATOR
+    atoms: int | None = None
+    derived: bool = False
+    euclidean_discount: Magnitude = ONE
+
+    @property
+    def coefficient(self) -> Magnitude:
+        """The sensitivity to the error of the weight at inputs of norm one."""
+        return self.beta * self.radius
+
+
+def constant_use(weight: Weight, beta: Magnitude, geometry: Geometry = Geometry.OPERATOR) -> Use:
+    """A k x 1 weight reads the constant 1."""
+    return Use(weight, beta, ONE, ONE, 1, geometry, atoms=1)
+
+
+def smallest_cover(uses: list[Use], *, same_layer: bool, proper: bool, samples: int | None) -> Cover:
+    """The smallest admissible cover of one weight at unit input norm, in a metric that serves all of its uses.
+
+    `samples` allows covers of the points of a sample of that size; None asks for covers of the whole domain.
+    Covers that depend on the inputs need these fixed before the weight is: one use, or several on the same inputs.
+    """
+    weight = uses[0].weight
+    rows, columns = weight.shape
+    geometries = {use.geometry for use in uses}
+    discount = max(use.euclidean_discount for use in uses).value
+
+    # The spectral norm of the error dominates every other geometry; the largest row serves ROWS and LOOKUP.
+    radius = weight.spectral_radius if Geometry.OPERATOR in geometries else weight.row_radius
+    found = [
+        covers.volumetric(radius, rows * columns),
+        covers.dual_sudakov(weight.frobenius_radius, rows, columns).scaled(discount),
+    ]
+    if math.isfinite(weight.l1):
+        found.append(covers.maurey(weight.l1, rows * columns).scaled(discount))
+    if Geometry.LOOKUP not in geometries:
+        ratios = (use.l1 / use.radius for use in uses if math.isfinite(use.radius.ln))
+        found += _for_l1_inputs(weight, max(ratios, default=ONE))
+
+    fixed_atoms = all(use.atoms is not None for use in uses)
+    fixed_inputs = len(uses) == 1 or fixed_atoms or (same_layer and not any(use.derived for use in uses))
+    if len(geometries) == 1 and fixed_inputs:
+        found += _for_points(weight, geometries.pop(), uses, samples)
+    stay = proper or weight.proper_only
+    admissible = [cover.made_proper() if stay else cover for cover in found if cover.domain or samples is not None]
+    return covers.smallest(*admissible)
+
+
+def _for_l1_inputs(weight: Weight, ratio: Magnitude) -> list[Cover]:
+    """Covers that pay for the l1 norm of the inputs, `ratio` times their l2 norm."""
+    rows, columns = weight.shape
+    found = []
+    if math.isfinite(weight.one_inf):
+        cover = covers.columns_one_inf(weight.one_inf, rows, columns)
+        found.append(replace(cover.scaled(ratio.value), proper=weight.only_one_inf))
+    if math.isfinite(weight.rows_two_one):
+        # Inputs of l1 norm one are convex combinations of the d signed unit vectors.
+        found.append(covers.rows_two_one(weight.rows_two_one, rows, columns, domain=True).scaled(ratio.value))
+    return found
+
+
+def _for_points(weight: Weight, geometry: Geometry, uses: list[Use], samples: int | None) -> list[Cover]:
+    """Covers at finitely many inputs: those of the sample, or the atoms of a finite input set (valid everywhere)."""
+    rows, columns = weight.shape
+    atoms = [use.atoms for use in uses if use.atoms is not None]
+    domain = len(atoms) == len(uses)
+    if domain:
+        points = sum(atoms)
+    elif samples is None or atoms:
+        return []
+    else:
+        points = samples * sum(use.positions for use in uses)
+    if geometry is Geometry.LOOKUP:
+        return [replace(covers.perceptron_matrix(weight.frobenius_radius, rows, columns), domain=True)]
+    if geometry is Geometry.ROWS:
+        found = [covers.perceptron_vocabulary(weight.frobenius_radius, points, rows)]
+    else:
+        found = [covers.perceptron_matrix(weight.frobenius_radius, points, rows)]
+    if math.isfinite(weight.rows_two_one):
+        found.append(covers.rows_two_one(weight.rows_two_one, rows, points))
+    return [replace(cover, domain=domain) for cover in found]
+
+
+def added_coefficient(uses: list[Use]) -> Magnitude:
+    """Tied weights: the error at unit input norm is felt at every use, so the sensitivities add up."""
+    return total(*(use.coefficient for use in uses))
