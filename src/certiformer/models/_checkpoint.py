@@ -71,9 +71,9 @@ def load(path: str | os.PathLike[str], expect: str | None = None) -> Loaded:
     expected = _weight_names(cls)
     if set(tensors) != set(expected):
         raise InputError("checkpoint", sorted(tensors), f"the tensors {sorted(expected)} of {cls.name}")
-    settings = config(cls.name, **json.loads(metadata["config"]))
+    settings = config(cls.name, **_json(metadata, "config"))
     model = cls(settings, **{name: _array(name, tensor) for name, tensor in tensors.items()})
-    return Loaded(model, json.loads(metadata.get("extra", "{}")))
+    return Loaded(model, _json(metadata, "extra"))
 
 
 def _checked_type(source: Path, metadata: Mapping[str, str], expect: str | None) -> type[Model]:
@@ -95,6 +95,17 @@ def _checked_type(source: Path, metadata: Mapping[str, str], expect: str | None)
             "checkpoint", f"{cls.name} version {metadata.get('model_version')}", f"{cls.name} version {cls.version}"
         )
     return cls
+
+
+def _json(metadata: Mapping[str, str], name: str) -> dict[str, Any]:
+    """The JSON object stored under `name`."""
+    try:
+        value = json.loads(metadata[name])
+    except (KeyError, json.JSONDecodeError) as error:
+        raise InputError(f"checkpoint's {name}", metadata.get(name), "a JSON object") from error
+    if not isinstance(value, dict):
+        raise InputError(f"checkpoint's {name}", value, "a JSON object")
+    return value
 
 
 def _array(name: str, tensor: np.ndarray[Any, Any]) -> jax.Array:

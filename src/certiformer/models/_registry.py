@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import fields
 from typing import Any
 
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from certiformer.core.errors import UnknownNameError
+from certiformer.core.errors import InputError, UnknownNameError
 from certiformer.models._base import Model
 from certiformer.models.cls_transformer import ClsTransformer, LowRankClsTransformer
 from certiformer.models.independent_heads import IndependentHeads
@@ -62,5 +63,8 @@ def build(
     `start` chooses among the initialisations of a model that has several (`multi_head_attention`: zero or random).
     """
     cls = model_type(name)
-    options = {} if start is None else {"start": start}
-    return cls.init(key, config(name, **settings), dtype=dtype, **options)
+    if start is None:
+        return cls.init(key, config(name, **settings), dtype=dtype)
+    if "start" not in inspect.signature(cls.init).parameters:
+        raise InputError("start", start, f"nothing: {cls.name} has one initialisation")
+    return cls.init(key, config(name, **settings), dtype=dtype, start=start)  # type: ignore[call-arg]

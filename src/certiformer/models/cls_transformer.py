@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -20,6 +21,7 @@ from certiformer.models._base import (
     check_tokens,
     unit_ball,
 )
+from certiformer.models._random import array, generators
 
 BLOCKS = ("trauger", "li")
 READOUTS = ("scalar", "classes", "masked")
@@ -91,12 +93,12 @@ class ClsTransformer(Model):
     def init(cls, key: PRNGKeyArray, config: ClsTransformerConfig, *, dtype: Any = jnp.float32) -> Self:
         d, k = config.d, config.k
         stack = (config.layers, config.heads)
-        key_qk, key_v, key_c, key_w = jax.random.split(key, 4)
+        rng_qk, rng_v, rng_c, rng_w = generators(key, 4)
         return cls(
-            W_QK=jax.random.normal(key_qk, (*stack, d, d), dtype) / d**0.5,
-            W_v=jax.random.normal(key_v, (*stack, d, k), dtype) / d**0.5,
-            W_c=jax.random.normal(key_c, (*stack, k, d), dtype) / k**0.5,
-            w=jax.random.normal(key_w, _readout_shape(config), dtype) / d**0.5,
+            W_QK=array(rng_qk.standard_normal((*stack, d, d)) / math.sqrt(d), dtype),
+            W_v=array(rng_v.standard_normal((*stack, d, k)) / math.sqrt(d), dtype),
+            W_c=array(rng_c.standard_normal((*stack, k, d)) / math.sqrt(k), dtype),
+            w=array(rng_w.standard_normal(_readout_shape(config)) / math.sqrt(d), dtype),
             config=config,
         )
 
@@ -179,13 +181,15 @@ class LowRankClsTransformer(Model):
     def init(cls, key: PRNGKeyArray, config: LowRankClsTransformerConfig, *, dtype: Any = jnp.float32) -> Self:
         d, k, r = config.d, config.k, config.rank
         stack = (config.layers, config.heads)
-        keys = jax.random.split(key, 7)
+        *rngs, rng_w = generators(key, 7)
         rows = {"A_QK": (d, d), "B_QK": (d, d), "A_v": (d, d), "B_v": (k, d), "A_c": (k, k), "B_c": (d, k)}
         factors = {
-            name: jax.random.normal(part, (*stack, size, r), dtype) / (r * fan_in) ** 0.25
-            for part, (name, (size, fan_in)) in zip(keys, rows.items(), strict=False)
+            name: array(rng.standard_normal((*stack, size, r)) / (r * fan_in) ** 0.25, dtype)
+            for rng, (name, (size, fan_in)) in zip(rngs, rows.items(), strict=True)
         }
-        return cls(**factors, w=jax.random.normal(keys[6], _readout_shape(config), dtype) / d**0.5, config=config)
+        return cls(
+            **factors, w=array(rng_w.standard_normal(_readout_shape(config)) / math.sqrt(d), dtype), config=config
+        )
 
     def __check_init__(self) -> None:
         config, stack = self.config, (self.config.layers, self.config.heads)

@@ -9,9 +9,11 @@ from typing import Any, ClassVar, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from certiformer.models._base import Model, activation, check_choice, check_count, check_even, check_shape, check_tokens
+from certiformer.models._random import array, generators, signs, unit_directions
 
 QUERIES = ("last", "cls", "seed")
 ACTIVATIONS = ("tanh", "erf")
@@ -60,11 +62,9 @@ class IndependentHeads(Model):
     @classmethod
     def init(cls, key: PRNGKeyArray, config: IndependentHeadsConfig, *, dtype: Any = jnp.float32) -> Self:
         half, d = config.heads // 2, config.d
-        key_c, key_u, key_W = jax.random.split(key, 3)
-        c = jax.random.rademacher(key_c, (half,), dtype)
-        u = jax.random.normal(key_u, (half, d), dtype)
-        W = jax.random.normal(key_W, (half, d, d), dtype)
-        return cls(config, c=jnp.concatenate([c, -c]), u=jnp.concatenate([u, u]), W=jnp.concatenate([W, W]))
+        rng_c, rng_u, rng_W = generators(key, 3)
+        c, u, W = signs(rng_c, (half,)), rng_u.standard_normal((half, d)), rng_W.standard_normal((half, d, d))
+        return cls(config, *(array(np.concatenate(pair), dtype) for pair in ((c, -c), (u, u), (W, W))))
 
     def __check_init__(self) -> None:
         heads, d = self.config.heads, self.config.d
@@ -75,7 +75,7 @@ class IndependentHeads(Model):
     def query(self, x: Float[Array, "tokens d"]) -> Float[Array, " d"]:
         """q(X)."""
         if self.config.query == "seed":
-            return seed_query(self.config.query_seed, self.config.d).astype(x.dtype)
+            return jnp.asarray(seed_query(self.config.query_seed, self.config.d), x.dtype)
         return x[-1] if self.config.query == "last" else x[0]
 
     def hidden(self, x: Float[Array, "tokens d"]) -> Float[Array, " heads"]:
@@ -95,7 +95,6 @@ def paired_sum(terms: Float[Array, " m"]) -> Float[Array, ""]:
     return jnp.sum(terms[:half] + terms[half:])
 
 
-def seed_query(seed: int, d: int) -> Float[Array, " d"]:
+def seed_query(seed: int, d: int) -> Float[np.ndarray, " d"]:
     """A fixed query: uniform on the unit sphere, determined by `seed`."""
-    direction = jax.random.normal(jax.random.key(seed), (d,), jnp.float32)
-    return direction / jnp.sqrt(jnp.sum(direction**2))
+    return unit_directions(np.random.default_rng(seed), (d,))

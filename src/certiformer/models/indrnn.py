@@ -9,10 +9,12 @@ from typing import Any, ClassVar, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from certiformer.core.errors import InputError
 from certiformer.models._base import Model, activation, check_choice, check_count, check_even, check_shape, check_tokens
+from certiformer.models._random import array, generators, signs
 from certiformer.models.independent_heads import ACTIVATIONS, paired_sum
 
 
@@ -55,11 +57,10 @@ class IndRNN(Model):
     @classmethod
     def init(cls, key: PRNGKeyArray, config: IndRNNConfig, *, dtype: Any = jnp.float32) -> Self:
         half = config.units // 2
-        key_c, key_u, key_w = jax.random.split(key, 3)
-        c = jax.random.rademacher(key_c, (half,), dtype)
-        u = config.alpha * jax.random.rademacher(key_u, (half,), dtype)
-        w = jax.random.normal(key_w, (half, config.d), dtype)
-        return cls(config, c=jnp.concatenate([c, -c]), u=jnp.concatenate([u, u]), w=jnp.concatenate([w, w]))
+        rng_c, rng_u, rng_w = generators(key, 3)
+        c, u = signs(rng_c, (half,)), config.alpha * signs(rng_u, (half,))
+        w = rng_w.standard_normal((half, config.d))
+        return cls(config, *(array(np.concatenate(pair), dtype) for pair in ((c, -c), (u, u), (w, w))))
 
     def __check_init__(self) -> None:
         units = self.config.units

@@ -9,9 +9,11 @@ from typing import Any, ClassVar, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from certiformer.models._base import Model, check_count, check_shape, check_tokens
+from certiformer.models._random import Generator, array, generators
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,13 @@ class KerasClsTransformer(Model):
     @classmethod
     def init(cls, key: PRNGKeyArray, config: KerasClsTransformerConfig, *, dtype: Any = jnp.float32) -> Self:
         shapes = _shapes(config)
+        *rngs, rng_2 = generators(key, len(shapes) + 1)
         weights = {
-            name: jnp.zeros(shape, dtype) if name.startswith("b_") else _glorot_uniform(part, shape, dtype)
-            for part, (name, shape) in zip(jax.random.split(key, len(shapes)), shapes.items(), strict=True)
+            name: np.zeros(shape) if name.startswith("b_") else _glorot_uniform(rng, shape)
+            for rng, (name, shape) in zip(rngs, shapes.items(), strict=True)
         }
-        weights["W_2"] = 0.05 * jax.random.normal(jax.random.fold_in(key, 1), shapes["W_2"], dtype)
-        return cls(**weights, config=config)
+        weights["W_2"] = 0.05 * rng_2.standard_normal(shapes["W_2"])
+        return cls(config, **{name: array(weight, dtype) for name, weight in weights.items()})
 
     def __check_init__(self) -> None:
         for name, shape in _shapes(self.config).items():
@@ -77,7 +80,7 @@ class KerasClsTransformer(Model):
         query = jnp.einsum("i,ihk->hk", x[self.config.cls], self.W_Q) + self.b_Q
         keys = jnp.einsum("ti,ihk->thk", x, self.W_K) + self.b_K
         values = jnp.einsum("ti,ihk->thk", x, self.W_V) + self.b_V
-        scores = jnp.einsum("hk,thk->ht", query / self.config.key_size**0.5, keys)
+        scores = jnp.einsum("hk,thk->ht", query / math.sqrt(self.config.key_size), keys)
         attended = jnp.einsum("ht,thk->hk", jax.nn.softmax(scores, axis=-1), values)
         hidden = jax.nn.relu(jnp.einsum("hk,hki->i", attended, self.W_O) + self.b_O)
         return (hidden @ self.W_1 + self.b_1) @ self.W_2 + self.b_2
@@ -101,7 +104,7 @@ def _shapes(config: KerasClsTransformerConfig) -> dict[str, tuple[int, ...]]:
     }
 
 
-def _glorot_uniform(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Array:
+def _glorot_uniform(rng: Generator, shape: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Uniform on [-l, l] with l = sqrt(6 / (fan_in + fan_out)), fans counted as Keras counts them."""
     limit = math.sqrt(6.0 / (math.prod(shape[:-2]) * (shape[-2] + shape[-1])))
-    return jax.random.uniform(key, shape, dtype, -limit, limit)
+    return rng.uniform(-limit, limit, shape)

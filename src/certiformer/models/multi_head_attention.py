@@ -9,10 +9,13 @@ from typing import Any, ClassVar, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from certiformer.core.errors import InputError
 from certiformer.models._base import Model, check_choice, check_count, check_shape, check_tokens
+from certiformer.models._random import array, generators
+from certiformer.models._random import signs as fair_signs
 
 READOUTS = ("full", "pooling", "last")
 STARTS = ("zero", "random")
@@ -58,12 +61,12 @@ class MultiHeadAttention(Model):
         check_choice("start", start, STARTS)
         shape_W = (config.heads, config.d, config.d)
         if start == "zero":
-            return cls(config, U=jnp.zeros(_readout_shape(config), dtype), W=jnp.zeros(shape_W, dtype))
-        key_U, key_W = jax.random.split(key)
+            return cls(config, U=array(np.zeros(_readout_shape(config)), dtype), W=array(np.zeros(shape_W), dtype))
+        rng_U, rng_W = generators(key, 2)
         return cls(
             config,
-            U=jax.random.normal(key_U, _readout_shape(config), dtype) / (config.d * config.tokens) ** 0.5,
-            W=jax.random.normal(key_W, shape_W, dtype) / config.d**0.5,
+            U=array(rng_U.standard_normal(_readout_shape(config)) / math.sqrt(config.d * config.tokens), dtype),
+            W=array(rng_W.standard_normal(shape_W) / math.sqrt(config.d), dtype),
         )
 
     @classmethod
@@ -86,10 +89,10 @@ class MultiHeadAttention(Model):
         if signs == "balanced":
             if config.heads % 2:
                 raise InputError("heads", config.heads, "an even number for balanced signs")
-            half = jnp.ones(config.heads // 2, inputs.dtype)
-            alpha = jax.random.permutation(key, jnp.concatenate([half, -half]))
+            drawn = generators(key, 1)[0].permutation(np.repeat([1.0, -1.0], config.heads // 2))
         else:
-            alpha = jax.random.rademacher(key, (config.heads,), inputs.dtype)
+            drawn = fair_signs(generators(key, 1)[0], (config.heads,))
+        alpha = array(drawn, inputs.dtype)
         direction = 0.5 * jnp.mean(labels[:, None] * jnp.mean(inputs, axis=1), axis=0)
         if config.readout == "full":
             U = jnp.broadcast_to(alpha[:, None, None] * direction, (config.heads, config.tokens, config.d))

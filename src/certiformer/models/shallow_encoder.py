@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -11,6 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from certiformer.models._base import Model, check_count, check_shape, check_tokens
+from certiformer.models._random import array, generators
 
 
 @dataclass(frozen=True)
@@ -45,13 +47,13 @@ class ShallowEncoder(Model):
     @classmethod
     def init(cls, key: PRNGKeyArray, config: ShallowEncoderConfig, *, dtype: Any = jnp.float32) -> Self:
         d, d_m = config.d, config.d_m
-        key_Q, key_K, key_V, key_O = jax.random.split(key, 4)
+        Q, K, V, O = generators(key, 4)  # noqa: E741 (the papers' letters)
         return cls(
             config,
-            W_Q=jax.random.normal(key_Q, (d_m, d), dtype) / d**0.5,
-            W_K=jax.random.normal(key_K, (d_m, d), dtype) / d**0.5,
-            W_V=jax.random.normal(key_V, (d_m, d), dtype) / d**0.5,
-            w_O=jax.random.normal(key_O, (d_m,), dtype) / d_m**0.5,
+            W_Q=array(Q.standard_normal((d_m, d)) / math.sqrt(d), dtype),
+            W_K=array(K.standard_normal((d_m, d)) / math.sqrt(d), dtype),
+            W_V=array(V.standard_normal((d_m, d)) / math.sqrt(d), dtype),
+            w_O=array(O.standard_normal(d_m) / math.sqrt(d_m), dtype),
         )
 
     def __check_init__(self) -> None:
@@ -63,7 +65,7 @@ class ShallowEncoder(Model):
     def features(self, x: Float[Array, "tokens d"]) -> Float[Array, " d_m"]:
         """(1/d_s) sum_i relu(W_V a_i): what the readout w_O sees."""
         check_tokens(x, self.config.d)
-        scores = (x @ self.W_Q.T) @ (x @ self.W_K.T).T / self.config.d_m**0.5
+        scores = (x @ self.W_Q.T) @ (x @ self.W_K.T).T / math.sqrt(self.config.d_m)
         attended = jax.nn.softmax(scores, axis=-1) @ x
         return jnp.mean(jax.nn.relu(attended @ self.W_V.T), axis=0)
 

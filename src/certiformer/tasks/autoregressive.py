@@ -13,7 +13,7 @@ from jaxtyping import Float, PRNGKeyArray
 
 from certiformer.core.errors import InputError
 from certiformer.models._base import check_choice, check_count
-from certiformer.tasks._random import Generator, array, generators
+from certiformer.models._random import Generator, array, generators
 from certiformer.tasks._task import Dataset, Task, check_number
 
 SPLITS = ("random", "independent")

@@ -13,13 +13,13 @@ import scipy.special
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from certiformer.models._base import check_choice, check_count
+from certiformer.models._random import Generator, array, clip_tokens, generators, unit_directions
 from certiformer.models.cls_transformer import (
     ClsTransformer,
     ClsTransformerConfig,
     LowRankClsTransformer,
     LowRankClsTransformerConfig,
 )
-from certiformer.tasks._random import Generator, array, clip_tokens, generators, unit_directions
 from certiformer.tasks._task import Dataset, Task, check_number
 
 TAILS = ("gaussian", "student", "pareto")

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, UInt8
 
 from certiformer.core.errors import InputError
 from certiformer.models._base import check_choice, check_count
-from certiformer.tasks._random import generators
+from certiformer.models._random import generators
 from certiformer.tasks._task import Dataset, Task
 
 TRAIN, TEST = 12665, 2115

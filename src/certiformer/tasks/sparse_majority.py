@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from certiformer.core.errors import InputError
 from certiformer.models._base import check_choice, check_count
-from certiformer.tasks._random import array, generators
+from certiformer.models._random import array, generators
 from certiformer.tasks._task import Dataset, Task
 
 VARIANTS = ("released", "clean")

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from certiformer.core.errors import InputError
 from certiformer.models._base import check_choice, check_count
-from certiformer.tasks._random import Generator, array, clip_tokens, generators
+from certiformer.models._random import Generator, array, clip_tokens, generators, signs
 from certiformer.tasks._task import Dataset, Task, check_number
 
 POSITIONS = ("random", "fixed")
@@ -105,7 +105,7 @@ class TokenizedMixture(eqx.Module):
         """n independent examples; `meta` has the boolean matrix of relevant positions."""
         rng_y, rng_j, rng_z, rng_r = generators(key, 4)
         patterns = np.asarray(self.patterns, np.float64)
-        y = 1.0 - 2.0 * rng_y.integers(0, 2, n)
+        y = signs(rng_y, (n,))
         irrelevant = patterns[2:][rng_j.integers(0, self.M, (n, self.tokens))]
         irrelevant = irrelevant + self.sample_noise(rng_z, (n, self.tokens))
         mu = np.where(y[:, None, None] > 0, patterns[0], patterns[1])

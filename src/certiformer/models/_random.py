@@ -1,7 +1,8 @@
 """Chance from a JAX key, drawn with NumPy.
 
-Data are drawn in double precision and then rounded to the type asked for, so that a key means the same data in float32
-and in float64; and nothing is compiled, however many shapes a sweep asks for.
+Weights and data are drawn in double precision and then rounded to the type asked for, so that a key means the same in
+float32 and in float64; and nothing is compiled, however many shapes a sweep asks for. Keys must be concrete: stack the
+models of several seeds instead of drawing under `vmap`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray
+
+from certiformer.core.errors import InputError
 
 Generator = np.random.Generator
 
@@ -35,6 +38,14 @@ def clip_tokens(x: np.ndarray[Any, Any], radius: float) -> np.ndarray[Any, np.dt
     return np.asarray(x * np.minimum(1.0, radius / np.maximum(norms, np.finfo(np.float64).tiny)))
 
 
+def signs(rng: Generator, shape: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Fair and independent +-1."""
+    return np.asarray(1.0 - 2.0 * rng.integers(0, 2, shape), np.float64)
+
+
 def array(values: np.ndarray[Any, Any], dtype: Any) -> Array:
     """`values` as a JAX array of type `dtype`."""
-    return jnp.asarray(values.astype(dtype))
+    result = jnp.asarray(values.astype(dtype))
+    if result.dtype != dtype:
+        raise InputError("dtype", str(np.dtype(dtype)), str(result.dtype), "Work inside `with jax.enable_x64(True):`.")
+    return result
