@@ -1,0 +1,28 @@
+"""Sweeps: many runs of a pure function, remembered in a ledger, done here or on a cluster. Knows no Transformers."""
+
+from certiformer.sweep.dask import Dask
+from certiformer.sweep.engine import Engine, Swept, sweep
+from certiformer.sweep.exports import export
+from certiformer.sweep.ledger import Ledger, LedgerError, Row, Status
+from certiformer.sweep.local import Inline, Local
+from certiformer.sweep.run import Experiment, Failure, Outcome, Run
+from certiformer.sweep.version import code_version
+
+__all__ = [
+    "Dask",
+    "Engine",
+    "Experiment",
+    "Failure",
+    "Inline",
+    "Ledger",
+    "LedgerError",
+    "Local",
+    "Outcome",
+    "Row",
+    "Run",
+    "Status",
+    "Swept",
+    "code_version",
+    "export",
+    "sweep",
+]

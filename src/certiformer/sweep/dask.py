@@ -1,0 +1,168 @@
+"""The engine for many machines: tasks go to a Dask scheduler, whose workers may come, go and die.
+
+Three ways to a scheduler: one that runs already (`Dask.connect`), SLURM jobs of our own (`Dask.slurm`), or a cluster
+of processes on this machine (`Dask.local`). Dask comes with the extra `certiformer[cluster]`. A task whose worker is
+lost is given to another by the scheduler; the ledger is written by the process that runs the sweep and by no other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import queue
+import time
+import uuid
+from types import ModuleType, TracebackType
+from typing import Any, Self
+
+from certiformer.core.errors import CertiformerError, InputError
+from certiformer.sweep.local import cores, thread_environment
+from certiformer.sweep.run import Failure, Finished, Task, execute, failure
+
+AHEAD = 2  # tasks in hand per thread of the cluster, so that no worker waits for us
+COUNT_SECONDS = 1.0
+FETCH_SECONDS = 30.0
+
+
+class Dask:
+    """Tasks for the workers of a Dask scheduler. Use it as a context manager, made by `connect`, `slurm` or `local`."""
+
+    def __init__(self, client: Any, cluster: Any = None) -> None:
+        self._client, self._cluster = client, cluster
+        self._address = str(client.scheduler.address)
+        self._futures: dict[int, Any] = {}
+        self._ended: queue.SimpleQueue[tuple[int, str]] = queue.SimpleQueue()
+        self._slots, self._counted = 1, float("-inf")
+
+    @classmethod
+    def connect(cls, scheduler: str, timeout: float = 10.0) -> Self:
+        """The workers of a scheduler that runs already, at an address such as tcp://host:8786.
+
+        Give its workers one thread each (`dask worker ADDRESS --nthreads 1 --nworkers CORES`).
+        """
+        if "://" not in scheduler:
+            raise InputError("scheduler", scheduler, "an address such as tcp://host:8786")
+        distributed = _need("distributed", 'pip install "certiformer[cluster]"')
+        return cls(_client(distributed, scheduler, timeout))
+
+    @classmethod
+    def slurm(cls, jobs: int = 1, cores: int = 1, memory: str = "4GB", **options: Any) -> Self:
+        """Workers in `jobs` SLURM jobs of `cores` single-threaded processes each.
+
+        `options` go to dask-jobqueue's SLURMCluster: queue, account, walltime, interface, job_extra_directives ...
+        """
+        if jobs < 1 or cores < 1:
+            raise InputError("jobs and cores", (jobs, cores), "at least 1 each")
+        distributed = _need("distributed", 'pip install "certiformer[cluster]"')
+        jobqueue = _need("dask_jobqueue", "pip install dask-jobqueue")
+        threads = [f"export {name}={value}" for name, value in thread_environment(1).items()]
+        prologue = [*threads, *options.pop("job_script_prologue", [])]
+        cluster = jobqueue.SLURMCluster(
+            cores=cores, processes=cores, memory=memory, job_script_prologue=prologue, **options
+        )
+        try:
+            cluster.scale(jobs=jobs)
+            return cls(_client(distributed, cluster, 60.0), cluster)
+        except BaseException:
+            cluster.close()
+            raise
+
+    @classmethod
+    def local(cls, workers: int | None = None) -> Self:
+        """Workers on this machine, one process per core if not said otherwise, under a scheduler of their own."""
+        distributed = _need("distributed", 'pip install "certiformer[cluster]"')
+        cluster = distributed.LocalCluster(
+            n_workers=workers or cores(),
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address=None,
+            env=thread_environment(1),
+        )
+        try:
+            return cls(_client(distributed, cluster, 60.0), cluster)
+        except BaseException:
+            cluster.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.abandon()
+        self._client.close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+    @property
+    def slots(self) -> int:
+        """Enough for every thread of the workers there are just now; one while there are none."""
+        if time.monotonic() - self._counted > COUNT_SECONDS:
+            try:
+                threads = sum(self._client.nthreads().values())
+            except (OSError, TimeoutError) as error:
+                raise self._lost() from error
+            self._slots, self._counted = max(1, AHEAD * threads), time.monotonic()
+        return self._slots
+
+    def submit(self, number: int, task: Task) -> None:
+        # a key of its own: the ledger, not Dask, decides what need not be done again
+        future = self._client.submit(execute, task, key=f"certiformer-{uuid.uuid4().hex}", pure=False)
+        self._futures[number] = future
+        future.add_done_callback(lambda ended: self._ended.put((number, ended.key)))
+
+    def wait(self, timeout: float) -> list[tuple[int, list[Finished] | Failure]]:
+        ended: list[tuple[int, list[Finished] | Failure]] = []
+        with contextlib.suppress(queue.Empty):
+            self._take(*self._ended.get(timeout=timeout), ended)
+            while True:
+                self._take(*self._ended.get_nowait(), ended)
+        return ended
+
+    def abandon(self) -> None:
+        futures = list(self._futures.values())
+        self._futures.clear()
+        if futures and self._client.status == "running":
+            # the scheduler may be gone; then there is nothing to call off
+            with contextlib.suppress(OSError, TimeoutError):
+                self._client.cancel(futures, force=True)
+
+    def _take(self, number: int, key: str, ended: list[tuple[int, list[Finished] | Failure]]) -> None:
+        future = self._futures.get(number)
+        if future is None or future.key != key:
+            return  # called off
+        if future.status == "cancelled":
+            raise self._lost()
+        try:
+            answer: list[Finished] | Failure = future.result(timeout=FETCH_SECONDS)
+        except TimeoutError:
+            # the worker died with the result in its hands, and another is doing the task again
+            self._ended.put((number, key))
+            return
+        except Exception as error:
+            answer = failure(error)
+        del self._futures[number]
+        ended.append((number, answer))
+
+    def _lost(self) -> CertiformerError:
+        return CertiformerError(
+            f"the Dask scheduler at {self._address} is gone or dropped our tasks; finished runs are in the ledger: "
+            "start the same sweep again to go on"
+        )
+
+
+def _client(distributed: ModuleType, target: Any, timeout: float) -> Any:
+    try:
+        return distributed.Client(target, timeout=timeout, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise CertiformerError(f"no Dask scheduler answers at {target}: {error}") from error
+
+
+def _need(package: str, install: str) -> ModuleType:
+    """A package that not everybody has, imported when it is needed."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise CertiformerError(f"this engine needs the package {package}; install it with: {install}") from error

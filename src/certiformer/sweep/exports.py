@@ -1,0 +1,98 @@
+"""Rows of a ledger as a file for other programs: CSV for a spreadsheet, JSON with everything."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from certiformer.core.errors import InputError
+from certiformer.sweep.ledger import Row
+
+
+def export(rows: Iterable[Row], path: str | os.PathLike[str]) -> Path:
+    """Write `rows` to `path`, whose ending (.csv or .json) says how; an existing file is replaced whole or not at all.
+
+    CSV has a column for each entry of the configurations (`config.width`), of the values (`loss`) and of the arrays;
+    lists and arrays stand in their cells as JSON. In both formats infinities are "inf" and "-inf", and nan is empty.
+    """
+    target = Path(path)
+    writers = {".csv": _csv, ".json": _json}
+    if target.suffix.lower() not in writers:
+        raise InputError("export", str(path), "a file name that ends in .csv or .json")
+    text = writers[target.suffix.lower()]([_record(row) for row in rows])
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    draft.write_text(text, encoding="utf-8", newline="")
+    draft.replace(target)
+    return target
+
+
+def _record(row: Row) -> dict[str, Any]:
+    return {
+        "experiment": row.experiment,
+        "version": row.version,
+        "key": row.key,
+        "state": row.state,
+        "attempts": row.attempts,
+        "seconds": row.seconds,
+        "error": row.error,
+        "config": row.config,
+        "values": _strict(row.values),
+        "arrays": {name: _strict(_numbers(array.tolist())) for name, array in sorted(row.arrays.items())},
+    }
+
+
+def _json(records: list[dict[str, Any]]) -> str:
+    return json.dumps(records, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _csv(records: list[dict[str, Any]]) -> str:
+    flat = [_flat(record) for record in records]
+    columns = list(dict.fromkeys(name for record in flat for name in record))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return text.getvalue()
+
+
+def _flat(record: dict[str, Any]) -> dict[str, Any]:
+    """The record with its dicts opened; entries of `values` and `arrays` keep their bare names where these are free."""
+    fixed = {name: value for name, value in record.items() if not isinstance(value, dict)}
+    for group in ("config", "values", "arrays"):
+        for name, value in _leaves(record[group]):
+            column = f"{group}.{name}" if group == "config" or name in fixed else name
+            fixed[column] = json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
+    return fixed
+
+
+def _leaves(value: dict[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    for name, entry in value.items():
+        if isinstance(entry, dict):
+            yield from _leaves(entry, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", entry
+
+
+def _strict(value: Any) -> Any:
+    """JSON's own numbers only."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
+    if isinstance(value, dict):
+        return {name: _strict(entry) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [_strict(entry) for entry in value]
+    return value
+
+
+def _numbers(value: Any) -> Any:
+    """Complex numbers as pairs."""
+    if isinstance(value, complex):
+        return [value.real, value.imag]
+    return [_numbers(entry) for entry in value] if isinstance(value, list) else value

@@ -1,0 +1,19 @@
+"""A sweep in a process of its own, to be killed: python client_process.py LEDGER LOG RUNS SLEEP WORKERS."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from certiformer.sweep import Experiment, Ledger, Local, sweep
+
+
+def experiment(log: str, runs: int, sleep: float) -> Experiment:
+    configs: list[dict[str, Any]] = [{"seed": s, "log": log, "sleep": sleep} for s in range(runs)]
+    return Experiment("walk", run="sweep.toy_runs:walk", configs=configs)
+
+
+if __name__ == "__main__":
+    path, log, runs, sleep, workers = sys.argv[1:]
+    with Ledger(path) as ledger, Local(int(workers)) as engine:
+        sweep(experiment(log, int(runs), float(sleep)), ledger, engine)

@@ -1,0 +1,350 @@
+"""The ledger: round trips, claims, takeovers, refusals."""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from certiformer.core.errors import CertiformerError
+from certiformer.sweep import Experiment, Failure, Ledger, LedgerError, Outcome
+from certiformer.sweep import ledger as ledger_module
+from certiformer.sweep.run import Finished
+
+WALK = "sweep.toy_runs:walk"
+
+
+def walk(count=4, name="walk", **options):
+    return Experiment(name, WALK, [{"seed": s} for s in range(count)], **options)
+
+
+def finished(loss=1.0, **arrays):
+    return Finished(Outcome({"loss": loss}, arrays), 0.5, "here:1")
+
+
+def failed(error="ValueError: no"):
+    return Finished(Failure(error, "Traceback ..."), 0.1, "here:1")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "deep" / "runs.db"
+
+
+def test_results_come_back_as_they_went_in(path):
+    experiment = walk(2)
+    arrays = {
+        "f": np.linspace(0, 1, 6).reshape(2, 3),
+        "i": np.arange(3, dtype=np.int16),
+        "b": np.array([True, False]),
+        "c": np.array([1 + 2j]),
+        "zero": np.float64(3.0),
+        "empty": np.zeros((0, 4)),
+    }
+    outcome = Outcome({"loss": 0.1, "worst": float("inf"), "odd": float("nan"), "text": "é"}, arrays)
+    with Ledger(path) as ledger, ledger.claims() as claims:
+        ledger.enrol(experiment)
+        mine, theirs = claims.take(experiment.runs)
+        assert (len(mine), theirs) == (2, [])
+        claims.record(mine, [Finished(outcome, 1.5, "host:7"), failed()])
+    with Ledger(path) as ledger:
+        row, bad = ledger.rows(experiment)
+        assert (row.config, row.state, row.attempts, row.seconds, row.worker) == ({"seed": 0}, "done", 1, 1.5, "host:7")
+        assert row.values["loss"] == 0.1
+        assert row.values["worst"] == float("inf")
+        assert np.isnan(row.values["odd"])
+        for name, array in outcome.arrays.items():
+            np.testing.assert_array_equal(row.arrays[name], array)
+            assert row.arrays[name].dtype == array.dtype
+            assert row.arrays[name].shape == array.shape
+        assert (bad.state, bad.error, bad.traceback, bad.values, bad.arrays) == (
+            "failed",
+            "ValueError: no",
+            "Traceback ...",
+            {},
+            {},
+        )
+
+
+def test_rows_keep_the_order_of_the_configurations_and_versions_apart(path):
+    first, second = walk(5, version="1"), walk(3, version="2")
+    with Ledger(path) as ledger:
+        ledger.enrol(first)
+        ledger.enrol(second)
+        assert [row.config["seed"] for row in ledger.rows(first)] == [0, 1, 2, 3, 4]
+        assert [row.version for row in ledger.rows(second)] == ["2"] * 3
+        assert len(ledger.rows("walk")) == len(ledger.rows()) == 8
+        assert ledger.rows("other") == []
+        assert [(s.version, s.total) for s in ledger.summary()] == [("1", 5), ("2", 3)]
+
+
+def test_the_counts(path):
+    experiment = walk(6)
+    with Ledger(path) as ledger:
+        assert ledger.status(experiment).pending == 6
+        ledger.enrol(experiment)
+        with ledger.claims() as claims:
+            mine, _ = claims.take(experiment.runs[:4])
+            claims.record(mine[:2], [finished(), failed()])
+            status = ledger.status(experiment)
+            assert (status.pending, status.running, status.done, status.failed) == (2, 2, 1, 1)
+            assert (status.total, status.seconds) == (6, 0.5)
+            (summary,) = ledger.summary()
+            assert summary == status
+        assert ledger.status(experiment).pending == 4
+        assert ledger.status(walk(2)).total == 2
+
+
+def test_finished_runs_are_never_claimed_again_and_failed_ones_on_request(path):
+    experiment = walk(3)
+    with Ledger(path) as ledger:
+        ledger.enrol(experiment)
+        with ledger.claims() as claims:
+            mine, _ = claims.take(experiment.runs)
+            claims.record(mine[:2], [finished(x=np.ones(2)), failed()])
+        ledger.enrol(experiment)
+        with ledger.claims() as claims:
+            assert claims.take(experiment.runs) == ([experiment.runs[2]], [])
+        ledger.enrol(experiment, retry=True)
+        with ledger.claims() as claims:
+            assert claims.take(experiment.runs) == (list(experiment.runs[1:]), [])
+            claims.record(experiment.runs[1:], [finished(), finished()])
+        assert [row.attempts for row in ledger.rows(experiment)] == [1, 2, 3]
+        assert ledger.rows(experiment)[1].error is None
+
+
+def test_two_owners_share_the_work_and_never_a_run(path):
+    experiment = walk(10)
+    with Ledger(path) as one, Ledger(path) as two, one.claims() as mine, two.claims() as yours:
+        one.enrol(experiment)
+        two.enrol(experiment)
+        taken, _ = mine.take(experiment.runs[:6])
+        rest, held = yours.take(experiment.runs[4:])
+        assert [run.config["seed"] for run in taken] == [0, 1, 2, 3, 4, 5]
+        assert [run.config["seed"] for run in rest] == [6, 7, 8, 9]
+        assert [run.config["seed"] for run in held] == [4, 5]
+        # a result for a run that is not one's own is not put down
+        yours.record(held, [finished(9.0), finished(9.0)])
+        assert {row.state for row in one.rows(experiment)} == {"running"}
+        with pytest.raises(LedgerError, match="another process"):
+            two.forget(experiment)
+
+
+def test_the_claims_of_a_dead_process_are_taken_over_at_once(path):
+    experiment = walk(3)
+    with Ledger(path) as ledger:
+        ledger.enrol(experiment)
+        with ledger.claims() as claims:
+            claims.take(experiment.runs[:2])
+            process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+            born = ledger_module._born(process.pid)
+            # as if the other process had made the claims
+            ledger._db.execute("UPDATE owners SET pid = ?, born = ?", (process.pid, born))
+            with Ledger(path) as other, other.claims() as mine:
+                assert mine.take(experiment.runs) == ([experiment.runs[2]], list(experiment.runs[:2]))
+                process.kill()
+                deadline = time.monotonic() + 5.0
+                while ledger_module._born(process.pid) and time.monotonic() < deadline:
+                    time.sleep(0.01)
+                # not reaped yet: a zombie is dead
+                assert mine.take(experiment.runs[:2]) == (list(experiment.runs[:2]), [])
+            process.communicate()
+
+
+def test_a_process_number_that_came_back_is_not_the_owner(path):
+    experiment = walk(1)
+    with Ledger(path) as ledger, Ledger(path) as other, ledger.claims() as claims, other.claims() as mine:
+        ledger.enrol(experiment)
+        claims.take(experiment.runs)
+        ledger._db.execute("UPDATE owners SET born = 'another time' WHERE id = ?", (claims.owner,))
+        assert mine.take(experiment.runs) == (list(experiment.runs), [])
+
+
+def test_owners_elsewhere_live_as_long_as_their_heart_beats(path, monkeypatch):
+    experiment = walk(2)
+    with Ledger(path) as ledger, Ledger(path) as other, ledger.claims() as claims, other.claims() as mine:
+        ledger.enrol(experiment)
+        claims.take(experiment.runs)
+        ledger._db.execute("UPDATE owners SET machine = 'elsewhere' WHERE id = ?", (claims.owner,))
+        assert mine.take(experiment.runs) == ([], list(experiment.runs))
+        late = time.time() + ledger_module.LEASE_SECONDS + 1.0
+        monkeypatch.setattr(ledger_module.time, "time", lambda: late)
+        assert other.status(experiment).pending == 2
+        assert mine.take(experiment.runs) == (list(experiment.runs), [])
+        # the sleeper wakes: its results are not wanted any more, and it may go on with other runs
+        claims.record(experiment.runs[:1], [finished()])
+        monkeypatch.setattr(ledger_module, "BEAT_SECONDS", 0.0)
+        claims.beat()
+        assert claims.owner in ledger._living_owners()
+        assert {row.state for row in ledger.rows(experiment)} == {"running"}
+
+
+def test_where_the_system_names_no_machine_the_lease_decides(monkeypatch):
+    monkeypatch.setattr(ledger_module, "_machine", lambda: "")
+    assert ledger_module._alive("", 1, "", time.time())
+    assert not ledger_module._alive("", os.getpid(), "", time.time() - 2 * ledger_module.LEASE_SECONDS)
+
+
+def test_an_exception_gives_the_claims_back(path):
+    experiment = walk(3)
+    with Ledger(path) as ledger:
+        ledger.enrol(experiment)
+        with pytest.raises(KeyboardInterrupt), ledger.claims() as claims:
+            mine, _ = claims.take(experiment.runs)
+            claims.record(mine[:1], [finished()])
+            raise KeyboardInterrupt
+        assert sorted(ledger.states(experiment).values()) == ["done", "pending", "pending"]
+        assert ledger._living_owners() == set()
+
+
+def test_recording_is_all_or_nothing(path):
+    experiment = walk(2)
+    with Ledger(path) as ledger, ledger.claims() as claims:
+        ledger.enrol(experiment)
+        claims.take(experiment.runs)
+        with pytest.raises(ValueError, match="zip"):
+            claims.record(experiment.runs, [finished(x=np.ones(2))])
+        assert {row.state for row in ledger.rows(experiment)} == {"running"}
+        assert all(not row.arrays for row in ledger.rows(experiment))
+
+
+def test_fresh_forgets_these_runs_and_no_others(path):
+    small, large = walk(2), walk(4)
+    with Ledger(path) as ledger:
+        ledger.enrol(large)
+        with ledger.claims() as claims:
+            claims.take(large.runs)
+            claims.record(large.runs, [finished(x=np.ones(3))] * 4)
+        ledger.forget(small)
+        assert [row.config["seed"] for row in ledger.rows(large)] == [2, 3]
+        assert ledger._db.execute("SELECT COUNT(*) FROM arrays").fetchone() == (2,)
+
+
+def test_the_digest_is_of_the_results_not_of_their_order_or_speed(tmp_path):
+    experiment = walk(4)
+
+    def digest(name, order, loss=1.0, seconds=0.5, array=(1.0, 2.0), bad="a"):
+        with Ledger(tmp_path / name) as ledger:
+            ledger.enrol(experiment)
+            with ledger.claims() as claims:
+                for i in order:
+                    claims.take([experiment.runs[i]])
+                    good = Finished(Outcome({"loss": loss}, {"x": np.array(array)}), seconds, f"host:{i}")
+                    claims.record([experiment.runs[i]], [failed(bad) if i == 3 else good])
+            return ledger.digest(experiment)
+
+    reference = digest("a", [0, 1, 2, 3])
+    assert reference == digest("b", [3, 1, 0, 2], seconds=7.0, bad="b")
+    others = [
+        digest("c", [0, 1, 2, 3], loss=1.0 + 2**-52),
+        digest("d", [0, 1, 2, 3], array=(1.0, 2.0000001)),
+        digest("e", [0, 1, 2, 3], array=(1, 2)),
+        digest("f", [0, 1, 2, 3], array=((1.0, 2.0),)),
+        digest("g", [0, 1, 3]),
+        digest("h", [0, 1, 2]),
+    ]
+    assert len({reference, *others}) == 7
+
+
+def made(path):
+    with Ledger(path) as ledger:
+        ledger.enrol(walk(200))
+    return path
+
+
+def refused(path, match):
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match=match) as error:
+        Ledger(path)
+    assert isinstance(error.value, CertiformerError)
+    assert str(path) in str(error.value)
+    assert path.read_bytes() == before
+
+
+def test_a_newer_ledger_is_refused_and_left_alone(path):
+    made(path)
+    db = sqlite3.connect(path)
+    db.execute(f"PRAGMA user_version = {ledger_module.SCHEMA_VERSION + 1}")
+    db.close()
+    refused(path, "newer certiformer.*schema 2, this one knows 1.*Upgrade")
+
+
+def test_a_file_that_is_no_ledger_is_refused_and_left_alone(tmp_path):
+    text = tmp_path / "notes.txt"
+    text.write_text("dear diary, " * 1000)
+    refused(text, "not a ledger")
+    other = tmp_path / "other.db"
+    db = sqlite3.connect(other)
+    db.execute("CREATE TABLE runs (key TEXT)")
+    db.commit()
+    db.close()
+    refused(other, "another program")
+    db = sqlite3.connect(other)
+    db.execute("DROP TABLE runs")
+    db.execute("PRAGMA user_version = 3")
+    db.close()
+    refused(other, "another program")
+
+
+@pytest.mark.parametrize("damage", ["noise", "truncated", "header"])
+def test_a_damaged_ledger_is_refused_and_left_alone(path, damage):
+    made(path)
+    data = bytearray(path.read_bytes())
+    rng = random.Random(0)
+    if damage == "noise":
+        data[4096:] = rng.randbytes(len(data) - 4096)
+    elif damage == "truncated":
+        del data[len(data) // 2 :]
+    else:
+        data[:16] = rng.randbytes(16)
+    path.write_bytes(data)
+    refused(path, "damaged")
+
+
+def test_damage_found_later_is_reported_too(path):
+    experiment = walk(200)
+    made(path)
+    with Ledger(path) as ledger:
+        size = path.stat().st_size
+        with path.open("r+b") as file:
+            file.seek(4096)
+            file.write(random.Random(0).randbytes(size - 4096))
+        ledger._db.execute("PRAGMA cache_size = 0")
+        with pytest.raises(LedgerError, match="damaged|cannot use"):
+            ledger.rows(experiment)
+
+
+def test_a_place_where_no_file_can_be_is_refused(tmp_path):
+    with pytest.raises(LedgerError, match="cannot open"):
+        Ledger(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LedgerError, match="cannot open"):
+        Ledger(tmp_path / "file" / "runs.db")
+
+
+def test_an_empty_file_becomes_a_ledger(path):
+    path.parent.mkdir()
+    path.touch()
+    with Ledger(path) as ledger:
+        assert ledger.summary() == []
+        assert ledger._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_many_processes_may_open_a_new_ledger_at_once(path):
+    program = "import sys; from certiformer.sweep import Ledger; input(); Ledger(sys.argv[1]).close()"
+    processes = [
+        subprocess.Popen([sys.executable, "-c", program, path], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(5)
+    ]
+    for process in processes:
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+    for process in processes:
+        _, errors = process.communicate(timeout=30)
+        assert (process.returncode, errors) == (0, b"")
