@@ -1,0 +1,184 @@
+"""A certificate: a bound with its confidence, its verdict, and what would make it say more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from certiformer.core import Bound, Check, Evaluation, Result
+from certiformer.core.bound import json_number
+from certiformer.core.errors import CertiformerError
+
+MOST_EXAMPLES = 1e40
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """One row of the report. `value` None means that the result does not apply; `reason` then says why."""
+
+    id: str
+    version: Literal["sound", "printed"]
+    title: str
+    bounds: str
+    value: float | None
+    log10: float | None
+    trivial: float | None
+    confidence: float | None
+    verdict: str
+    dominating: str = ""
+    n_needed: float | None = None
+    checks: tuple[Check, ...] = ()
+    terms: Mapping[str, float] = field(default_factory=dict)
+    guarantee: str = ""
+    reason: str = ""
+    variant: str = ""
+
+    @property
+    def informative(self) -> bool:
+        """A guarantee (not a printed formula) below the trivial value."""
+        return self.version == "sound" and self.verdict == "informative"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "version": self.version,
+            "title": self.title,
+            "bounds": self.bounds,
+            "variant": self.variant,
+            "value": None if self.value is None else json_number(self.value),
+            "log10": None if self.log10 is None else json_number(self.log10),
+            "trivial": self.trivial,
+            "verdict": self.verdict,
+            "confidence": self.confidence,
+            "dominating": self.dominating,
+            "n_needed": None if self.n_needed is None else json_number(self.n_needed),
+            "checks": [check.as_json() for check in self.checks],
+            "terms": {name: json_number(term) for name, term in self.terms.items()},
+            "guarantee": self.guarantee,
+            "reason": self.reason,
+        }
+
+
+def does_not_apply(
+    result: Result, bounds: str, reason: str, version: Literal["sound", "printed"] = "sound"
+) -> Certificate:
+    """A row that says why there is no number."""
+    return Certificate(
+        result.id, version, result.title, bounds, None, None, None, None, f"does not apply: {reason}", reason=reason
+    )
+
+
+def from_evaluation(
+    evaluation: Evaluation,
+    *,
+    bounds: str,
+    trivial: float,
+    delta: float | None,
+    guarantee: str = "",
+    scale_n: str | None = "n",
+) -> Certificate:
+    """The best sound variant as a certificate, with its verdict and the n at which it would be informative."""
+    result, name = evaluation.result, evaluation.best
+    if name is None:
+        failing = [
+            check.requires for bound in evaluation.sound.values() for check in bound.checks if check.holds is False
+        ]
+        return does_not_apply(result, bounds, "; ".join(dict.fromkeys(failing)) or "no variant applies")
+    bound = evaluation.sound[name]
+    found = verdict(bound, trivial)
+    needed = None if found == "informative" or scale_n is None else examples_needed(evaluation, trivial, scale_n)
+    return Certificate(
+        result.id,
+        "sound",
+        result.title,
+        bounds,
+        bound.value,
+        bound.log10,
+        trivial,
+        None if delta is None else 1.0 - delta,
+        found,
+        dominating=dominating(bound),
+        n_needed=needed,
+        checks=bound.checks,
+        terms=dict(bound.terms),
+        guarantee=guarantee,
+        variant=name,
+    )
+
+
+def from_printed(evaluation: Evaluation, *, bounds: str, trivial: float) -> Certificate | None:
+    """What the printed formula gives here: a number to look at, never a guarantee."""
+    variants = {name: bound for name, bound in evaluation.printed.items() if bound.bounds is None}
+    if not variants:
+        return None
+    name, bound = next(iter(variants.items()))
+    if bound.value < 0:
+        found = "meaningless: negative"
+    elif not bound.applies:
+        found = "outside its own range"
+    else:
+        found = verdict(bound, trivial)
+    result = evaluation.result
+    return Certificate(
+        result.id,
+        "printed",
+        result.title,
+        bounds,
+        bound.value,
+        bound.log10,
+        trivial,
+        None,
+        found,
+        checks=bound.checks,
+        reason=f"printed statement: {result.status.value} ({result.reason})",
+        variant=name,
+    )
+
+
+def verdict(bound: Bound, trivial: float) -> str:
+    """`informative`, or `vacuous by k decades`."""
+    if bound.value < trivial:
+        return "informative"
+    log10 = bound.log10
+    if log10 is None or math.isinf(log10):
+        return "vacuous: infinite"
+    decades = max(0.0, log10 - math.log10(trivial))
+    return f"vacuous by {decades:.1f} decades"
+
+
+def dominating(bound: Bound) -> str:
+    """The largest term of a sum, or the largest named factor."""
+    if not bound.terms:
+        return ""
+    return max(bound.terms, key=lambda name: bound.terms[name])
+
+
+def examples_needed(evaluation: Evaluation, trivial: float, name: str) -> float | None:
+    """The sample size at which the same inputs would give a bound below the trivial value; None if there is none.
+
+    Everything else is held fixed, so this is what the formula asks for, not a prediction about training.
+    """
+    result = evaluation.result
+    if name not in evaluation.inputs:
+        return None
+    given = {key: value for key, value in evaluation.inputs.items() if value is not None}
+
+    def informative(n: float) -> bool:
+        try:
+            again = result.evaluate({**given, name: float(round(n))})
+        except CertiformerError:
+            return False
+        return again.best is not None and again.sound[again.best].value < trivial
+
+    low = float(given[name])
+    high = low
+    while not informative(high):
+        low, high = high, high * 10.0
+        if high > MOST_EXAMPLES:
+            return None
+    for _ in range(12):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if informative(middle) else (middle, high)
+    return float(round(high))

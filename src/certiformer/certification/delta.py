@@ -1,0 +1,37 @@
+"""The ledger of delta: what is reported as a guarantee pays for it, and the report shows who paid what."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from certiformer.core.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaLedger:
+    """`total` is the probability that any guarantee of the report is wrong; `shares` say how it is divided."""
+
+    total: float
+    shares: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.total < 1.0:
+            raise InputError("delta", self.total, "a number in (0, 1)", "For example --delta 0.05")
+        if any(not share > 0.0 for share in self.shares.values()):
+            raise InputError("shares", dict(self.shares), "positive shares")
+        if math.fsum(self.shares.values()) > self.total * (1.0 + 1e-12):
+            raise InputError("shares", math.fsum(self.shares.values()), f"at most delta = {self.total}")
+
+    def of(self, name: str) -> float:
+        """The failure probability that belongs to one certificate."""
+        return self.shares[name]
+
+
+def divide(total: float, weights: Mapping[str, float]) -> DeltaLedger:
+    """Divide delta in proportion to the weights, fixed before the data are seen; the sum stays below the total."""
+    whole = math.fsum(weights.values())
+    # A hair less than the proportional share, so that rounding cannot push the sum above the total.
+    shares = {name: total * weight / whole * (1.0 - 1e-12) for name, weight in weights.items()}
+    return DeltaLedger(total, shares)

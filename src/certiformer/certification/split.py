@@ -1,0 +1,84 @@
+"""Which examples train, which select, which certify; and the refusal to certify on what was seen before."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certiformer.core.errors import InputError
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Disjoint index sets by role, and the hash of the choice."""
+
+    parts: Mapping[str, Indices]
+    seed: int
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the roles, their indices and the seed."""
+        digest = hashlib.sha256(str(self.seed).encode())
+        for name in sorted(self.parts):
+            digest.update(name.encode())
+            digest.update(np.ascontiguousarray(self.parts[name], dtype="<i8").tobytes())
+        return digest.hexdigest()
+
+    def __getitem__(self, role: str) -> Indices:
+        return self.parts[role]
+
+
+def split(n: int, sizes: Mapping[str, int], seed: int) -> Split:
+    """A uniformly random division of n examples into the given sizes; what is left over belongs to nobody."""
+    wanted = sum(sizes.values())
+    if wanted > n or any(size < 1 for size in sizes.values()):
+        described = ", ".join(f"{role} {size}" for role, size in sizes.items())
+        raise InputError(
+            "split", described, f"positive sizes that add up to at most {n}", "Use more data or fewer parts"
+        )
+    order = np.random.default_rng(seed).permutation(n)
+    parts, start = {}, 0
+    for role, size in sizes.items():
+        parts[role] = np.sort(order[start : start + size]).astype(np.int64)
+        start += size
+    return Split(parts, seed)
+
+
+def example_hashes(inputs: NDArray[Any]) -> list[bytes]:
+    """One hash per example, of its type, shape and bytes, labels left out: a seen input is seen whatever its label."""
+    array = np.ascontiguousarray(inputs)
+    head = f"{array.dtype.str}{array.shape[1:]}".encode()
+    return [hashlib.sha256(head + row.tobytes()).digest()[:16] for row in array]
+
+
+def refuse_overlap(certified: NDArray[Any], seen: NDArray[Any], *, allow_twins: bool = False) -> int:
+    """Raise if an example to certify on was used for training or selection. Returns the number of twins if allowed.
+
+    With `allow_twins` equal inputs are only counted: two independent draws of a small discrete input space may
+    coincide, and then the caller vouches that the draws were independent.
+    """
+    known = set(example_hashes(seen))
+    twins = sum(digest in known for digest in example_hashes(certified))
+    if twins and not allow_twins:
+        raise InputError(
+            "certified examples",
+            f"{twins} of {len(certified)} that were also used for training or selection",
+            "examples that played no part in choosing the model",
+            "A certificate on seen examples guarantees nothing; hold others out. If equal inputs are independent "
+            "draws from a small input space, say so with --allow-twins.",
+        )
+    return twins
+
+
+def configuration_hash(configuration: Mapping[str, Any]) -> str:
+    """SHA-256 of a JSON-able configuration in canonical form."""
+    text = json.dumps(configuration, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,56 @@
+"""Verdicts and the sample size that would change them."""
+
+import math
+
+import certiformer
+from certiformer.certification.certificate import does_not_apply, from_evaluation, from_printed, verdict
+from certiformer.core import find, upper_bound
+
+
+def evaluate(n=100, **changes):
+    return certiformer.bound("dudley", **{"C": 1.0, "D": 1.0, "n": n, **changes})
+
+
+def test_an_informative_bound():
+    found = from_evaluation(evaluate(10**6), bounds="gap", trivial=1.0, delta=0.05)
+    assert found.verdict == "informative"
+    assert found.informative
+    assert found.confidence == 0.95
+    assert found.n_needed is None
+    assert found.as_json()["id"] == "dudley"
+
+
+def test_a_vacuous_bound_says_how_far_and_what_it_would_take():
+    found = from_evaluation(evaluate(4, C=1e6), bounds="gap", trivial=0.01, delta=0.05)
+    assert found.verdict == "vacuous by 2.0 decades"
+    assert not found.informative
+    below = from_evaluation(evaluate(int(found.n_needed * 1.1), C=1e6), bounds="gap", trivial=0.01, delta=0.05)
+    above = from_evaluation(evaluate(int(found.n_needed / 1.5), C=1e6), bounds="gap", trivial=0.01, delta=0.05)
+    assert below.informative
+    assert not above.informative
+
+
+def test_no_sample_is_large_enough():
+    assert from_evaluation(evaluate(4), bounds="gap", trivial=1e-30, delta=None).n_needed is None
+
+
+def test_verdicts_of_extremes():
+    assert verdict(upper_bound(math.inf), 1.0) == "vacuous: infinite"
+    assert verdict(upper_bound(math.inf, ln=2302.585092994046), 1.0) == "vacuous by 1000.0 decades"
+    assert verdict(upper_bound(1.0), 1.0) == "vacuous by 0.0 decades"
+
+
+def test_printed_numbers_are_never_guarantees():
+    found = from_printed(evaluate(10**6), bounds="gap", trivial=1.0)
+    assert found.version == "printed"
+    assert not found.informative
+    assert found.confidence is None
+    assert from_printed(evaluate(1, C=1e6), bounds="gap", trivial=1.0).verdict == "meaningless: negative"
+    assert from_printed(evaluate(1, C=4.0), bounds="gap", trivial=1.0).verdict == "outside its own range"
+    assert from_printed(certiformer.bound("kl_inverse", q=0.1, budget=0.1), bounds="risk", trivial=1.0) is None
+
+
+def test_a_row_without_a_number_says_why():
+    row = does_not_apply(find("dudley"), "gap", "the model has biases").as_json()
+    assert row["value"] is None
+    assert row["verdict"] == "does not apply: the model has biases"
