@@ -35,7 +35,8 @@ def dudley_closed(constant: float, radius: float, n: float, additive: float = 0.
     s = math.sqrt(constant / n)
     if 3.0 * s >= radius:
         return radius
-    return min(radius, 12.0 * s * (1.0 + math.log(radius / (3.0 * s))) + 12.0 * radius * math.sqrt(additive / n))
+    integral = 12.0 * s * (1.0 + math.log(radius / (3.0 * s))) if s > 0.0 else 0.0
+    return min(radius, integral + 12.0 * radius * math.sqrt(additive / n))
 
 
 def dudley_closed_half(constant: float, radius: float, n: float, additive: float = 0.0) -> float:
@@ -43,7 +44,8 @@ def dudley_closed_half(constant: float, radius: float, n: float, additive: float
     s = math.sqrt(constant / n)
     if 6.0 * s >= radius:
         return radius
-    return min(radius, 12.0 * s * (1.0 + math.log(radius / (6.0 * s))) + 6.0 * radius * math.sqrt(additive / n))
+    integral = 12.0 * s * (1.0 + math.log(radius / (6.0 * s))) if s > 0.0 else 0.0
+    return min(radius, integral + 6.0 * radius * math.sqrt(additive / n))
 
 
 def proper_chain(cover: Cover, radius: float, n: float, additive: float = 0.0) -> float:
@@ -56,6 +58,19 @@ def proper_chain(cover: Cover, radius: float, n: float, additive: float = 0.0) -
 def external_chain(cover: Cover, radius: float, n: float, additive: float = 0.0) -> float:
     """The best chain of covers that need not lie in the class. Proper covers are welcome."""
     return _chain(lambda eps: additive + cover.log_size(eps), radius, n, external=True)
+
+
+def geometric_chain(cover: Cover, radius: float, n: float, additive: float = 0.0) -> float:
+    """The best proper chain among the scales D q^-j, q = 1.10, 1.15, ..., 8.00, j <= 80: plain and reproducible."""
+    if not cover.proper:
+        raise InputError("cover", cover.name, "a proper cover", "Use external_chain, or cover.made_proper()")
+    best = radius
+    for q in np.arange(22, 161) / 20.0:
+        scales = radius * q ** -np.arange(0.0, 81.0)
+        sizes = np.array([additive + cover.log_size(float(eps)) for eps in scales[1:]])
+        partial = scales[1:] + np.cumsum(scales[:-1] * np.sqrt(2.0 * sizes / n))
+        best = min(best, float(np.min(partial)))
+    return best
 
 
 def chain_value(scales: Array, log_sizes: Array, n: float, *, external: bool) -> float:

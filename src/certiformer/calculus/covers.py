@@ -25,6 +25,7 @@ from certiformer.core.errors import InputError
 from certiformer.core.rounding import ceil_up, up
 
 _SUM_LIMIT = 10_000
+_LARGEST_DRAWS = 10**300  # beyond that a count no longer fits a float
 _LARGE_LOG = 300.0  # beyond exp(300) a square overflows; switch to logarithms
 
 
@@ -308,6 +309,8 @@ def log_multisets(dimension: int, draws: int) -> float:
     """
     if draws <= 0:
         return 0.0
+    if draws > _LARGEST_DRAWS:
+        return _log_multisets_ln(dimension, math.log(draws))
     atoms = 2 * dimension
     small, large = min(atoms, draws), max(atoms, draws)
     if small <= _SUM_LIMIT:

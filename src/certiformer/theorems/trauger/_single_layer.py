@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from certiformer.calculus import chaining
-from certiformer.calculus.covers import Cover, quadratic_cover
+from certiformer.calculus.covers import Cover
+from certiformer.calculus.softmax import weight_sensitivity
 from certiformer.core import (
     Bound,
     Check,
@@ -39,6 +40,11 @@ ASSUMPTIONS = (
     "sigma is L_sigma-Lipschitz with sigma(0) = 0",
     "one layer, scores X W_QK^T x_CLS, no projection; tokens fixed, not trained",
 )
+MONOTONE = {"Bw": 1, "Bc": 1, "L_sigma": 1, "Bv": 1, "Bx": 1, "n": -1, "d": 1, "rho": 1, "D": 1}
+NORM_DEFECT = (
+    "Inherited from Theorem 4.1: the norms of W_c and W_v themselves are needed, not of their transposes; the factor 2 "
+    "and Dudley's constant are inside O(); beyond its range the formula falls and turns negative."
+)
 
 
 def printed_closed_form(scale: float, alpha: float, token: float, n: int, d: int, *, minus: bool) -> Bound:
@@ -48,45 +54,60 @@ def printed_closed_form(scale: float, alpha: float, token: float, n: int, d: int
     """
     root = math.sqrt(n)
     available = root - math.sqrt(math.log(2 * d))
-    inside = (available if minus else root) / (alpha / token)
     in_range = verified("2 Bx sqrt(C) <= sqrt(n) - sqrt(ln 2d)", alpha / token <= available, alpha / token)
+    last = token * math.sqrt(math.log(2 * d) / n)
+    if alpha == 0.0:
+        return printed_value(scale * last, checks=(in_range,), note="alpha = 0: the first term is read as its limit 0")
+    inside = (available if minus else root) / (alpha / token)
     if inside <= 0:
         return printed_value(math.inf, checks=(in_range,), note="the logarithm's argument is not positive")
-    value = scale * (alpha / root * (1.0 + math.log(inside)) + token * math.sqrt(math.log(2 * d) / n))
-    return printed_value(value, checks=(in_range,))
+    return printed_value(scale * (alpha / root * (1.0 + math.log(inside)) + last), checks=(in_range,))
 
 
-def sound_variants(
+def token_sizes(Bx: float, rho: float | None, D: float | None) -> tuple[float, float]:
+    """Half-diameter and sup norm of the tokens, neither of which can exceed their l2 norm."""
+    return (Bx if rho is None else min(rho, Bx)), (Bx if D is None else min(D, Bx))
+
+
+def closed_variants(
+    scale: float, constant: float, n: int, d: int, half_diameter: float, radius: float
+) -> dict[str, Bound]:
+    """Rad <= scale min(D, 2 E), E Dudley's closed form for ln N = ln 2d + rho^4 C/eps^2 at radius D; any covers."""
+    additive = math.log(2 * d)
+    entropy = weight_sensitivity(half_diameter) ** 2 * constant
+    return {
+        "closed": _bound(scale, radius, 2.0, chaining.dudley_closed(entropy, radius, n, additive)),
+        "closed_half": _bound(scale, radius, 2.0, chaining.dudley_closed_half(entropy, radius, n, additive)),
+    }
+
+
+def chain_variants(
     scale: float,
-    constant: float,
-    Bx: float,
+    cover: Cover,
     n: int,
     d: int,
-    rho: float | None,
-    D: float | None,
+    half_diameter: float,
+    radius: float,
     odd: bool,
-    *,
-    external: bool = False,
-) -> Variants:
-    """Rad <= scale * min(D, 2 E), E the Dudley bound of ln N = ln 2d + rho^4 C/eps^2 at radius D; 2 -> 1 for odd sigma."""
-    half_diameter = Bx if rho is None else min(rho, Bx)
-    radius = Bx if D is None else min(D, Bx)
-    additive = math.log(2 * d)
-    entropy = half_diameter**4 * constant
-    if entropy == 0.0:  # all tokens equal: attention does not depend on W_QK
-        cover = Cover("no attention", -math.inf, lambda x: 0.0)
-    else:
-        cover = quadratic_cover(entropy, proper=not external)
-    chain = (chaining.external_chain if external else chaining.proper_chain)(cover, radius, n, additive)
-    name = "chain_external" if external else "chain"
+    *checks: Check,
+    name: str = "chain",
+) -> dict[str, Bound]:
+    """Rad <= scale min(D, 2 E), E the best chain of covers of {x -> W_QK^T x}; 2 becomes 1 for odd sigma.
+
+    Covers at eps/rho^2 of the score maps, times 2d signed coordinates, cover the functions s e_j^T a(.; W) at eps.
+    """
+    seen = cover.scaled(weight_sensitivity(half_diameter))
+    best = (chaining.proper_chain if cover.proper else chaining.external_chain)(seen, radius, n, math.log(2 * d))
     oddness = assumed("the activation is odd", odd)
-
-    def variant(complexity: float, factor: float, *checks: Check) -> Bound:
-        return upper_bound(scale * min(radius, factor * complexity), clip=scale * radius, checks=checks)
-
     return {
-        "closed": variant(chaining.dudley_closed(entropy, radius, n, additive), 2.0),
-        "closed_half": variant(chaining.dudley_closed_half(entropy, radius, n, additive), 2.0),
-        name: variant(chain, 2.0),
-        f"{name}_odd": variant(chain, 1.0, oddness),
+        name: _bound(scale, radius, 2.0, best, *checks),
+        f"{name}_odd": _bound(scale, radius, 1.0, best, *checks, oddness),
     }
+
+
+def _bound(scale: float, radius: float, factor: float, complexity: float, *checks: Check) -> Bound:
+    return upper_bound(scale * min(radius, factor * complexity), clip=scale * radius, checks=checks)
+
+
+def all_variants(*groups: Variants) -> Variants:
+    return {name: bound for group in groups for name, bound in group.items()}

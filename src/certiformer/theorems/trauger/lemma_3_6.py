@@ -21,14 +21,20 @@ from certiformer.theorems.trauger import TRAUGER
 
 
 def printed(Bw: float, Bx: float, eps: float, d: int, k: int) -> Variants:
-    value = (Bx * Bw / eps) ** 2 * math.log(2 * d * k + 1)
-    return {"value": printed_value(value, checks=(verified("eps < Bx Bw (else one ball suffices)", eps < Bx * Bw),))}
+    ratio = Bx * Bw / eps
+    value = ratio * ratio * math.log(2 * d * k + 1)
+    return {"value": printed_value(value, checks=(verified("eps < Bx Bw (else one ball suffices)", ratio > 1, ratio),))}
 
 
 def sound(Bw: float, Bx: float, eps: float, d: int, k: int) -> Variants:
-    draws = maurey_draws(eps, Bw, Bx)
-    quadratic = (Bx * Bw / eps) ** 2 * math.log(2 * d * k + 1) if draws else 0.0
-    return {"value": upper_bound(quadratic), "exact": upper_bound(log_multisets(d * k, draws))}
+    ratio, draws = Bx * Bw / eps, maurey_draws(eps, Bw, Bx)
+    quadratic = ratio * ratio * math.log(2 * d * k + 1) if draws else 0.0
+    volume = d * k * math.log1p(2 * ratio) if draws else 0.0
+    return {
+        "value": upper_bound(quadratic),
+        "exact": upper_bound(log_multisets(d * k, draws)),
+        "volume": upper_bound(volume),
+    }
 
 
 RESULT = Result(
@@ -39,7 +45,10 @@ RESULT = Result(
     bounds=Quantity.LOG_COVERING_NUMBER,
     statement="log N <= (Bx Bw / eps)^2 log(2dk + 1)",
     latex=r"\log N_\infty(\varepsilon) \le \frac{B_x^2 B_w^2}{\varepsilon^2} \log(2dk+1)",
-    sound_statement="The same for every eps > 0, 0 from eps = Bx Bw on; exact: log C(2dk+K, K), K = ceil((Bx Bw/eps - 1)_+^2).",
+    sound_statement=(
+        "The same for every eps > 0, 0 from eps = Bx Bw on; exact: log C(2dk+K, K), K = ceil((Bx Bw/eps - 1)_+^2); "
+        "volume: dk ln(1 + 2 Bx Bw/eps)."
+    ),
     inputs=(
         real("Bw", "bound on the entrywise l1 norm of W", symbol="B_W", example=2),
         real("Bx", "bound on the l2 norm of the inputs", symbol="B_x", example=1.5),
@@ -53,7 +62,10 @@ RESULT = Result(
     sound=sound,
     assumptions=("||W||_{1,1} <= Bw, fixed in advance", "every input has l2 norm at most Bx"),
     defects=(
-        "The proof omits a ceiling on the number of sampled atoms; a shrunk average makes the statement true all the same.",
+        (
+            "The proof omits a ceiling on the number of sampled atoms; a shrunk average makes the statement true "
+            "all the same."
+        ),
         "The condition N >= d on the number of inputs is never needed.",
         "For eps >= Bx Bw the printed value stays positive although one ball suffices.",
     ),

@@ -21,9 +21,20 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Result, Status, Variants, real
+from certiformer.calculus.covers import quadratic_cover
+from certiformer.core import Quantity, Result, Status, Variants, assumed, real
 from certiformer.theorems.trauger import TRAUGER
-from certiformer.theorems.trauger._single_layer import ASSUMPTIONS, SAMPLE, WEIGHTS, printed_closed_form, sound_variants
+from certiformer.theorems.trauger._single_layer import (
+    ASSUMPTIONS,
+    MONOTONE,
+    SAMPLE,
+    WEIGHTS,
+    all_variants,
+    chain_variants,
+    closed_variants,
+    printed_closed_form,
+    token_sizes,
+)
 
 
 def printed(
@@ -39,8 +50,11 @@ def printed(
     D: float | None,
     odd: bool,
 ) -> Variants:
-    scale = Bw * Bc * L_sigma * Bv
-    return {"value": printed_closed_form(scale, 2 * Bx**2 * math.sqrt(C), Bx, n, d, minus=False)}
+    scale, alpha = Bw * Bc * L_sigma * Bv, 2 * Bx * Bx * math.sqrt(C)
+    return {
+        "value": printed_closed_form(scale, alpha, Bx, n, d, minus=False),
+        "appendix": printed_closed_form(scale, alpha, Bx, n, d, minus=True),
+    }
 
 
 def sound(
@@ -56,7 +70,14 @@ def sound(
     D: float | None,
     odd: bool,
 ) -> Variants:
-    return sound_variants(Bw * Bc * L_sigma * Bv, C, Bx, n, d, rho, D, odd)
+    scale, sizes = Bw * Bc * L_sigma * Bv, token_sizes(Bx, rho, D)
+    proper = assumed("the covers behind C are proper, as the paper defines covering numbers")
+    external = quadratic_cover(C, proper=False)
+    return all_variants(
+        closed_variants(scale, C, n, d, *sizes),
+        chain_variants(scale, quadratic_cover(C), n, d, *sizes, odd, proper),
+        chain_variants(scale, external, n, d, *sizes, odd, name="chain_external"),
+    )
 
 
 RESULT = Result(
@@ -65,13 +86,15 @@ RESULT = Result(
     paper=TRAUGER,
     place="Theorem 4.1",
     bounds=Quantity.RADEMACHER_COMPLEXITY,
-    statement="Rad <= O(Bw Bc L_sigma Bv (2 Bx^2 sqrt(C)/sqrt(n) (1 + ln(sqrt(n)/(2 Bx sqrt(C)))) + Bx sqrt(ln(2d)/n)))",
+    statement=(
+        "Rad <= O(Bw Bc L_sigma Bv (2 Bx^2 sqrt(C)/sqrt(n) (1 + ln(sqrt(n)/(2 Bx sqrt(C)))) + Bx sqrt(ln(2d)/n)))"
+    ),
     latex=(
-        r"O\Bigl(B_w B_{W_c} L_\sigma B_{W_v}\Bigl(\tfrac{2B_x^2\sqrt C}{\sqrt n}\bigl(1+\ln\tfrac{\sqrt n}{2B_x\sqrt C}\bigr)"
-        r" + B_x\sqrt{\ln(2d)/n}\Bigr)\Bigr)"
+        r"O\Bigl(B_w B_{W_c} L_\sigma B_{W_v}\Bigl(\tfrac{2B_x^2\sqrt C}{\sqrt n}"
+        r"\bigl(1+\ln\tfrac{\sqrt n}{2B_x\sqrt C}\bigr) + B_x\sqrt{\ln(2d)/n}\Bigr)\Bigr)"
     ),
     sound_statement=(
-        "Rad <= Bw Bc L_sigma Bv min(D, 2 E): E is Dudley's bound (closed, or the best proper chain) for "
+        "Rad <= Bw Bc L_sigma Bv min(D, 2 E): E is Dudley's bound (closed, or the best chain) for "
         "ln N = ln 2d + rho^4 C/eps^2 at radius D = max ||x_t||_inf; 2 becomes 1 for odd sigma."
     ),
     inputs=(
@@ -85,12 +108,18 @@ RESULT = Result(
     sound=sound,
     assumptions=ASSUMPTIONS,
     defects=(
-        "The statement bounds the norms of W_c^T and W_v^T; the proof needs those of W_c and W_v. "
-        "With k = 1 and W_v^T = (+-1, ..., +-1) the stated norm is 1 while Rad grows like sqrt(d/n).",
+        (
+            "The statement bounds ||W_c^T||_{1,inf} and ||W_v^T||_{1,inf}; the proof needs the norms of W_c and W_v "
+            "themselves. With k = 1 and W_v^T = (+-1, ..., +-1) the stated norm is 1 while Rad grows like sqrt(d/n)."
+        ),
         "The factor 2 for the absolute value and Dudley's constant are inside O().",
         "Valid only while 2 Bx sqrt(C) <= sqrt(n) - sqrt(ln 2d); beyond that the formula falls and turns negative.",
         "The softmax constant 2 is 1, and Bx^2 may be half the squared token diameter.",
+        "The displayed Rademacher complexity lacks 1/n, and two lines of the proof lose a factor 1/n under the root.",
+        "The model multiplies by X W_QK^T x in one place and X W_QK x in another: different functions.",
+        "Statement and proof differ: sqrt(n) in the logarithm here, sqrt(n) - sqrt(ln 2d) in the appendix.",
+        "The condition n > d is never used.",
     ),
-    monotone={"Bw": 1, "Bc": 1, "L_sigma": 1, "Bv": 1, "C": 1, "n": -1, "d": 1, "rho": 1},
+    monotone={**MONOTONE, "C": 1},
     proof="docs/proofs/trauger.md",
 )

@@ -1,0 +1,215 @@
+r"""What Theorem 4.2 and its corollaries share: the printed formula and the sound sensitivities of a deep network.
+
+Layer i maps tokens g to Pi(sum_h sigma(Pi(attention_h(g))) W_c), Pi the projection onto the unit ball; a vector w
+reads the CLS token. With b_1 = B_x, rho_1 = half the diameter of the raw tokens, b_i = rho_i = 1 later on,
+Lambda = H L_sigma c v (1 + 2q) and alpha_i = Lambda^(layers - i), an error e of one weight moves the output by
+
+    w: e      W_c: B_w alpha_i e      W_v: B_w alpha_i L_sigma c e      W_QK: B_w alpha_i L_sigma c v rho_i^2 e
+
+where the inputs of W_v and W_QK have norm b_i, those of W_c norm L_sigma min(1, v b_i) (L_sigma if covers are
+external). Everything is kept in logarithms: the products overflow floats long before the theory ends.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from certiformer.calculus import chaining
+from certiformer.calculus.covers import quadratic_cover
+from certiformer.calculus.softmax import input_sensitivity
+from certiformer.core import (
+    Bound,
+    Check,
+    Input,
+    Quantity,
+    Variants,
+    assumed,
+    count,
+    printed_value,
+    real,
+    side_number,
+    upper_bound,
+    verified,
+)
+
+NETWORK: tuple[Input, ...] = (
+    real("L_sigma", "Lipschitz constant of the activation, sigma(0) = 0", symbol="L_σ", example=1),
+    real("Bc2", "bound on the spectral norm of every W_c", symbol="B_{c2}", example=1),
+    real("Bv2", "bound on the spectral norm of every W_v", symbol="B_{v2}", example=0.7),
+    real("BQK2", "bound on the spectral norm of every W_QK", symbol="B_{QK2}", example=0.5),
+    real("Bw", "bound on the l2 norm of the readout w", symbol="B_w", example=1),
+    count("layers", "number of layers", high=1000, aliases=("L",), example=2),
+    real("eps", "radius of the cover", symbol="ε", example=1),
+)
+OPTIONS: tuple[Input, ...] = (
+    real("rho", "half the diameter of the raw tokens", optional=True, derived="Bx"),
+    count("heads", "heads per layer, summed before the outer projection", high=1000, default=1, example=1),
+    count(
+        "n", "sample size, to add the Rademacher complexity", aliases=("m", "N"), optional=True, derived="no complexity"
+    ),
+)
+ASSUMPTIONS = (
+    "the norm bounds are fixed before the sample is seen (or paid for: `strata`)",
+    "Pi is the projection onto the unit ball (LayerNorm is not), sigma is L_sigma-Lipschitz with sigma(0) = 0",
+    "tokens are fixed, not trained; scores X W_QK^T x",
+)
+DEFECTS = (
+    (
+        "The sensitivity to W_QK at layer 1 lacks the factor Bx^2: scores and values both scale with the "
+        "tokens. The growth "
+        "in Bx is Bx^6, not Bx^2."
+    ),
+    (
+        "At layer 1 the terms of W_c and W_v should carry alpha_1, and W_v sees inputs of norm Bx; one term "
+        "is printed for "
+        "both, without alpha_1 and with the unit-ball constant."
+    ),
+    "In the third term of tau and the last of gamma the proof has L_sigma Bc2 where L_sigma Bv2 is printed.",
+    "W_c sees inputs of norm up to L_sigma, so the unit-ball constant needs L_sigma <= 1.",
+    "The proof attaches the wrong covers to the matrices, and writes 'is' for 'is at most'.",
+    "The softmax constant is 1: 1 + 4q can be 1 + 2q.",
+)
+MONOTONE = {"L_sigma": 1, "Bc2": 1, "Bv2": 1, "BQK2": 1, "Bw": 1, "layers": 1, "eps": -1, "rho": 1, "heads": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The norms of a deep network."""
+
+    L_sigma: float
+    Bc2: float
+    Bv2: float
+    BQK2: float
+    Bw: float
+    layers: int
+    heads: int
+    Bx: float
+    rho: float
+
+    @property
+    def radius(self) -> float:
+        """Largest output: B_w times the norm of the CLS token, which the last projection and W_c both bound."""
+        last = self.Bx if self.layers == 1 else 1.0
+        return self.Bw * min(1.0, self.heads * self.Bc2 * self.L_sigma * min(1.0, self.Bv2 * last))
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """One weight: which kind, and the logarithms of the norm of its inputs and of the output's sensitivity to it."""
+
+    kind: str
+    ln_input: float
+    ln_beta: float
+
+
+def network(
+    L_sigma: float,
+    Bc2: float,
+    Bv2: float,
+    BQK2: float,
+    Bw: float,
+    layers: int,
+    heads: int,
+    Bx: float,
+    rho: float | None,
+) -> Network:
+    return Network(L_sigma, Bc2, Bv2, BQK2, Bw, layers, heads, Bx, Bx if rho is None else min(rho, Bx))
+
+
+def weights(net: Network, *, proper: bool) -> list[Weight]:
+    """Every weight of the network, one entry per layer and kind (heads share theirs)."""
+    ln_sigma, ln_c, ln_v = math.log(net.L_sigma), math.log(net.Bc2), math.log(net.Bv2)
+    inner = input_sensitivity(1.0, 1.0, net.BQK2)  # 1 + 2q in the unit ball
+    ln_layer = math.log(net.heads) + ln_sigma + ln_c + ln_v + math.log(inner)
+    found = [Weight("w", 0.0, 0.0)]
+    for i in range(1, net.layers + 1):
+        ln_b = math.log(net.Bx) if i == 1 else 0.0
+        ln_rho = _ln(net.rho) if i == 1 else 0.0
+        ln_reach = math.log(net.Bw) + (net.layers - i) * ln_layer  # B_w alpha_i
+        hidden = min(0.0, ln_v + ln_b) if proper else 0.0
+        found += [
+            Weight("c", ln_sigma + hidden, ln_reach),
+            Weight("v", ln_b, ln_reach + ln_sigma + ln_c),
+            Weight("q", ln_b, ln_reach + ln_sigma + ln_c + ln_v + 2.0 * ln_rho),
+        ]
+    return found
+
+
+def ln_total(net: Network, constants: Mapping[str, float], *, proper: bool) -> float:
+    """ln of gamma^3 (Lemma E.1), where a weight of kind i costs constants[i] (input norm/eps)^2."""
+    parts = [
+        (math.log(constants[weight.kind]) + 2.0 * weight.ln_input + 2.0 * weight.ln_beta) / 3.0
+        + (0.0 if weight.kind == "w" else math.log(net.heads))
+        for weight in weights(net, proper=proper)
+    ]
+    return 3.0 * float(np.logaddexp.reduce(parts))
+
+
+def covering_bound(ln_constant: float, eps: float, *checks: Check) -> Bound:
+    """exp(ln_constant)/eps^2 as an upper bound."""
+    ln = ln_constant - 2.0 * math.log(eps)
+    return upper_bound(exp(ln), ln=ln, checks=checks)
+
+
+def complexity_variants(
+    net: Network, ln_constant: float, n: int | None, *checks: Check, proper: bool
+) -> dict[str, Bound]:
+    """Dudley's bound for log N = C/eps^2 at the radius of the output, where a sample size is given."""
+    if n is None:
+        return {}
+    radius = net.radius
+    closed = chain = radius
+    if ln_constant < 600.0:
+        constant = math.exp(ln_constant)
+        closed = chaining.dudley_closed_half(constant, radius, n)
+        run = chaining.proper_chain if proper else chaining.external_chain
+        chain = run(quadratic_cover(constant, proper=proper), radius, n)
+    quantity = Quantity.RADEMACHER_COMPLEXITY
+    return {
+        "rademacher_closed": upper_bound(closed, clip=radius, bounds=quantity, checks=checks),
+        "rademacher_chain": upper_bound(chain, clip=radius, bounds=quantity, checks=checks),
+    }
+
+
+def proper_covers() -> Check:
+    return assumed("the covers are proper in the class with all its norm bounds, as the paper defines covering numbers")
+
+
+def printed_variants(net: Network, C1: float, CBx: float, eps: float) -> Variants:
+    """gamma, eta and (gamma + eta)^3/eps^2 letter by letter."""
+    ln_1, ln_x, two_thirds = math.log(C1) / 3.0, math.log(CBx) / 3.0, 2.0 / 3.0
+    ln_sigma, ln_w = math.log(net.L_sigma), math.log(net.Bw)
+    ln_cv = ln_sigma + math.log(net.Bc2) + math.log(net.Bv2)
+    ln_layer = ln_cv + math.log1p(4.0 * net.BQK2)
+    ln_alpha = np.arange(net.layers - 1, -1, -1, dtype=np.float64) * ln_layer
+    ln_gamma = np.logaddexp.reduce(
+        [
+            ln_x + two_thirds * (math.log(2.0) + ln_cv + ln_alpha[0] + ln_w),
+            ln_1,
+            ln_1 + two_thirds * (ln_w + ln_sigma + math.log(net.Bv2)),
+        ]
+    )
+    tau = np.logaddexp.reduce([0.0, two_thirds * (math.log(2.0) + ln_cv), two_thirds * (ln_sigma + math.log(net.Bv2))])
+    later = np.logaddexp.reduce(two_thirds * ln_alpha[1:]) if net.layers > 1 else -math.inf
+    ln_eta = ln_1 + two_thirds * ln_w + tau + later
+    ln = 3.0 * float(np.logaddexp(ln_gamma, ln_eta)) - 2.0 * math.log(eps)
+    unit = verified("tokens in the unit ball: Bx <= 1 (the proof needs it)", net.Bx <= 1.0, net.Bx)
+    small = verified("L_sigma <= 1 (W_c sees inputs of norm L_sigma)", net.L_sigma <= 1.0, net.L_sigma)
+    one_head = verified("one head", net.heads == 1, net.heads)
+    return {
+        "value": printed_value(exp(ln), checks=(unit, small, one_head), ln=ln),
+        "gamma": side_number(exp(float(ln_gamma))),
+        "eta": side_number(exp(float(ln_eta))),
+    }
+
+
+def exp(x: float) -> float:
+    return math.exp(x) if x < 709.0 else math.inf
+
+
+def _ln(value: float) -> float:
+    return math.log(value) if value > 0.0 else -math.inf
