@@ -1,0 +1,442 @@
+r"""From covering numbers to the excess risk of empirical risk minimisation, every constant explicit.
+
+A cover of the class is fixed before the data, holds on the whole domain in sup norm at `radius`, and is proper: the
+proofs use the range of the loss, or of f - f0, *at the cover's members*. Whoever passes an external or a sample cover
+is refused. Expectations are over the sample; the forms that end in `_hp` hold with probability 1 - eta for every f.
+
+S1 `bernstein`   E g^2 <= V E g:        A inf + ln N/(n lambda) + (1+A) kappa delta,  A < 2
+S2 `squared`     sub-Gaussian noise:    A inf + ln N/(n lambda) + 2 delta (sqrt b + A (sqrt b + sigma))
+S3 `optimistic`  loss in [0, M]:        A R_n + M ln N/(n (1 - e^-t)) + (1+A) kappa delta,  A = t/(1 - e^-t)
+S4 `slow`        loss of range r:       inf + r sqrt(ln N/2n) + 2 kappa delta;  `slow_chain`: 2 kappa (a proper chain)
+4.4-A/B/C        offset Rademacher complexity in place of a cover of the domain.
+
+Proofs: docs/proofs/li.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize, minimize_scalar
+
+from certiformer.calculus import chaining
+from certiformer.calculus.covers import Cover
+from certiformer.calculus.tails import kl_inverse
+from certiformer.core.errors import InputError
+
+Array = NDArray[np.float64]
+
+_NATS = 46.0  # the radius is sought over twenty decades below the radius of the class
+_RADII = 231
+_TILTS = 97
+
+
+@dataclass(frozen=True, slots=True)
+class Tilt:
+    """The exponent `a` of the Laplace transform, the rate `lam` it earns, and the oracle factor A = a/lam."""
+
+    a: float
+    lam: float
+
+    @property
+    def oracle(self) -> float:
+        return self.a / self.lam
+
+
+@dataclass(frozen=True, slots=True)
+class RiskBound:
+    """A bound on a risk: terms that add up to it, and the cover radius and tilt it was obtained with."""
+
+    terms: Mapping[str, float]
+    radius: float
+    tilt: Tilt
+
+    @property
+    def value(self) -> float:
+        return math.fsum(self.terms.values())
+
+
+def given_cover(log_size: float) -> Cover:
+    """A cover of known size at whatever radius it is asked for; proper and of the domain, as the caller vouches."""
+    return Cover("given", math.inf, lambda x: log_size)
+
+
+def required_log_size(cover: Cover, radius: float, *, domain: bool = True) -> float:
+    """ln N(radius) of a cover that is proper and, unless told otherwise, holds on the whole domain."""
+    if not cover.proper:
+        raise InputError("cover", cover.name, "a proper cover (members in the class)", "See Cover.made_proper")
+    if domain and not cover.domain:
+        raise InputError("cover", cover.name, "a cover of the whole domain", "Sample covers: see offset_sample_cover")
+    # A finite class is its own cover at radius zero.
+    return cover.log_size_ln(math.log(radius) if radius > 0.0 else -math.inf)
+
+
+# --- S1: a Bernstein condition -----------------------------------------------------------------------------------
+
+
+def bernstein_tilt(V: float, M: float) -> Tilt:
+    r"""The best tilt for -g <= M and E g^2 <= V E g, with u = M/V.
+
+    .. math:: a = \ln(1+u)/M, \qquad \lambda = \bigl[(1+1/u)\ln(1+u) - 1\bigr]/M, \qquad 1/\lambda \le 2V + 2M/3
+    """
+    u = M / V
+    if u < 1e-2:
+        # The bracket cancels for small u; its series is u (1/2 - u/6 + u^2/12 - ...), 1/((k+1)(k+2)) in general.
+        lam = math.fsum((-u) ** k / ((k + 1) * (k + 2)) for k in range(9)) / V
+    else:
+        lam = ((1.0 + 1.0 / u) * math.log1p(u) - 1.0) / M
+    return Tilt(math.log1p(u) / M, lam)
+
+
+def bernstein(
+    cover: Cover,
+    radius: float,
+    n: float,
+    *,
+    V: float,
+    M: float,
+    kappa: float,
+    approximation: float = 0.0,
+    optimisation: float = 0.0,
+    widen: float = 0.0,
+) -> RiskBound:
+    r"""S1. E[excess] <= A inf + ln N/(n lambda) + (1+A) kappa (delta + widen) + A eps_opt.
+
+    `widen` is for covers of a part of the domain only: |f - f_j| <= delta there, and E|f - f_j| <= delta + widen.
+    """
+    tilt = bernstein_tilt(V, M)
+    terms = {
+        "approximation": tilt.oracle * approximation,
+        "estimation": required_log_size(cover, radius) / (n * tilt.lam),
+        "discretisation": (1.0 + tilt.oracle) * kappa * radius,
+        "outside": (1.0 + tilt.oracle) * kappa * widen,
+        "optimisation": tilt.oracle * optimisation,
+    }
+    return RiskBound(terms, radius, tilt)
+
+
+def bernstein_hp(
+    cover: Cover,
+    radius: float,
+    n: float,
+    *,
+    V: float,
+    M: float,
+    kappa: float,
+    ln_inverse_eta: float,
+    empirical: float = 0.0,
+    widen: float = 0.0,
+    widen_observed: float = 0.0,
+) -> RiskBound:
+    r"""S1, for all f at once: E(f) <= A P_n g_f + (ln N + ln 1/eta)/(n lambda) + (1+A) kappa delta, w.p. 1 - eta.
+
+    `empirical` is P_n g_f, at most zero for the minimiser when the reference belongs to the class. Off the cover's part
+    of the domain the error is `widen` in the population and `widen_observed` on the sample; the latter counts A times.
+    """
+    tilt = bernstein_tilt(V, M)
+    terms = {
+        "empirical": tilt.oracle * empirical,
+        "estimation": required_log_size(cover, radius) / (n * tilt.lam),
+        "confidence": ln_inverse_eta / (n * tilt.lam),
+        "discretisation": (1.0 + tilt.oracle) * kappa * radius,
+        "outside": kappa * (widen + tilt.oracle * widen_observed),
+    }
+    return RiskBound(terms, radius, tilt)
+
+
+def bernstein_best(
+    cover: Cover, n: float, *, V: float, M: float, kappa: float, approximation: float = 0.0, widen: float = 0.0
+) -> RiskBound:
+    """S1 at the best radius: a deterministic choice, made without the data."""
+
+    def at(radius: float) -> RiskBound:
+        return bernstein(cover, radius, n, V=V, M=M, kappa=kappa, approximation=approximation, widen=widen)
+
+    return _best_radius(cover, at)
+
+
+def bernstein_of_convex(residual: float) -> tuple[float, float]:
+    """(V, M) = (4 B^2, B^2) for the squared loss on a *convex* class, |y - f| <= B, against the best in the class."""
+    return 4.0 * residual**2, residual**2
+
+
+def bernstein_of_squared(b_h: float, noise_bound: float) -> tuple[float, float]:
+    """(V, M) = (b + 4 s^2, s^2) for the squared loss against E[Y|X]: |f - f0|^2 <= b and |Y - f0(X)| <= s."""
+    return b_h + 4.0 * noise_bound**2, noise_bound**2
+
+
+def bernstein_of_margin(kappa: float, mu: float) -> float:
+    """V = kappa^2/mu for a kappa-Lipschitz loss with E[g|x] >= mu (f - f0)^2."""
+    return kappa**2 / mu
+
+
+def bernstein_of_log_loss(L: float) -> float:
+    """V = L^2/(L - 1 + e^-L) <= 2 + L for the log-loss, well specified, |ln p0/p| <= L on both sides; M = L."""
+    if L < 1e-2:  # the denominator cancels; it is L^2 (1/2! - L/3! + L^2/4! - ...)
+        return 1.0 / math.fsum((-L) ** k / math.factorial(k + 2) for k in range(8))
+    return L**2 / (L + math.expm1(-L))
+
+
+# --- S2: squared loss, sub-Gaussian noise ------------------------------------------------------------------------
+
+
+def squared_tilt(b_h: float, sigma: float, a: float) -> Tilt:
+    r"""c = a (1 - 2 a sigma^2) > 0 and lambda = (1 - e^{-c b})/b, for |f - f0|^2 <= b."""
+    c = a * (1.0 - 2.0 * a * sigma**2)
+    if not c > 0.0:
+        raise InputError("a", a, "a number in (0, 1/(2 sigma^2))", f"sigma = {sigma:g}")
+    return Tilt(a, -math.expm1(-c * b_h) / b_h)
+
+
+def squared(
+    cover: Cover,
+    radius: float,
+    n: float,
+    *,
+    b_h: float,
+    sigma: float,
+    a: float | None = None,
+    approximation: float = 0.0,
+    optimisation: float = 0.0,
+    widen: float = 0.0,
+) -> RiskBound:
+    r"""S2. E||fhat - f0||^2 <= A inf + ln N/(n lambda) + 2 (delta + widen)(sqrt b + A (sqrt b + sigma)) + A eps_opt.
+
+    The default a = 1/(4 sigma^2) gives 1/lambda <= b + 8 sigma^2 and A <= 2 + b/(4 sigma^2).
+    """
+    tilt = squared_tilt(b_h, sigma, 0.25 / sigma**2 if a is None else a)
+    root = math.sqrt(b_h)
+    slope = 2.0 * (root + tilt.oracle * (root + sigma))
+    terms = {
+        "approximation": tilt.oracle * approximation,
+        "estimation": required_log_size(cover, radius) / (n * tilt.lam),
+        "discretisation": slope * radius,
+        "outside": slope * widen,
+        "optimisation": tilt.oracle * optimisation,
+    }
+    return RiskBound(terms, radius, tilt)
+
+
+def squared_best(
+    cover: Cover, n: float, *, b_h: float, sigma: float, approximation: float = 0.0, widen: float = 0.0
+) -> RiskBound:
+    """S2 with radius and tilt optimised: deterministic choices, made without the data."""
+    required_log_size(cover, 1.0)
+    radii = _radii(cover)
+    sizes = np.array([cover.log_size(float(radius)) for radius in radii])
+    most = 0.5 / sigma**2  # the tilt must stay below
+    tilts = most * _unit_grid()
+    c = tilts * (1.0 - tilts / most)
+    lam = -np.expm1(-c * b_h) / b_h
+    root = math.sqrt(b_h)
+    value = (
+        sizes[:, None] / (n * lam)
+        + 2.0 * (radii[:, None] + widen) * (root + tilts / lam * (root + sigma))
+        + tilts / lam * approximation
+    )
+    row, column = np.unravel_index(int(np.argmin(value)), value.shape)
+
+    def at(ln_radius: float, share: float) -> RiskBound:
+        radius, a = math.exp(ln_radius), most * share
+        return squared(cover, radius, n, b_h=b_h, sigma=sigma, a=a, approximation=approximation, widen=widen)
+
+    def value_at(point: Array) -> float:
+        return at(float(point[0]), _sigmoid(float(point[1]))).value
+
+    start = np.array([math.log(radii[row]), _logit(float(tilts[column] / most))])
+    options: Any = {"xatol": 1e-9, "fatol": 1e-300, "maxiter": 400, "initial_simplex": start + 0.15 * _SIMPLEX}
+    found = minimize(value_at, start, method="Nelder-Mead", options=options)
+    candidates = [at(float(point[0]), _sigmoid(float(point[1]))) for point in (start, found.x)]
+    return min(candidates, key=lambda bound: bound.value)
+
+
+_SIMPLEX = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+
+
+def _unit_grid() -> Array:
+    """Points of (0, 1), dense at both ends."""
+    return np.asarray([_sigmoid(float(x)) for x in np.linspace(-28.0, 6.0, _TILTS)], dtype=np.float64)
+
+
+def _sigmoid(x: float) -> float:
+    return 1.0 / (1.0 + math.exp(-x)) if x >= 0.0 else math.exp(x) / (1.0 + math.exp(x))
+
+
+def _logit(p: float) -> float:
+    return math.log(p / (1.0 - p))
+
+
+# --- S3: optimistic, no reference, no condition ------------------------------------------------------------------
+
+
+def optimistic(
+    cover: Cover,
+    radius: float,
+    n: float,
+    *,
+    M: float,
+    kappa: float,
+    empirical: float,
+    t: float,
+    ln_inverse_eta: float = 0.0,
+) -> RiskBound:
+    r"""S3. R <= A R_n + M (ln N [+ ln 1/eta])/(n (1 - e^-t)) + (1+A) kappa delta,  A = t/(1 - e^-t), loss in [0, M].
+
+    In expectation `empirical` is E R_n(fhat); with ln 1/eta it is the observed R_n(f), for every f at once.
+    The radius is fixed before the data; t may be chosen after them at no cost.
+    """
+    gain = -math.expm1(-t)
+    oracle = t / gain
+    terms = {
+        "empirical": oracle * empirical,
+        "estimation": M * required_log_size(cover, radius) / (n * gain),
+        "confidence": M * ln_inverse_eta / (n * gain),
+        "discretisation": (1.0 + oracle) * kappa * radius,
+    }
+    return RiskBound(terms, radius, Tilt(t / M, gain / M))
+
+
+def optimistic_best(
+    cover: Cover, radius: float, n: float, *, M: float, kappa: float, empirical: float, ln_inverse_eta: float = 0.0
+) -> RiskBound:
+    """S3 with t optimised at a fixed radius."""
+
+    def at(ln_t: float) -> RiskBound:
+        t = math.exp(ln_t)
+        return optimistic(cover, radius, n, M=M, kappa=kappa, empirical=empirical, t=t, ln_inverse_eta=ln_inverse_eta)
+
+    grid = np.linspace(-18.0, 6.5, 99)
+    start = float(grid[int(np.argmin([at(float(x)).value for x in grid]))])
+    found = minimize_scalar(
+        lambda x: at(float(x)).value, bounds=(start - 0.3, start + 0.3), method="bounded", options={"xatol": 1e-9}
+    )
+    return min(at(start), at(float(found.x)), key=lambda bound: bound.value)
+
+
+def optimistic_kl(
+    cover: Cover, radius: float, n: float, *, M: float, kappa: float, empirical: float, ln_inverse_eta: float
+) -> float:
+    r"""S3, sharpest: R(f) <= kappa delta + M kl^{-1}((R_n(f) + kappa delta)/M, (ln N + ln 1/eta)/n) for every f."""
+    budget = (required_log_size(cover, radius) + ln_inverse_eta) / n
+    share = min(1.0, (empirical + kappa * radius) / M)
+    return kappa * radius + M * kl_inverse(share, budget)
+
+
+# --- S4: slow, nothing but boundedness ---------------------------------------------------------------------------
+
+
+def slow(
+    cover: Cover,
+    radius: float,
+    n: float,
+    *,
+    loss_range: float,
+    kappa: float,
+    approximation: float = 0.0,
+    optimisation: float = 0.0,
+) -> RiskBound:
+    r"""S4. E[R(fhat)] - R(f0) <= inf + r sqrt(ln N/2n) + 2 kappa delta + eps_opt: the oracle constant is one."""
+    terms = {
+        "approximation": approximation,
+        "estimation": loss_range * math.sqrt(required_log_size(cover, radius) / (2.0 * n)),
+        "discretisation": 2.0 * kappa * radius,
+        "optimisation": optimisation,
+    }
+    return RiskBound(terms, radius, Tilt(1.0, 1.0))
+
+
+def slow_best(cover: Cover, n: float, *, loss_range: float, kappa: float, approximation: float = 0.0) -> RiskBound:
+    """S4 at the best radius."""
+
+    def at(radius: float) -> RiskBound:
+        return slow(cover, radius, n, loss_range=loss_range, kappa=kappa, approximation=approximation)
+
+    return _best_radius(cover, at)
+
+
+def slow_chain(cover: Cover, n: float, *, output_bound: float, kappa: float, approximation: float = 0.0) -> float:
+    r"""S4chain. inf + 2 kappa (eps_K + sum_k eps_{k-1} sqrt(2 ln N(eps_k)/n)), eps_0 = sup |f|, 0 in the class."""
+    return approximation + 2.0 * kappa * chaining.proper_chain(cover, output_bound, n)
+
+
+def slow_chain_closed(
+    constant: float, output_bound: float, n: float, *, kappa: float, approximation: float = 0.0
+) -> float:
+    r"""S4chain for ln N = C/eps^2 at ratio e: 2 kappa e sqrt(2C/n) (1 + ceil(ln(D sqrt(n/2C)) - 1)_+)."""
+    step = math.e * math.sqrt(2.0 * constant / n)
+    links = max(0, math.ceil(math.log(output_bound / step)))
+    return approximation + 2.0 * kappa * step * (1 + links)
+
+
+# --- Theorem 4.4, repaired ---------------------------------------------------------------------------------------
+
+
+def offset_a_beta(a: float, M: float) -> float:
+    """The penalty a/((1+a) M) at which 4.4-A takes the offset complexity of the loss class."""
+    return a / ((1.0 + a) * M)
+
+
+def offset_a(a: float, offset: float, empirical: float) -> float:
+    r"""4.4-A. E R(fhat) <= 2(1+a) R^off(l o F, a/((1+a)M)) + (1+2a) E R_n(fhat); loss in [0, M], any class."""
+    return 2.0 * (1.0 + a) * offset + (1.0 + 2.0 * a) * empirical
+
+
+def offset_sample_cover(
+    a: float, mean_log_size: float, n: float, *, M: float, kappa: float, radius: float, empirical: float
+) -> float:
+    r"""4.4-A with proper covers of the *sample*: (1+2a) E R_n + (1+a)^2 M E ln N/(a n) + 2(1+3a) kappa delta."""
+    estimation = (1.0 + a) ** 2 * M * mean_log_size / (a * n)
+    return (1.0 + 2.0 * a) * empirical + estimation + 2.0 * (1.0 + 3.0 * a) * kappa * radius
+
+
+def offset_b(a: float, a_prime: float, offset: float, noise_offset: float, approximation: float) -> float:
+    r"""4.4-B. Squared loss, a > a' > 0: 2(1+a') R^off({h^2}, a'/((1+a')b)) + 2(1+2a) N + (1+2a) inf ||f - f0||^2.
+
+    N = E sup_f [P_n xi h - ((a-a')/(1+2a)) P_n h^2] is the offset process of the *noise*.
+    """
+    _require_order(a, a_prime)
+    return 2.0 * (1.0 + a_prime) * offset + (1.0 + 2.0 * a) * (2.0 * noise_offset + approximation)
+
+
+def offset_b_finite(
+    a: float, a_prime: float, log_size: float, n: float, *, b_h: float, sigma: float, approximation: float = 0.0
+) -> float:
+    r"""4.4-B for N functions: [(1+a')^2 b/a' + (1+2a)^2 sigma^2/(a-a')] ln N/n + (1+2a) inf."""
+    _require_order(a, a_prime)
+    coefficient = (1.0 + a_prime) ** 2 * b_h / a_prime + (1.0 + 2.0 * a) ** 2 * sigma**2 / (a - a_prime)
+    return coefficient * log_size / n + (1.0 + 2.0 * a) * approximation
+
+
+def offset_c(offset: float, approximation: float) -> float:
+    r"""4.4-C. 4 R^off(G, 1/2M) + 3 inf, when 0 <= g(z; f) <= M for every z: noise-free labels, f* Bayes."""
+    return 4.0 * offset + 3.0 * approximation
+
+
+def _require_order(a: float, a_prime: float) -> None:
+    if not a > a_prime > 0.0:
+        raise InputError("a", a, f"a number above a' = {a_prime:g} > 0")
+
+
+# --- the radius --------------------------------------------------------------------------------------------------
+
+
+def _radii(cover: Cover) -> Array:
+    """A grid of radii that depends on the class only, so that minima over it keep every monotonicity."""
+    top = cover.ln_radius if math.isfinite(cover.ln_radius) else 0.0
+    return np.asarray(np.exp(np.linspace(top - _NATS, top, _RADII)), dtype=np.float64)
+
+
+def _best_radius(cover: Cover, at: Callable[[float], RiskBound]) -> RiskBound:
+    radii = _radii(cover)
+    values = [at(float(radius)).value for radius in radii]
+    start = math.log(radii[int(np.argmin(values))])
+    step = _NATS / (_RADII - 1)
+    found = minimize_scalar(
+        lambda x: at(math.exp(x)).value, bounds=(start - step, start + step), method="bounded", options={"xatol": 1e-10}
+    )
+    return min(at(math.exp(start)), at(math.exp(float(found.x))), key=lambda bound: bound.value)

@@ -1,0 +1,197 @@
+r"""Robust losses and estimators: Catoni's influence functions, Huber's loss, log-truncated ERM, median of means.
+
+The losses are written once over an array namespace, taken from the argument: numpy arrays stay numpy, JAX arrays and
+tracers stay JAX (and can be differentiated), with no import of JAX here.
+
+Influence functions psi satisfy  -ln(1 - x + |x|^alpha/alpha) <= psi(x) <= ln(1 + x + |x|^alpha/alpha), alpha = 2 unless
+said otherwise, which is all that the guarantees S9 and Catoni's use. Two different losses go by Catoni's name:
+`log_truncated` psi(s l)/s, applied to a loss, and `catoni_residual`, the integral of psi, applied to a residual.
+
+Proofs: docs/proofs/li.md.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq, minimize_scalar
+
+from certiformer.core.errors import InputError
+
+Array = Any  # numpy or JAX
+Influence = Callable[[Array], Array]
+
+# Lipschitz constants of r -> psi(s r^2)/s are c/sqrt(s); rounded up at the seventh digit.
+WIDE_SQUARED = 1.6998330
+NARROW_SQUARED = 1.1346718
+_DIGITS = 1e7
+
+
+def _namespace(x: Array) -> Any:
+    return x.__array_namespace__() if hasattr(x, "__array_namespace__") else np
+
+
+# --- influence functions -----------------------------------------------------------------------------------------
+
+
+def catoni_wide(x: Array) -> Array:
+    """sgn(x) ln(1 + |x| + x^2/2); slope at most 1, logarithmic growth."""
+    return catoni_generalized(x, 2.0)
+
+
+def catoni_generalized(x: Array, alpha: float) -> Array:
+    """sgn(x) ln(1 + |x| + |x|^alpha/alpha), 1 < alpha <= 2: needs a moment of order alpha only. See `slope`."""
+    if not 1.0 < alpha <= 2.0:
+        raise InputError("alpha", alpha, "a number in (1, 2]")
+    xp = _namespace(x)
+    # The two halves are written apart, so that derivatives at zero come out right.
+    positive, negative = xp.maximum(x, 0.0), xp.maximum(-x, 0.0)
+    return xp.log1p(positive + positive**alpha / alpha) - xp.log1p(negative + negative**alpha / alpha)
+
+
+def catoni_narrow(x: Array) -> Array:
+    """sgn(x) (-ln(1 - |x| + x^2/2)) up to |x| = 1 and ln 2 beyond; slope at most 1, bounded by ln 2."""
+    xp = _namespace(x)
+    positive, negative = xp.clip(x, 0.0, 1.0), xp.clip(-x, 0.0, 1.0)
+    return xp.log1p(-negative + negative**2 / 2.0) - xp.log1p(-positive + positive**2 / 2.0)
+
+
+@functools.lru_cache(maxsize=256)
+def slope(alpha: float) -> float:
+    """sup psi_alpha' >= 1, rounded up at the seventh digit; 1 for alpha = 2 and for Catoni's narrow function."""
+    if alpha == 2.0:
+        return 1.0
+    return _supremum(lambda x: (1.0 + x ** (alpha - 1.0)) / (1.0 + x + x**alpha / alpha))
+
+
+@functools.lru_cache(maxsize=256)
+def squared_slope(alpha: float) -> float:
+    """sup over r of d/dr psi_alpha(r^2), rounded up: psi(s r^2)/s is Lipschitz in r with this over sqrt(s)."""
+    return _supremum(lambda r: 2.0 * r * (1.0 + r ** (2.0 * alpha - 2.0)) / (1.0 + r**2 + r ** (2.0 * alpha) / alpha))
+
+
+def _supremum(function: Callable[[float], float]) -> float:
+    """The largest value over (0, inf), certainly not below it: grid, polish, then up to seven digits."""
+    grid = np.linspace(-60.0, 8.0, 1361)
+    start = float(grid[int(np.argmax([function(math.exp(x)) for x in grid]))])
+    found = minimize_scalar(
+        lambda x: -function(math.exp(x)), bounds=(start - 0.1, start + 0.1), method="bounded", options={"xatol": 1e-10}
+    )
+    best = max(function(math.exp(start)), -float(found.fun))
+    return math.ceil(best * _DIGITS + 1e-4) / _DIGITS
+
+
+# --- losses ------------------------------------------------------------------------------------------------------
+
+
+def log_truncated(loss: Array, scale: float, influence: Influence = catoni_wide) -> Array:
+    """psi(s l)/s: dampens large losses; B_psi kappa-Lipschitz if l is kappa-Lipschitz; at most ln 2/s when narrow."""
+    return influence(scale * loss) / scale
+
+
+def catoni_residual(residual: Array, scale: float) -> Array:
+    r"""s^{-2} int_0^{s|r|} psi = s^{-2} [(1+x) ln(1+x+x^2/2) - 2x + 2 arctan(1+x) - pi/2], x = s|r|; convex in r."""
+    xp = _namespace(residual)
+    x = scale * xp.abs(residual)
+    # 2 arctan(1+x) - pi/2 = 2 arctan(x/(2+x)), exact and without cancellation at zero.
+    return ((1.0 + x) * xp.log1p(x + x**2 / 2.0) - 2.0 * x + 2.0 * xp.arctan(x / (2.0 + x))) / scale**2
+
+
+def huber(residual: Array, threshold: float) -> Array:
+    """r^2/2 for |r| <= c, c|r| - c^2/2 beyond; c-Lipschitz."""
+    xp = _namespace(residual)
+    inner = xp.clip(xp.abs(residual), 0.0, threshold)
+    return inner * (xp.abs(residual) - inner / 2.0)
+
+
+def huber_margin(threshold: float, central_mass: float) -> tuple[float, float]:
+    """(mu, kappa) = (P(|xi| <= c/2)/2, c): E[g|x] >= mu h^2 for |h| <= c/2 when f0 minimises the conditional risk."""
+    return central_mass / 2.0, threshold
+
+
+# --- estimators of a mean ----------------------------------------------------------------------------------------
+
+
+def catoni_scale(n: int, variance: float, eta: float) -> float:
+    """s = sqrt(2L/(n (v + 2vL/(n-2L)))), L = ln(2/eta), for n > 2L."""
+    level = _catoni_level(n, eta)
+    return math.sqrt(2.0 * level / (n * (variance + 2.0 * variance * level / (n - 2.0 * level))))
+
+
+def catoni_radius(n: int, variance: float, eta: float) -> float:
+    """|theta - mu| <= sqrt(2vL/(n-2L)) with probability 1 - eta, at the scale above."""
+    level = _catoni_level(n, eta)
+    return math.sqrt(2.0 * variance * level / (n - 2.0 * level))
+
+
+def _catoni_level(n: int, eta: float) -> float:
+    level = math.log(2.0 / eta)
+    if not n > 2.0 * level:
+        raise InputError("n", n, f"a sample size above 2 ln(2/eta) = {2.0 * level:.4g}")
+    return level
+
+
+def catoni_mean(sample: NDArray[np.float64], scale: float, influence: Influence = catoni_wide) -> float:
+    """The root of sum_i psi(s (x_i - theta)) = 0."""
+    low, high = float(np.min(sample)), float(np.max(sample))
+    if low == high:
+        return low
+    return float(brentq(lambda theta: float(np.sum(influence(scale * (sample - theta)))), low, high, xtol=1e-14))
+
+
+def median_of_means_blocks(eta: float, log_size: float = 0.0) -> int:
+    """K = ceil(8 ln(N/eta)) blocks."""
+    return math.ceil(8.0 * (log_size + math.log(1.0 / eta)))
+
+
+def median_of_means(sample: NDArray[np.float64], blocks: int) -> float:
+    """The median of the means of K blocks of floor(n/K) points; the remainder is left out."""
+    size = len(sample) // blocks
+    if size < 1:
+        raise InputError("blocks", blocks, f"at most {len(sample)} blocks, one point each")
+    return float(np.median(np.mean(np.reshape(sample[: blocks * size], (blocks, size)), axis=1)))
+
+
+def median_of_means_radius(n: int, deviation: float, eta: float, log_size: float = 0.0) -> float:
+    """S10. |MoM - mu| <= 2 sigma/sqrt(floor(n/K)) with probability 1 - eta, for N means at once; inf if K > n."""
+    size = n // median_of_means_blocks(eta, log_size)
+    return 2.0 * deviation / math.sqrt(size) if size else math.inf
+
+
+def median_of_means_erm(n: int, second_moment: float, eta: float, log_size: float) -> float:
+    """S10 for ERM over N functions: excess <= 4 sqrt(V2/floor(n/K)), twice the uniform deviation."""
+    return 2.0 * median_of_means_radius(n, math.sqrt(second_moment), eta, log_size)
+
+
+# --- S9: log-truncated ERM ---------------------------------------------------------------------------------------
+
+
+def truncated_erm_scale(n: float, log_size: float, moment: float, eta: float, alpha: float = 2.0) -> float:
+    r"""s = (alpha L/((alpha-1) n V))^{1/alpha}, L = [ln(2N/eta) + ln(2/eta)]/2, V >= sup_f E l_f^alpha."""
+    level = math.log(2.0 / eta) + log_size / 2.0
+    return float((alpha * level / ((alpha - 1.0) * n * moment)) ** (1.0 / alpha))
+
+
+def truncated_erm(
+    n: float, log_size: float, moment: float, eta: float, *, alpha: float = 2.0, scale: float | None = None
+) -> float:
+    r"""S9. R(fhat_psi) - R(f*) <= 2 s^{alpha-1} V/alpha + [ln(2N/eta) + ln(2/eta)]/(n s), with probability 1 - eta.
+
+    N functions; needs a moment of order alpha of the loss and nothing else. At the default scale and alpha = 2 it is
+    2 sqrt(2 V L/n).
+    """
+    s = truncated_erm_scale(n, log_size, moment, eta, alpha) if scale is None else scale
+    level = math.log(2.0 / eta) + log_size / 2.0
+    return float(2.0 * s ** (alpha - 1.0) * moment / alpha + 2.0 * level / (n * s))
+
+
+def truncated_erm_discretisation(
+    kappa: float, slope_bound: float, radius: float, widen: float = 0.0, widen_observed: float = 0.0
+) -> float:
+    """What S9 pays for a cover, kappa-Lipschitz loss: kappa (delta + w) + B_psi kappa (delta + w_observed)."""
+    return kappa * (radius + widen) + slope_bound * kappa * (radius + widen_observed)
