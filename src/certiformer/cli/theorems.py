@@ -22,4 +22,4 @@ def theorems(
     if json:
         print_json(theorem_rows(found))
     else:
-        console.print(theorem_table(found))
+        console.print(theorem_table(found, console.width))

@@ -68,10 +68,18 @@ def normalise(id: str) -> str:
     return text
 
 
+_KINDS = ("def", "ass", "fact", "lem", "prop", "thm", "cor", "rem", "eq")
+
+
 def _reading_order(result: Result) -> tuple[object, ...]:
-    """Papers together, the main text before the appendices, numbers as numbers."""
-    tail = result.id.rpartition(".")[2] if "." not in result.id else result.id.split(".", 1)[1]
-    match = re.match(r"[a-z0-9]*?([A-Z]?)\.?([\d.]*)$", tail)
-    letter = match.group(1) if match else ""
-    numbers = tuple(int(part) for part in re.findall(r"\d+", match.group(2))) if match else ()
-    return result.paper.key, letter, numbers, result.id
+    """Papers together; main text before appendices; by section where numbers have one, by kind where they do not."""
+    name = result.id.split(".", 1)[-1]
+    match = re.fullmatch(r"([a-z]+)([A-Z]?)\.?((?:\d+\.)*\d+)(.*)", name)
+    if match is None:
+        return result.paper.key, "", (), 0, result.id
+    kind, letter, number, _ = match.groups()
+    numbers = tuple(int(part) for part in number.split("."))
+    rank = _KINDS.index(kind) if kind in _KINDS else len(_KINDS)
+    if len(numbers) == 1 and not letter:
+        return result.paper.key, letter, (rank, *numbers), 0, result.id
+    return result.paper.key, letter, numbers, rank, result.id

@@ -41,16 +41,17 @@ def theorem_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
     ]
 
 
-def theorem_table(results: Sequence[Result]) -> RenderableType:
-    """One line per result: id, what it bounds, what became of the printed statement, and why."""
+def theorem_table(results: Sequence[Result], width: int = 80) -> RenderableType:
+    """One line per result: id, what it bounds, what became of the printed statement, and, if there is room, why."""
     table = Table(box=None, pad_edge=False, header_style="bold", expand=False)
     table.add_column("id", no_wrap=True)
-    table.add_column("bounds")
+    table.add_column("bounds", no_wrap=True)
     table.add_column("printed", no_wrap=True)
-    table.add_column("why", overflow="fold")
+    roomy = width >= 110
+    table.add_column("why" if roomy else "title", no_wrap=not roomy, overflow="fold" if roomy else "ellipsis")
     for result in results:
         status = Text(result.status.value, STATUS_STYLES[result.status])
-        table.add_row(result.id, result.bounds.value, status, escape(result.reason))
+        table.add_row(result.id, result.bounds.value, status, escape(result.reason if roomy else result.title))
     hint = Text("certiformer explain ID tells the whole story; every result has a sound side.", "dim")
     return Group(table, Text(), hint)
 
