@@ -44,9 +44,13 @@ def theorem_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
 def theorem_table(results: Sequence[Result], width: int = 80) -> RenderableType:
     """One line per result: id, what it bounds, what became of the printed statement, and, if there is room, why."""
     table = Table(box=None, pad_edge=False, header_style="bold", expand=False)
-    table.add_column("id", no_wrap=True)
-    table.add_column("bounds", no_wrap=True)
-    table.add_column("printed", no_wrap=True)
+    columns = {
+        "id": [result.id for result in results],
+        "bounds": [result.bounds.value for result in results],
+        "printed": [result.status.value for result in results],
+    }
+    for name, entries in columns.items():
+        table.add_column(name, no_wrap=True, min_width=max(map(len, entries), default=0))
     roomy = width >= 110
     table.add_column("why" if roomy else "title", no_wrap=not roomy, overflow="fold" if roomy else "ellipsis")
     for result in results:
