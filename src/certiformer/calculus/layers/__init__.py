@@ -2,8 +2,9 @@
 
 from certiformer.calculus.layers.attention import Head, attention
 from certiformer.calculus.layers.graph import Analysis, Contribution, Node, Signal, analyse
+from certiformer.calculus.layers.joins import add, feed_forward, gated_feed_forward, mean_pool, multiply, pick
 from certiformer.calculus.layers.magnitude import Magnitude
-from certiformer.calculus.layers.modules import (
+from certiformer.calculus.layers.maps import (
     GELU,
     GELU_TANH,
     IDENTITY,
@@ -13,25 +14,15 @@ from certiformer.calculus.layers.modules import (
     TANH,
     Activation,
     activation,
-    add,
     bias,
-    embedding,
-    feed_forward,
-    gated_feed_forward,
     layer_norm,
     linear,
-    loss,
-    mean_pool,
-    multiply,
-    pick,
-    prepend,
     project,
-    readout,
     rms_norm,
     scale,
-    tokens,
-    vocabulary,
 )
+from certiformer.calculus.layers.outputs import loss, readout, vocabulary
+from certiformer.calculus.layers.sources import embedding, prepend, tokens
 from certiformer.calculus.layers.weights import Geometry, Reference, Use, Weight
 
 __all__ = [

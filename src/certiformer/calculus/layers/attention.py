@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from certiformer.calculus.layers.graph import Effect, Hats, Layer, Node, Signal, signal
 from certiformer.calculus.layers.magnitude import ONE, ZERO, Magnitude, euclidean, size, total
-from certiformer.calculus.layers.modules import bias, check_shape
+from certiformer.calculus.layers.maps import bias
 from certiformer.calculus.layers.weights import Geometry, Use, Weight, constant_use
 from certiformer.core.errors import InputError
 
@@ -86,19 +86,19 @@ def head_effect(head: Head, x: Signal, y: Signal, hats: Hats) -> HeadEffect:
     v, v_hat = ONE, ONE
     uses: list[Use] = []
     if head.value is not None:
-        check_shape(head.value, None, y.dimension)
+        head.value.expect(None, y.dimension)
         v, v_hat = head.value.spectral_norm, hats.spectral(head.value)
         # The hatted average is a convex combination of hatted keys: errors at the keys bound the error there.
         uses.append(Use(head.value, ONE, y.radius, y.l1, y.positions))
     scores = _scores(head, x, y, hats)
     uses += [_scaled(use, v) for use in scores.uses]
     if head.score_bias is not None:
-        check_shape(head.score_bias, None, 1)
+        head.score_bias.expect(None, 1)
         uses.append(constant_use(head.score_bias, v * y.half_diameter, Geometry.ROWS))
     rows = y.dimension if head.value is None else head.value.shape[0]
     shift, shift_sup = ZERO, ZERO
     if head.value_bias is not None:
-        check_shape(head.value_bias, rows, 1)
+        head.value_bias.expect(rows, 1)
         uses.append(constant_use(head.value_bias, ONE))
         shift, shift_sup = hats.spectral(head.value_bias), hats.row(head.value_bias)
     sup = y.sup if head.value is None else hats.row(head.value) * y.radius
@@ -112,14 +112,14 @@ def _scores(head: Head, x: Signal, y: Signal, hats: Hats) -> _Scores:
         return _merged(head.score, head, x, y)
     if head.query is None or head.key is None:
         raise InputError("head", "score matrices", "either score, or both query and key")
-    check_shape(head.query, None, x.dimension)
-    check_shape(head.key, head.query.shape[0], y.dimension)
+    head.query.expect(None, x.dimension)
+    head.key.expect(head.query.shape[0], y.dimension)
     return (_rotary if head.rotary else _separate)(head.query, head.key, head, x, y, hats)
 
 
 def _merged(score: Weight, head: Head, x: Signal, y: Signal) -> _Scores:
     """scale y_s^T A x. A: rho^2 scale at B_x; queries: rho^2 q; keys: rho B_x q; q = scale ||A||."""
-    check_shape(score, y.dimension, x.dimension)
+    score.expect(y.dimension, x.dimension)
     rho, k = y.half_diameter, size(head.scale, "scale")
     q = k * score.spectral_norm
     return _Scores(rho * rho * q, rho * q * x.radius, (Use(score, rho * rho * k, x.radius, x.l1, x.positions),))
@@ -142,10 +142,10 @@ def _separate(query: Weight, key: Weight, head: Head, x: Signal, y: Signal, hats
         Use(key, rho * k * hatted, y.radius, y.l1, y.positions),
     ]
     if head.query_bias is not None:
-        check_shape(head.query_bias, query.shape[0], 1)
+        head.query_bias.expect(query.shape[0], 1)
         uses.append(constant_use(head.query_bias, rho * rho * key_norm))
     if head.key_bias is not None:
-        check_shape(head.key_bias, key.shape[0], 1)
+        head.key_bias.expect(key.shape[0], 1)
         uses.append(constant_use(head.key_bias, ZERO))
     return _Scores(rho * rho * q, rho * (q * x.radius + key_norm * _norm(head.query_bias)), tuple(uses))
 
@@ -165,10 +165,10 @@ def _rotary(query: Weight, key: Weight, head: Head, x: Signal, y: Signal, hats: 
         Use(key, rho * k * queries_hat, y.radius, y.l1, y.positions),
     ]
     if head.query_bias is not None:
-        check_shape(head.query_bias, query.shape[0], 1)
+        head.query_bias.expect(query.shape[0], 1)
         uses.append(constant_use(head.query_bias, rho * k * keys))
     if head.key_bias is not None:
-        check_shape(head.key_bias, key.shape[0], 1)
+        head.key_bias.expect(key.shape[0], 1)
         uses.append(constant_use(head.key_bias, rho * k * queries_hat))
     return _Scores(rho * k * query.spectral_norm * keys, rho * k * key.spectral_norm * queries, tuple(uses))
 
@@ -213,7 +213,7 @@ class Attention(Layer):
         self, weight: Weight, heads: Sequence[HeadEffect], to_inputs: Sequence[Sequence[Magnitude]], hats: Hats
     ) -> Effect:
         count = len(heads)
-        check_shape(weight, None, sum(head.output.dimension for head in heads))
+        weight.expect(None, sum(head.output.dimension for head in heads))
         blocks = [weight.block_norm(h, count) for h in range(count)]
         blocks_hat = [hats.block(weight, h, count) for h in range(count)]
 

@@ -71,6 +71,12 @@ class Weight:
                 f"bounds of {self.name}", "none", "at least one norm bound", "Give l1, frobenius, spectral, ..."
             )
 
+    def expect(self, rows: int | None, columns: int | None) -> None:
+        """A clear error when the weight does not fit the signals it reads (`columns`) and writes (`rows`)."""
+        wanted = (self.shape[0] if rows is None else rows, self.shape[1] if columns is None else columns)
+        if self.shape != wanted:
+            raise InputError(f"shape of {self.name}", self.shape, f"{wanted} (outputs x inputs)")
+
     # --- the class, centred at the reference -----------------------------------------------------------------------
 
     @property

@@ -1,0 +1,224 @@
+r"""Layers that act on every token by itself. Each class states its rule.
+
+B, rho are radius and half-diameter of the input, s the spectral norm of the un-hatted weight, shat of the hatted one.
+Proofs: docs/proofs/layers.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from certiformer.calculus.layers.graph import Effect, Hats, Layer, Node, Signal, signal
+from certiformer.calculus.layers.magnitude import ONE, UNBOUNDED, ZERO, Magnitude, size
+from certiformer.calculus.layers.weights import Geometry, Use, Weight, constant_use
+from certiformer.core.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Linear(Layer):
+    """z -> Wz: lambda = s; W: beta = 1 at radius B; output shat B, half-diameter shat rho."""
+
+    weight: Weight
+
+    @property
+    def weights(self) -> tuple[Weight, ...]:
+        return (self.weight,)
+
+    def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
+        (z,) = inputs
+        self.weight.expect(None, z.dimension)
+        spectral = hats.spectral(self.weight)
+        out = signal(
+            self.weight.shape[0],
+            z.positions,
+            spectral * z.radius,
+            spectral * z.half_diameter,
+            sup=hats.row(self.weight) * z.radius,
+        )
+        return Effect(out, (self.weight.spectral_norm,), (Use(self.weight, ONE, z.radius, z.l1, z.positions),))
+
+
+@dataclass(frozen=True, slots=True)
+class Bias(Layer):
+    """z -> z + b: lambda = 1; b: beta = 1 at the constant input 1; output B + ||bhat||, half-diameter rho."""
+
+    shift: Weight
+
+    @property
+    def weights(self) -> tuple[Weight, ...]:
+        return (self.shift,)
+
+    def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
+        (z,) = inputs
+        self.shift.expect(z.dimension, 1)
+        out = signal(
+            z.dimension,
+            z.positions,
+            z.radius + hats.spectral(self.shift),
+            z.half_diameter,
+            sup=z.sup + hats.row(self.shift),
+        )
+        return Effect(out, (ONE,), (constant_use(self.shift, ONE),))
+
+
+def bias(z: Node, shift: Weight) -> Node:
+    """z + b on every token; b is d x 1."""
+    return Node(Bias(shift), (z,))
+
+
+def linear(z: Node, weight: Weight, shift: Weight | None = None) -> Node:
+    """W z (+ b) on every token."""
+    return _with_bias(Node(Linear(weight), (z,)), shift)
+
+
+def _with_bias(z: Node, shift: Weight | None) -> Node:
+    return z if shift is None else bias(z, shift)
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """An elementwise map: |sigma(x) - sigma(y)| <= lipschitz |x - y|, |sigma(x)| <= min(growth |x|, sup)."""
+
+    name: str
+    lipschitz: float
+    growth: float = math.inf
+    sup: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not (0.0 <= self.lipschitz < math.inf and min(self.growth, self.sup) < math.inf):
+            raise InputError(f"activation {self.name}", self, "a finite Lipschitz constant, and a finite growth or sup")
+
+
+# The largest slopes, rounded up: GELU at x = sqrt 2, the others where the second derivative vanishes.
+IDENTITY = Activation("identity", 1.0, 1.0)
+RELU = Activation("relu", 1.0, 1.0)
+TANH = Activation("tanh", 1.0, 1.0, 1.0)
+SIGMOID = Activation("sigmoid", 0.25, sup=1.0)
+GELU = Activation("gelu", 1.1289041452, 1.0)
+GELU_TANH = Activation("gelu_tanh", 1.1289930687, 1.0)
+SILU = Activation("silu", 1.0998393202, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Elementwise(Layer):
+    """z -> sigma(z): lambda = L; output min(G B, sup sqrt d), half-diameter min(output, L rho)."""
+
+    sigma: Activation
+
+    def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
+        (z,) = inputs
+        lipschitz, sup = size(self.sigma.lipschitz), size(self.sigma.sup)
+        spread = lipschitz * z.half_diameter
+        if math.isinf(self.sigma.growth):
+            # sigma(0) need not be 0: the input's size says nothing.
+            return Effect(signal(z.dimension, z.positions, UNBOUNDED, spread, sup=sup), (lipschitz,))
+        growth = size(self.sigma.growth)
+        out = signal(z.dimension, z.positions, growth * z.radius, spread, growth * z.l1, min(growth * z.sup, sup))
+        return Effect(out, (lipschitz,))
+
+
+def activation(z: Node, sigma: Activation) -> Node:
+    """sigma on every coordinate."""
+    return Node(Elementwise(sigma), (z,))
+
+
+@dataclass(frozen=True, slots=True)
+class Scale(Layer):
+    """z -> c z: everything times |c|."""
+
+    factor: float
+
+    def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
+        (z,) = inputs
+        c = size(abs(self.factor))
+        out = signal(z.dimension, z.positions, c * z.radius, c * z.half_diameter, c * z.l1, c * z.sup)
+        return Effect(out, (c,))
+
+
+def scale(z: Node, factor: float) -> Node:
+    """c z, such as sqrt(d) times an embedding."""
+    return Node(Scale(factor), (z,))
+
+
+@dataclass(frozen=True, slots=True)
+class Projection(Layer):
+    """Rowwise projection on the ball of radius r: lambda = 1; output min(B, r), half-diameter min(output, rho)."""
+
+    radius: float
+
+    def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
+        (z,) = inputs
+        radius = min(z.radius, size(self.radius))
+        # Tokens are only ever scaled down.
+        return Effect(signal(z.dimension, z.positions, radius, z.half_diameter, z.l1, z.sup), (ONE,))
+
+
+def project(z: Node, radius: float = 1.0) -> Node:
+    """Every token to the nearest point of the ball. (x/||x|| is no substitute: it is not Lipschitz at 0.)"""
+    return Node(Projection(radius), (z,))
+
+
+@dataclass(frozen=True, slots=True)
+class Normalisation(Layer):
+    r"""u = Pz/sqrt(||Pz||^2/d + eps), then g*u + b; P removes the mean (LayerNorm) or is the identity (RMSNorm).
+
+    lambda = max|g|/sqrt(eps). ||u|| <= R = B/sqrt(B^2/d + eps) < sqrt d. Gain: sqrt(d) in the sup metric, or in the
+    l2 metric sqrt(d-1) for LayerNorm (u has mean zero, no coordinate holds all of it) and sqrt(d) for RMSNorm.
+    Shift: a bias. Output max|ghat| R + ||bhat||, half-diameter max|ghat| min(R, rho/sqrt(eps)).
+    """
+
+    eps: float
+    centred: bool
+    gain: Weight | None = None
+    shift: Weight | None = None
+
+    @property
+    def weights(self) -> tuple[Weight, ...]:
+        return tuple(weight for weight in (self.gain, self.shift) if weight is not None)
+
+    def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
+        (z,) = inputs
+        dimension, slope, width = size(z.dimension), size(1.0 / math.sqrt(self.eps)), size(math.sqrt(z.dimension))
+        # ||Pz|| <= B, and x/sqrt(x^2/d + eps) grows with x; an unbounded input still gives sqrt d.
+        radius = width
+        if z.radius.finite:
+            radius = min(width, z.radius / (z.radius * z.radius / dimension + size(self.eps)).root())
+        gain = ONE if self.gain is None else self.gain.row_norm
+        gain_hat = ONE if self.gain is None else hats.row(self.gain)
+        shift_hat = ZERO if self.shift is None else hats.spectral(self.shift)
+        out = signal(
+            z.dimension,
+            z.positions,
+            gain_hat * radius + shift_hat,
+            gain_hat * min(radius, slope * z.half_diameter),
+        )
+        uses = []
+        if self.gain is not None:
+            self.gain.expect(z.dimension, 1)
+            largest = math.sqrt((z.dimension - 1) / z.dimension) if self.centred else 1.0
+            uses.append(self._gain_use(self.gain, radius, size(largest)))
+        if self.shift is not None:
+            self.shift.expect(z.dimension, 1)
+            uses.append(constant_use(self.shift, ONE))
+        return Effect(out, (gain * slope,), tuple(uses))
+
+    def _gain_use(self, gain: Weight, radius: Magnitude, largest: Magnitude) -> Use:
+        # ||dg * u|| <= ||dg||_inf ||u||_2 and <= ||dg||_2 ||u||_inf, ||u||_inf <= largest ||u||_2.
+        return Use(gain, radius, ONE, ONE, 1, Geometry.ROWS, atoms=1, euclidean_discount=largest)
+
+
+def layer_norm(z: Node, gain: Weight | None = None, shift: Weight | None = None, *, eps: float = 1e-5) -> Node:
+    """LayerNorm over the coordinates of each token; gain and shift are d x 1."""
+    return Node(Normalisation(_positive(eps), True, gain, shift), (z,))
+
+
+def rms_norm(z: Node, gain: Weight | None = None, *, eps: float = 1e-5) -> Node:
+    """RMSNorm over the coordinates of each token; the gain is d x 1."""
+    return Node(Normalisation(_positive(eps), False, gain), (z,))
+
+
+def _positive(eps: float) -> float:
+    if not 0.0 < eps < math.inf:
+        raise InputError("eps", eps, "a positive number", "Without it the normalisation is not Lipschitz at 0")
+    return eps
