@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from certiformer.core.rounding import MARGIN
 
 Array = NDArray[np.float64]
-Modulus = Callable[[Array], Array]
+Modulus = Callable[[Array | float], Array]
 
 _SLACK = 1.0 + MARGIN
 _SMALL_ANGLE = 0.1
@@ -125,7 +125,7 @@ def iterate_loss(q: float, target_loss: float, inner: float) -> float:
 
 
 def regret(angle: float, run: Run) -> float:
-    r"""sum_{k=1..K} L(theta_k) <= [K c1 L_t + (1 - c0) L_0 + D^2/(2 eta)] / c0, c0 = s cot s, c1 = s/sin s, s < pi/2."""
+    r"""sum_{k=1..K} L(theta_k) <= [K c1 Lt + (1 - c0) L0 + D^2/(2 eta)]/c0, c0 = s cot s, c1 = s/sin s, s < pi/2."""
     if angle >= math.pi / 2:
         return math.inf
     return float(_total(sturm(angle), run))
@@ -151,7 +151,7 @@ def certify(landscape: Landscape, run: Run) -> Certificate | Refusal:
 
 
 def log_stability(landscape: Landscape, run: Run, certificate: Certificate, n: int) -> float:
-    r"""ln of the mean leave-one-out distance: (eta gradient(B)/n) e^A (L_0 + total), A = 2 eta curvature(B) (L_0 + total)/cos s.
+    r"""ln of the mean leave-one-out distance (eta gradient(B)/n) e^A (L0 + total), A = 2 eta curvature(B) (L0 + total)/cos s.
 
     The same certificate holds for each leave-one-out run, whose loss is smaller; two runs are at most 2 distance
     apart, so the loss between them is at most 1/cos s times the larger end.
@@ -159,7 +159,7 @@ def log_stability(landscape: Landscape, run: Run, certificate: Certificate, n: i
     losses = run.L0 + certificate.total
     if losses == 0.0:
         return -math.inf
-    B = np.asarray(certificate.B)
+    B = certificate.B
     growth = 2.0 * run.eta * float(landscape.curvature(B)) * losses / math.cos(certificate.angle)
     return growth + math.log(run.eta * float(landscape.gradient(B)) * losses / n)
 

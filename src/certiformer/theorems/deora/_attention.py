@@ -129,7 +129,10 @@ INDEPENDENT = claim(
 )
 ALMOST_SURE = claim(
     "almost_sure",
-    "you vouch that R bounds every token of the population and that the other inputs hold for almost every training set",
+    (
+        "you vouch that R bounds every token of the population and that "
+        "the other inputs hold for almost every training set"
+    ),
 )
 
 

@@ -18,7 +18,7 @@ RUN = (
     real("L0", "training loss at the start", low_open=False, example=math.log(2)),
     count("H", "heads", example=100_000),
     count("K", "gradient steps, fixed in advance", example=100),
-    real("eta", "step size", symbol="η", example=1),
+    real("eta", "step size", symbol="η", example=0.5),
 )
 
 
@@ -49,8 +49,9 @@ def printed_checks(run: Run, heads: float, H: int, R: float, eta_max: float) -> 
 
 
 def training_bound(model: Attention, run: Run) -> tuple[Bound, Certificate | None, tuple[Check, ...]]:
-    """The bound on the average (and last) training loss, its certificate if there is one, and the checks it rests on."""
+    """The bound on the average (and last) training loss, its certificate if there is one, and its checks."""
     answer = certify(model.landscape, run)
+    checks: tuple[Check, ...]
     if isinstance(answer, Refusal):
         checks = (verified(f"no certificate; it needs {answer.requires}", False, answer.measured),)
         return upper_bound(math.inf, checks=checks, trivial=run.L0, note="no certificate"), None, checks
@@ -102,7 +103,8 @@ def heads_needed(model: Attention, run: Run) -> Bound:
             math.inf, checks=(check,), bounds=Quantity.WIDTH, note="no number of heads is enough at this step size"
         )
     note = (
-        "least H with a certificate; smaller than printed because beta3 here does not grow with d and the distance of the "
+        "least H with a certificate; smaller than printed because beta3 "
+        "here does not grow with d and the distance of the "
         "iterates is solved for instead of bounded by 3D"
     )
     return Bound(float(found), bounds=Quantity.WIDTH, note=note)

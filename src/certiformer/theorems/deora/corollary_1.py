@@ -69,7 +69,8 @@ RESULT = Result(
     place="Corollary 1",
     bounds=Quantity.SMOOTHNESS,
     statement=(
-        "||grad L|| <= beta1 L, ||Hess L|| <= beta2, lambda_min >= -beta3 L/sqrt(H) with beta1 = sqrt(T) R (2 R^2 b + 1), "
+        "||grad L|| <= beta1 L, ||Hess L|| <= beta2, lambda_min >= "
+        "-beta3 L/sqrt(H) with beta1 = sqrt(T) R (2 R^2 b + 1), "
         "beta3 = 2 sqrt(T) d R^3 (3 sqrt(d) R^2 b + 1), beta2 = beta3/sqrt(H) + beta1^2/4"
     ),
     latex=(
@@ -77,8 +78,10 @@ RESULT = Result(
         r"\ \beta_2=\beta_3/\sqrt H+\beta_1^2/4"
     ),
     sound_statement=(
-        "beta1 = sqrt(T) R max(1, R^2 b), beta3 = (sqrt(T) R^3/2)(C3 R^2 b + sqrt((C3 R^2 b)^2 + 4)), C3 = 4/(3 sqrt 3), "
-        "beta2 = beta3/sqrt(H) + beta1^2/4. Pooling: 1 -> sqrt(T) in beta1 and the 4 in beta3 -> 4T. Last token: T -> 1. "
+        "beta1 = sqrt(T) R max(1, R^2 b), beta3 = (sqrt(T) R^3/2)(C3 R^2 "
+        "b + sqrt((C3 R^2 b)^2 + 4)), C3 = 4/(3 sqrt 3), "
+        "beta2 = beta3/sqrt(H) + beta1^2/4. Pooling: 1 -> sqrt(T) in "
+        "beta1 and the 4 in beta3 -> 4T. Last token: T -> 1. "
         "Other losses: beta1, beta3 times C, beta2 = G beta3/sqrt(H) + Q beta1^2."
     ),
     inputs=(B_NORM, TOKENS, RADIUS, DIMENSION, HEADS, READOUT, *LOSS),
@@ -88,11 +91,17 @@ RESULT = Result(
     sound=sound,
     assumptions=("labels are +1 or -1", "every token has norm at most R", "b is the largest ||U_h||_F"),
     defects=(
-        "beta3 is printed with 2 sqrt(T) d R^3 where Proposition 1 gives 2 sqrt(T d) R^3: valid, but larger by sqrt(d).",
+        (
+            "beta3 is printed with 2 sqrt(T) d R^3 where Proposition 1 "
+            "gives 2 sqrt(T d) R^3: valid, but larger by sqrt(d)."
+        ),
         "The constants grow with the dimension; attained ones do not.",
         "The text says the least eigenvalue gets less positive as H grows; it gets less negative.",
-        "The footnote extends the results to pooling as they stand; with U = 1 u^T and equal tokens the gradient at zero "
-        "is T R, above the printed sqrt(T) R. (The footnote's u 1_T^T also has the wrong shape.)",
+        (
+            "The footnote extends the results to pooling as they stand; with "
+            "U = 1 u^T and equal tokens the gradient at zero "
+            "is T R, above the printed sqrt(T) R. (The footnote's u 1_T^T also has the wrong shape.)"
+        ),
     ),
     monotone={"b": 1, "T": 1, "R": 1, "H": -1, "G": 1, "Q": 1},
     proof="docs/proofs/deora.md",

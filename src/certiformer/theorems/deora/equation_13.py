@@ -53,7 +53,9 @@ RESULT = Result(
     paper=DEORA,
     place="(13)",
     bounds=Quantity.TRAINING_LOSS,
-    statement="eta <= 1/max(beta2(theta_k), beta2(theta_{k+1})) implies L(theta_{k+1}) <= L(theta_k) - (eta/2) ||grad||^2",
+    statement=(
+        "eta <= 1/max(beta2(theta_k), beta2(theta_{k+1})) implies L(theta_{k+1}) <= L(theta_k) - (eta/2) ||grad||^2"
+    ),
     latex=r"\hat L(\theta_{k+1})\le\hat L(\theta_k)-\tfrac{\eta}{2}\|\nabla\hat L(\theta_k)\|^2",
     sound_statement=(
         "the same with the sharp beta2 at b + eta sqrt(T) R min(1, L)/sqrt(H); for every eta: "

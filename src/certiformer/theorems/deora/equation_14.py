@@ -47,7 +47,8 @@ RESULT = Result(
         r"+\tfrac12\min_\alpha\lambda_{\min}(\nabla^2\hat L(\theta_{k_\alpha}))\|\theta-\theta_k\|^2"
     ),
     sound_statement=(
-        "L(theta) >= that number (lower); L(theta) <= L(theta_k) + <grad, theta - theta_k> + (beta2/2) ||theta - theta_k||^2"
+        "L(theta) >= that number (lower); L(theta) <= L(theta_k) + <grad, "
+        "theta - theta_k> + (beta2/2) ||theta - theta_k||^2"
     ),
     inputs=(
         real("L", "training loss at theta_k", low_open=False, example=0.6),

@@ -3,8 +3,8 @@ r"""(15), (16): the loss at an iterate against the loss at a target.
 Printed (rearranged):  .. math:: \hat L(\theta_k)\le\hat L(\theta)+\langle\nabla\hat L(\theta_k),\theta_k-\theta\rangle
           +\frac{\beta_3}{2\sqrt H}\max_{[\theta_k,\theta]}\hat L\ \|\theta-\theta_k\|^2
 
-Sound (Sturm's comparison; no maximum over the segment is needed): with s^2 = q = beta3 ||theta - theta_k||^2/sqrt(H) and
-s < pi/2,
+Sound (Sturm's comparison; no maximum over the segment is needed): with s^2 = q = beta3 ||theta - theta_k||^2/sqrt(H)
+and s < pi/2,
 
 .. math:: \hat L(\theta_k)\le\frac{\hat L(\theta)}{\cos s}
           +\frac{\tan s}{s}\langle\nabla\hat L(\theta_k),\theta_k-\theta\rangle.
@@ -56,7 +56,8 @@ RESULT = Result(
     ),
     latex=(
         r"\hat L(\theta)\ge\hat L(\theta_k)+\langle\nabla\hat L(\theta_k),\theta-\theta_k\rangle"
-        r"-\tfrac12\tfrac{\beta_3(\theta)\vee\beta_3(\theta_k)}{\sqrt H}\max_\alpha\hat L(\theta_{k_\alpha})\|\theta-\theta_k\|^2"
+        r"-\tfrac12\tfrac{\beta_3(\theta)\vee\beta_3(\theta_k)}{\sqrt "
+        r"H}\max_\alpha\hat L(\theta_{k_\alpha})\|\theta-\theta_k\|^2"
     ),
     sound_statement=(
         "q = beta3 ||theta - theta_k||^2/sqrt(H), s = sqrt(q) < pi/2: L(theta_k) <= L(theta)/cos s + (tan s / s) "
@@ -78,9 +79,15 @@ RESULT = Result(
     printed=printed,
     sound=sound,
     defects=(
-        "The displayed constant is beta3(theta_1) v beta3(theta_2) for points that do not occur; it must be beta3(theta) v "
-        "beta3(theta_k).",
-        "The maximum of the loss over the segment is then bounded by Proposition 4; Sturm's comparison does both at once.",
+        (
+            "The displayed constant is beta3(theta_1) v beta3(theta_2) for "
+            "points that do not occur; it must be beta3(theta) v "
+            "beta3(theta_k)."
+        ),
+        (
+            "The maximum of the loss over the segment is then bounded by "
+            "Proposition 4; Sturm's comparison does both at once."
+        ),
     ),
     monotone={"Lt": 1, "inner": 1},
     proof="docs/proofs/deora.md",

@@ -8,8 +8,8 @@ Sound: with s^2 = beta3(b) distance^2/sqrt(H) < (pi/2)^2, c0 = s cot s and c1 = 
 .. math:: \frac1K\sum_{k=1}^K\hat L(\theta_k)\le\frac1{c_0}\Bigl[c_1\hat L(\theta)+\frac{D^2}{2\eta K}
           +\frac{(1-c_0)\hat L(\theta_0)}K\Bigr].
 
-`distance` and `b` bound ||theta_k - theta|| and max_h ||U_h|| at every iterate: measured after a run, or certified before
-it (deora.thm1).
+`distance` and `b` bound ||theta_k - theta|| and max_h ||U_h|| at every iterate: measured after a run, or certified
+before it (deora.thm1).
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._attention import (
     B_NORM,
     DIMENSION,
-    HEADS,
     RADIUS,
     TOKENS,
     Attention,
@@ -84,7 +83,8 @@ def sound(
     checks = (
         verified("eta beta2(b) <= 1 at every iterate", step <= 1.0, step),
         assumed(
-            "distance and b hold at theta, at theta_0 and at every iterate up to K; every training token has norm at most R"
+            "distance and b hold at theta, at theta_0 and at every iterate "
+            "up to K; every training token has norm at most R"
         ),
     )
     run = Run(D, b, b, Lt, L0, K, eta)
@@ -107,7 +107,8 @@ RESULT = Result(
     place="(17)",
     bounds=Quantity.TRAINING_LOSS,
     statement=(
-        "avg L <= Lt + D^2/(2 eta K) + (1/2K) sum_k beta3/sqrt(H) max L ||theta - theta_k||^2 (here with one bound for all k)"
+        "avg L <= Lt + D^2/(2 eta K) + (1/2K) sum_k beta3/sqrt(H) max L "
+        "||theta - theta_k||^2 (here with one bound for all k)"
     ),
     latex=(
         r"\tfrac1K\sum_{k=1}^K\hat L(\theta_k)\le\hat L(\theta)+\tfrac{\|\theta-\theta_0\|^2}{2\eta K}"

@@ -1,6 +1,7 @@
 r"""(19): how much one gradient step can spread two points.
 
-Printed:  .. math:: \|\theta^+-\theta'^+\|\le\max\Bigl(1+\frac{\eta\beta_3}{\sqrt H}\hat L,\ \eta\beta_2\Bigr)\|\theta-\theta'\|
+Printed:  .. math:: \|\theta^+-\theta'^+\|\le\max\Bigl(1+\frac{\eta\beta_3}{\sqrt H}\hat L,\ \eta\beta_2\Bigr)
+          \|\theta-\theta'\|
 
 Sound: the second term is eta beta2 - 1 (the eigenvalues of I - eta Hess lie between 1 - eta beta2 and
 1 + eta beta3 L/sqrt(H)); beta2, beta3 are the sharp ones.
@@ -45,7 +46,8 @@ RESULT = Result(
     statement="distance after a step <= max((1 + eta beta3 L/sqrt(H)), eta beta2) times the distance before",
     latex=(
         r"\|(\theta-\eta\nabla\hat L(\theta))-(\theta'-\eta\nabla\hat L(\theta'))\|\le"
-        r"\max_\alpha\bigl\{(1+\tfrac{\eta\beta_3}{\sqrt H}\hat L(\theta_\alpha))\vee\eta\beta_2\bigr\}\|\theta-\theta'\|"
+        r"\max_\alpha\bigl\{(1+\tfrac{\eta\beta_3}{\sqrt H}\hat "
+        r"L(\theta_\alpha))\vee\eta\beta_2\bigr\}\|\theta-\theta'\|"
     ),
     sound_statement="the factor is max(1 + eta beta3 Lmax/sqrt(H), eta beta2 - 1), with the sharp beta2 and beta3",
     inputs=(

@@ -72,7 +72,9 @@ RESULT = Result(
         r"\|\theta_{k+1}-\theta_{k+1}^{-i}\|\le\bigl(1+\tfrac{\eta\tilde\beta_3}{\sqrt H}\bigr)\max_\alpha\hat L^{-i}"
         r"\|\theta_k-\theta_k^{-i}\|+\tfrac{\eta\beta_1}{n}\ell_i(\theta_k)"
     ),
-    sound_statement="next distance <= (1 + (eta beta3/sqrt(H)) max L^{-i}) distance + (eta beta1/n) l_i, if eta beta2 <= 2",
+    sound_statement=(
+        "next distance <= (1 + (eta beta3/sqrt(H)) max L^{-i}) distance + (eta beta1/n) l_i, if eta beta2 <= 2"
+    ),
     inputs=(
         real("distance", "||theta_k - theta_k^{-i}||", low_open=False, example=0.1),
         real("Lmax", "largest leave-one-out loss on the segment", low_open=False, example=0.3),
@@ -90,7 +92,10 @@ RESULT = Result(
     printed=printed,
     sound=sound,
     defects=(
-        "(21) multiplies the whole bracket by the loss; as the loss tends to 0 it claims that the two runs merge in one step.",
+        (
+            "(21) multiplies the whole bracket by the loss; as the loss tends "
+            "to 0 it claims that the two runs merge in one step."
+        ),
         "(22) is right with its factor 4/3 when sqrt(H) >= 72 beta3(b + 3D) D^2 for the pair of runs.",
     ),
     monotone={"distance": 1, "Lmax": 1, "li": 1, "n": -1, "b": 1, "T": 1, "R": 1, "H": -1},

@@ -60,7 +60,10 @@ RESULT = Result(
     sound=sound,
     assumptions=("single head, full projection",),
     defects=(
-        "phi' is defined in the notation as diag(phi(v)) - v v^T; with that definition the formulas for grad_W are wrong.",
+        (
+            "phi' is defined in the notation as diag(phi(v)) - v v^T; with "
+            "that definition the formulas for grad_W are wrong."
+        ),
         "a_t^T is written for the scalar a_t, and that the UU block vanishes is not said.",
     ),
     monotone={"R": 1, "Y": 1},

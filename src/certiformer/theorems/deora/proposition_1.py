@@ -26,7 +26,7 @@ def printed(T: int, R: float, Y: float, Xmax: float, d: int) -> Variants:
     gradient = 2 * R**2 * Y + math.sqrt(T) * R
     hessian = 6 * d * R**2 * Xmax**2 * Y + 2 * math.sqrt(T * d) * R**2 * Xmax
     consistent = verified(
-        "X_max <= R <= sqrt(d) X_max", Xmax <= R * (1 + 1e-9) and R <= math.sqrt(d) * Xmax * (1 + 1e-9)
+        "X_max <= R <= sqrt(d) X_max", Xmax <= R * (1 + 1e-9) and math.sqrt(d) * Xmax * (1 + 1e-9) >= R
     )
     return {
         "gradient": printed_value(gradient, bounds=Quantity.LIPSCHITZ_CONSTANT),
@@ -73,7 +73,10 @@ RESULT = Result(
     sound=sound,
     assumptions=("single head, full projection",),
     defects=(
-        "The factors 2 in the gradient and 6 d in the Hessian come from adding up terms that a covariance bounds at once.",
+        (
+            "The factors 2 in the gradient and 6 d in the Hessian come from "
+            "adding up terms that a covariance bounds at once."
+        ),
     ),
     monotone={"R": 1, "Y": 1, "T": 1},
     proof="docs/proofs/deora.md",

@@ -78,7 +78,10 @@ RESULT = Result(
     printed=printed,
     sound=sound,
     defects=(
-        "The notation subtracts v v^T instead of phi(v) phi(v)^T: at v = (0, 1, -1) the entry (1, 2) is -0.1628, not 0.",
+        (
+            "The notation subtracts v v^T instead of phi(v) phi(v)^T: at v "
+            "= (0, 1, -1) the entry (1, 2) is -0.1628, not 0."
+        ),
         "Section 5.2 has phi'(0) = I - 11^T/T; the true matrix is 1/T times that.",
     ),
     proof="docs/proofs/deora.md",

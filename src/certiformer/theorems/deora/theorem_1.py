@@ -117,18 +117,23 @@ RESULT = Result(
         "(section 6.1: sqrt(H) >= 18 beta3(b + 3D) D^2) and eta <= 1 ^ 1/rho ^ D^2/(K Lt) ^ D^2/L0"
     ),
     latex=(
-        r"\hat L(\theta_K)\le\tfrac1K\sum_{k\le K}\hat L(\theta_k)\le 2\hat L(\theta)+\frac{5\|\theta-\theta_0\|^2}{4\eta K},"
+        r"\hat L(\theta_K)\le\tfrac1K\sum_{k\le K}\hat L(\theta_k)\le "
+        r"2\hat L(\theta)+\frac{5\|\theta-\theta_0\|^2}{4\eta K},"
         r"\quad \sqrt H\gtrsim d\sqrt TR^5\|\theta\|_{2,\infty}\|\theta-\theta_0\|^3"
     ),
     sound_statement=(
-        "For the least s < pi/2 with beta3(B) (rD)^2/sqrt(H) <= s^2, c0 = s cot s, c1 = s/sin s, S = [K c1 Lt + (1-c0) L0 + "
-        "D^2/(2 eta)]/c0, (rD)^2 = D^2 + 2 eta (K c1 Lt + (1-c0) L0), B = max(b, b0, min(b + rD, b0 + eta sqrt(T) R (L0+S)"
+        "For the least s < pi/2 with beta3(B) (rD)^2/sqrt(H) <= s^2, c0 = "
+        "s cot s, c1 = s/sin s, S = [K c1 Lt + (1-c0) L0 + "
+        "D^2/(2 eta)]/c0, (rD)^2 = D^2 + 2 eta (K c1 Lt + (1-c0) L0), B "
+        "= max(b, b0, min(b + rD, b0 + eta sqrt(T) R (L0+S)"
         "/sqrt(H))), and if eta beta2(B + eta sqrt(T) R min(1, L0)/sqrt(H)) <= 1: L(theta_K) <= avg <= min(S/K, L0), "
         "||theta_k - theta|| <= rD, b(theta_k) <= B. H_needed: the least H for which such an s exists."
     ),
     inputs=(*RUN, TOKENS, RADIUS, DIMENSION, READOUT, *LOSS),
     status=Status.CONSTANT,
-    reason="true with the explicit conditions of section 6.1; the heads condition hides 468, and the order of rho is wrong",
+    reason=(
+        "true with the explicit conditions of section 6.1; the heads condition hides 468, and the order of rho is wrong"
+    ),
     printed=printed,
     sound=sound,
     assumptions=(
@@ -137,9 +142,15 @@ RESULT = Result(
         "labels are +1 or -1, every training token has norm at most R",
     ),
     defects=(
-        "The heads condition hides its constant and needs b, D, R >= 1: then 468 suffices (with the sqrt(Td) reading of beta3).",
-        "rho is said to be of order d^{3/2} T^{3/2} R^13 b^2 D^2; the explicit rho has a term d T^2 R^12, so the ratio grows "
-        "like sqrt(T).",
+        (
+            "The heads condition hides its constant and needs b, D, R >= 1: "
+            "then 468 suffices (with the sqrt(Td) reading of beta3)."
+        ),
+        (
+            "rho is said to be of order d^{3/2} T^{3/2} R^13 b^2 D^2; the "
+            "explicit rho has a term d T^2 R^12, so the ratio grows "
+            "like sqrt(T)."
+        ),
         "Heads of order d^3 T R^10 D^6: the sound condition has no d and grows like D^4 when b0 is O(1).",
         "The step size must be below 1/rho, about 1e-5 on small problems where 1 is safe.",
     ),

@@ -110,9 +110,13 @@ RESULT = Result(
     place="Theorem 2",
     bounds=Quantity.GAP,
     statement="E[gap] <= (4/n) E[2 K Lt + 9 D^2/(4 eta)] under the conditions of Theorem 1 (up to constants)",
-    latex=r"E[L(\theta_K)-\hat L(\theta_K)]\le\frac4nE\bigl[2K\hat L(\theta)+\tfrac{9\|\theta-\theta_0\|^2}{4\eta}\bigr]",
+    latex=(
+        r"E[L(\theta_K)-\hat L(\theta_K)]\le\frac4nE\bigl[2K\hat "
+        r"L(\theta)+\tfrac{9\|\theta-\theta_0\|^2}{4\eta}\bigr]"
+    ),
     sound_statement=(
-        "With s, B, S of deora.thm1: stability <= (eta beta1(B)/n) e^A (L0+S), A = 2 eta beta3(B)(L0+S)/(sqrt(H) cos s), "
+        "With s, B, S of deora.thm1: stability <= (eta beta1(B)/n) e^A "
+        "(L0+S), A = 2 eta beta3(B)(L0+S)/(sqrt(H) cos s), "
         "E[gap] <= 2 beta1(B) stability; theta_0, eta, K, H independent of the sample, R and the inputs almost sure."
     ),
     inputs=(
@@ -137,8 +141,14 @@ RESULT = Result(
     ),
     defects=(
         "The condition on H hides its constant: 72 beta3(b + 3D) D^2 (1872 in the form of (3)).",
-        "The proof uses eta beta1^2 <= 1, which the huge rho implies; at any sharper step size that factor has to stay.",
-        "That theta_0 must not depend on the sample is not said: a start fitted to the sample has gap 0.69 at value 3e-4.",
+        (
+            "The proof uses eta beta1^2 <= 1, which the huge rho implies; "
+            "at any sharper step size that factor has to stay."
+        ),
+        (
+            "That theta_0 must not depend on the sample is not said: a start "
+            "fitted to the sample has gap 0.69 at value 3e-4."
+        ),
         "(21) in its proof misplaces a bracket (deora.eq21).",
     ),
     monotone={"n": -1, "D": 1, "b": 1, "b0": 1, "Lt": 1, "L0": 1, "T": 1, "R": 1, "H": -1},

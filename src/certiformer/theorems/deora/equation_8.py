@@ -1,0 +1,84 @@
+r"""(8): softmax logits under W_*.
+
+Printed: O(S^4) at relevant tokens, O(S^2) at irrelevant ones, for every query.
+
+Sound: at relevant tokens at least min(S^4, S^2 (S^2 - Znu - Zmu)); at irrelevant tokens at most
+max(S^2 Zmu, 2 (S^2 + Znu + Zmu) Zmu) in absolute value; and the gap between the two, minimised jointly, is
+
+.. math:: \min\bigl(S^2(S^2-Z_\mu),\ (S^2-Z_\nu)(S^2-2Z_\mu)-Z_\mu S^2\bigr)\qquad(S^2\ge2Z_\mu).
+"""
+
+from __future__ import annotations
+
+from certiformer.core import (
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    assumed,
+    lower_bound,
+    printed_value,
+    upper_bound,
+    verified,
+)
+from certiformer.theorems.deora import DEORA
+from certiformer.theorems.deora._mixture import NOISE_MU, NOISE_NU, SIGNAL, Mixture
+
+
+def printed(S: float, Zmu: float, Znu: float) -> Variants:
+    unknown = "constant 1 where only an order is given"
+    return {
+        "relevant": printed_value(S**4, bounds=Quantity.CONSTANT, note=unknown),
+        "irrelevant": printed_value(S**2, bounds=Quantity.CONSTANT, note=unknown),
+    }
+
+
+def sound(S: float, Zmu: float, Znu: float) -> Variants:
+    square = S**2
+    noise = (assumed("orthogonal patterns of norm S; the noise bounds hold almost surely"),)
+    gap = Mixture(2, 0.5, 1, S, Zmu, Znu).logit_gap()
+    return {
+        "relevant": lower_bound(
+            min(square**2, square * (square - Znu - Zmu)),
+            checks=noise,
+            bounds=Quantity.CONSTANT,
+            note="least logit of a relevant token",
+        ),
+        "irrelevant": upper_bound(
+            max(square * Zmu, 2.0 * (square + Znu + Zmu) * Zmu),
+            checks=noise,
+            bounds=Quantity.CONSTANT,
+            note="largest absolute logit of an irrelevant token",
+        ),
+        "gap": lower_bound(
+            gap,
+            checks=(verified("S^2 >= 2 Zmu", square >= 2.0 * Zmu, square), *noise),
+            bounds=Quantity.CONSTANT,
+            note="least difference of a relevant and an irrelevant logit in one row",
+        ),
+    }
+
+
+RESULT = Result(
+    id="deora.eq8",
+    title="Softmax logits under the target attention",
+    paper=DEORA,
+    place="(8)",
+    bounds=Quantity.CONSTANT,
+    statement="[r_t]_t' = O(S^4) for relevant t', O(S^2) for irrelevant t'",
+    latex=r"[r_t]_{t'}=\mathcal O(S^4)\ (t'\in\mathcal R),\quad \mathcal O(S^2)\ (t'\in\mathcal R^c)",
+    sound_statement=(
+        "relevant >= min(S^4, S^2 (S^2 - Znu - Zmu)); |irrelevant| <= max(S^2 Zmu, 2 (S^2 + Znu + Zmu) Zmu); "
+        "gap >= min(S^2 (S^2 - Zmu), (S^2 - Znu)(S^2 - 2 Zmu) - Zmu S^2) if S^2 >= 2 Zmu"
+    ),
+    inputs=(SIGNAL, NOISE_MU, NOISE_NU),
+    status=Status.FALSE,
+    reason="irrelevant logits are of order S^2 Zmu, which is S^4 at the noise level that Proposition 3 allows",
+    printed=printed,
+    sound=sound,
+    defects=(
+        "O(S^2) at irrelevant tokens is O(S^2 Zmu): at Zmu = S^2/8 the logit reaches S^4/4 and more.",
+        "Section 5.3 then speaks of a gap of O(S^2); under W_* it is of order S^4 (S^2 after normalisation).",
+    ),
+    proof="docs/proofs/deora.md",
+)
