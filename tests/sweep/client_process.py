@@ -1,4 +1,7 @@
-"""A sweep in a process of its own, to be killed: python client_process.py LEDGER LOG RUNS SLEEP WORKERS."""
+"""A sweep in a process of its own, to be killed: python client_process.py LEDGER LOG RUNS SLEEP WORKERS.
+
+It says when it is ready and begins when it is told to.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,15 @@ from certiformer.sweep import Experiment, Ledger, Local, sweep
 
 
 def experiment(log: str, runs: int, sleep: float) -> Experiment:
-    configs: list[dict[str, Any]] = [{"seed": s, "log": log, "sleep": sleep} for s in range(runs)]
+    configs: list[dict[str, Any]] = [
+        {"seed": s, "log": log, "sleep": sleep, "hold": f"{log}.hold"} for s in range(runs)
+    ]
     return Experiment("walk", run="sweep.toy_runs:walk", configs=configs)
 
 
 if __name__ == "__main__":
     path, log, runs, sleep, workers = sys.argv[1:]
+    print("ready", flush=True)  # noqa: T201
+    input()
     with Ledger(path) as ledger, Local(int(workers)) as engine:
         sweep(experiment(log, int(runs), float(sleep)), ledger, engine)

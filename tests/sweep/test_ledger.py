@@ -195,10 +195,15 @@ def test_an_exception_gives_the_claims_back(path):
     experiment = walk(3)
     with Ledger(path) as ledger:
         ledger.enrol(experiment)
-        with pytest.raises(KeyboardInterrupt), ledger.claims() as claims:
-            mine, _ = claims.take(experiment.runs)
-            claims.record(mine[:1], [finished()])
-            raise KeyboardInterrupt
+
+        def interrupted():
+            with ledger.claims() as claims:
+                mine, _ = claims.take(experiment.runs)
+                claims.record(mine[:1], [finished()])
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
         assert sorted(ledger.states(experiment).values()) == ["done", "pending", "pending"]
         assert ledger._living_owners() == set()
 
@@ -316,7 +321,7 @@ def test_damage_found_later_is_reported_too(path):
             file.seek(4096)
             file.write(random.Random(0).randbytes(size - 4096))
         ledger._db.execute("PRAGMA cache_size = 0")
-        with pytest.raises(LedgerError, match="damaged|cannot use"):
+        with pytest.raises(LedgerError, match=r"damaged|cannot use"):
             ledger.rows(experiment)
 
 

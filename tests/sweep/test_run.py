@@ -39,7 +39,7 @@ def test_values_that_are_not_json_are_refused_by_name(bad):
 
 
 def test_arrays_of_objects_are_refused():
-    with pytest.raises(InputError, match="arrays.names"):
+    with pytest.raises(InputError, match=r"arrays\.names"):
         Outcome({}, {"names": np.array(["a", None])})
 
 

@@ -43,7 +43,6 @@ def version_of(tmp_path, monkeypatch):
     count = iter(range(100))
 
     def version(source, name="run", sources=()):
-        code_version.cache_clear()
         folder = tmp_path / f"v{next(count)}"
         folder.mkdir()
         (folder / "versioned_module.py").write_text(textwrap.dedent(source))
@@ -51,8 +50,7 @@ def version_of(tmp_path, monkeypatch):
             patch.syspath_prepend(folder)
             return code_version((f"versioned_module:{name}",), tuple(sources))
 
-    yield version
-    code_version.cache_clear()
+    return version
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from certiformer.core.errors import CertiformerError, InputError
 from certiformer.sweep.local import cores, thread_environment
 from certiformer.sweep.run import Failure, Finished, Task, execute, failure
 
-AHEAD = 2  # tasks in hand per thread of the cluster, so that no worker waits for us
 COUNT_SECONDS = 1.0
 FETCH_SECONDS = 30.0
 
@@ -76,7 +75,7 @@ class Dask:
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             env=thread_environment(1),
         )
         try:
@@ -98,13 +97,14 @@ class Dask:
 
     @property
     def slots(self) -> int:
-        """Enough for every thread of the workers there are just now; one while there are none."""
+        """One for every thread of the workers there are just now; one while there are none."""
         if time.monotonic() - self._counted > COUNT_SECONDS:
             try:
                 threads = sum(self._client.nthreads().values())
             except (OSError, TimeoutError) as error:
                 raise self._lost() from error
-            self._slots, self._counted = max(1, AHEAD * threads), time.monotonic()
+            # none in reserve: when a worker dies, Dask suspects whatever was waiting there as much as what was running
+            self._slots, self._counted = max(1, threads), time.monotonic()
         return self._slots
 
     def submit(self, number: int, task: Task) -> None:

@@ -226,12 +226,18 @@ def _load(reference: str) -> Callable[[Any], Any]:
 
 def _same_code(task: Task) -> None:
     """A worker whose files differ from those the sweep was started with would file its numbers under a false key."""
-    here = code_version(_functions(task.run, task.run_batch), task.sources)
+    here = _loaded_code(_functions(task.run, task.run_batch), task.sources)
     if here != task.code:
         raise CertiformerError(
             f"this worker has version {here} of {task.run}, the sweep was started with {task.code}; "
             "install the same code everywhere, restart the workers and retry"
         )
+
+
+@functools.lru_cache(maxsize=256)
+def _loaded_code(functions: tuple[str, ...], sources: tuple[str, ...]) -> str:
+    """The version of the code as it was when this process first used it, for that is what it goes on using."""
+    return code_version(functions, sources)
 
 
 def _copy(config: Config) -> Config:

@@ -8,7 +8,6 @@ and packages that matter as a whole are named as `sources`.
 from __future__ import annotations
 
 import ast
-import functools
 import hashlib
 import importlib.util
 from collections.abc import Iterable
@@ -17,7 +16,6 @@ from pathlib import Path
 from certiformer.core.errors import InputError
 
 
-@functools.lru_cache(maxsize=256)
 def code_version(functions: tuple[str, ...], sources: tuple[str, ...] = ()) -> str:
     """The first 16 hex digits of SHA-256 over the code reached by `functions` and over the whole of `sources`.
 

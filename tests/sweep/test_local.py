@@ -1,0 +1,197 @@
+"""Whole sweeps in this process and in a pool of processes."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+import pytest
+
+from certiformer.core.errors import CertiformerError, InputError
+from certiformer.sweep import Experiment, Inline, Ledger, Local, sweep
+from certiformer.sweep.local import cores, thread_environment
+
+WALK = "sweep.toy_runs:walk"
+WALKS = "sweep.toy_runs:walks"
+TROUBLED = "sweep.toy_runs:troubled"
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    with Ledger(tmp_path / "runs.db") as ledger:
+        yield ledger
+
+
+@pytest.fixture(scope="module")
+def pool():
+    with Local(2) as engine:
+        yield engine
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "log"
+    path.touch()
+    return path
+
+
+def seeds(log):
+    return Counter(int(line.split()[0]) for line in log.read_text().splitlines())
+
+
+def walk(log, count=6, run=WALK, **options):
+    return Experiment("walk", run, [{"seed": s, "log": str(log)} for s in range(count)], **options)
+
+
+def test_a_sweep_does_everything_once_and_then_nothing(ledger, pool, log):
+    first = sweep(walk(log), ledger, pool)
+    assert (first.runs, first.reused, first.failed) == (6, 0, 0)
+    again = sweep(walk(log), ledger, pool)
+    assert (again.runs, again.reused, again.digest) == (6, 6, first.digest)
+    more = sweep(walk(log, count=8), ledger, pool)
+    assert (more.runs, more.reused) == (8, 6)
+    assert seeds(log) == Counter(range(8))
+    pids = {line.split()[1] for line in log.read_text().splitlines()}
+    assert str(os.getpid()) not in pids
+
+
+def test_an_experiment_without_runs_is_done(ledger):
+    swept = sweep(Experiment("nothing", WALK, []), ledger, Inline())
+    assert (swept.runs, swept.reused, swept.failed) == (0, 0, 0)
+
+
+def test_fresh_does_it_all_again(ledger, log):
+    first = sweep(walk(log, 2), ledger, Inline())
+    again = sweep(walk(log, 2), ledger, Inline(), fresh=True)
+    assert (again.reused, again.digest) == (0, first.digest)
+    assert seeds(log) == {0: 2, 1: 2}
+
+
+def test_new_code_is_a_new_run(ledger, log):
+    sweep(walk(log, 2, version="1"), ledger, Inline())
+    assert sweep(walk(log, 2, version="2"), ledger, Inline()).reused == 0
+
+
+def test_the_pool_and_this_process_find_the_same(ledger, pool, log, tmp_path):
+    options = {"run_batch": WALKS, "batch_size": 4}
+    here = sweep(walk(log, **options), ledger, Inline())
+    with Ledger(tmp_path / "other.db") as other:
+        there = sweep(walk(log, **options), other, pool)
+        assert here.digest == there.digest
+        assert [row.values["batch"] for row in other.rows(walk(log, **options)) if row.config["seed"] < 4] == [4] * 4
+
+
+def test_failures_are_recorded_never_stop_the_others_and_are_retried_on_request(ledger, pool, tmp_path):
+    troubles = [None, "raise", "exit", "wrong", None, None]
+    cure = tmp_path / "cure"
+    configs = [{"seed": s, "trouble": t, "cured": str(cure)} for s, t in enumerate(troubles)]
+    experiment = Experiment("troubled", TROUBLED, configs)
+    swept = sweep(experiment, ledger, pool)
+    assert swept.failed == 3
+    rows = ledger.rows(experiment)
+    assert [row.state for row in rows] == ["done", "failed", "failed", "failed", "done", "done"]
+    assert rows[1].error == "ValueError: seed 1 is unlucky"
+    assert "in troubled" in rows[1].traceback
+    assert (sweep(experiment, ledger, pool).failed, ledger.rows(experiment)[1].attempts) == (3, 1)
+    cure.touch()
+    retried = sweep(experiment, ledger, pool, retry=True)
+    assert (retried.reused, retried.failed) == (3, 2)
+    row = ledger.rows(experiment)[1]
+    assert (row.state, row.attempts, row.error) == ("done", 2, None)
+
+
+def test_a_run_that_kills_its_worker_is_a_failure_and_its_batch_survives(ledger, pool):
+    configs = [{"seed": s, "trouble": "die" if s == 1 else None} for s in range(4)]
+    experiment = Experiment("deadly", TROUBLED, configs, run_batch="sweep.toy_runs:deadly_batch")
+    assert sweep(experiment, ledger, pool).failed == 1
+    rows = ledger.rows(experiment)
+    assert [row.state for row in rows] == ["done", "failed", "done", "done"]
+    assert rows[1].error == "the worker process died (killed by SIGKILL)"
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_workers_keep_to_their_threads_and_leave_our_environment_alone(ledger, threads):
+    names = [*thread_environment(1), "PATH"]
+    before = dict(os.environ)
+    experiment = Experiment("environment", "sweep.toy_runs:environment", [{"names": names, "threads": threads}])
+    with Local(1, threads=threads) as engine:
+        sweep(experiment, ledger, engine)
+    (row,) = ledger.rows(experiment)
+    assert row.values == {**thread_environment(threads), "PATH": os.environ["PATH"]}
+    assert dict(os.environ) == before
+
+
+def test_what_runs_print_never_reaches_stdout(ledger, pool, capfd):
+    for engine in (pool, Inline()):
+        experiment = Experiment(f"noisy {type(engine).__name__}", TROUBLED, [{"seed": 0, "trouble": "print"}])
+        assert sweep(experiment, ledger, engine).failed == 0
+    assert capfd.readouterr().out == ""
+
+
+class Interrupted(Inline):
+    """Ctrl-C comes when two tasks are done and a third is in hand."""
+
+    def __init__(self):
+        super().__init__()
+        self.count = 0
+        self.abandoned = False
+
+    def wait(self, timeout):
+        self.count += 1
+        if self.count == 3:
+            raise KeyboardInterrupt
+        return super().wait(timeout)
+
+    def abandon(self):
+        self.abandoned = True
+        super().abandon()
+
+
+def test_an_interruption_leaves_the_ledger_consistent(ledger, log):
+    engine = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        sweep(walk(log), ledger, engine)
+    assert engine.abandoned
+    status = ledger.status(walk(log))
+    assert (status.done, status.running, status.pending) == (2, 0, 4)
+    assert sweep(walk(log), ledger, Inline()).reused == 2
+    assert seeds(log) == Counter(range(6))
+
+
+def test_abandoning_ends_the_work_in_hand_and_the_pool_stays_usable(ledger, log):
+    slow = Experiment("slow", WALK, [{"seed": 0, "sleep": 60.0, "log": str(log)}])
+    with Local(1) as engine:
+        engine.submit(1, slow.task(slow.runs))
+        while not log.read_text():
+            assert engine.wait(0.1) == []
+        engine.abandon()
+        assert sweep(walk(log, 2), ledger, engine).failed == 0
+
+
+class NeverReady:
+    def __reduce__(self):
+        return (os._exit, (7,))
+
+
+def test_a_worker_that_cannot_start_is_an_error_not_a_failed_run(ledger, monkeypatch):
+    monkeypatch.setattr("certiformer.sweep.local._serve", NeverReady())
+    experiment = Experiment("walk", WALK, [{"seed": 0}])
+    with Local(1) as engine, pytest.raises(CertiformerError, match=r"exit code 7.*__main__"):
+        sweep(experiment, ledger, engine)
+    assert ledger.status(experiment).pending == 1
+
+
+def test_the_pool_is_sized_to_the_cores():
+    assert Local().slots == cores() >= 1
+    assert Local(threads=cores() + 1).slots == 1
+    for options in ({"workers": 0}, {"threads": 0}):
+        with pytest.raises(InputError, match="at least 1"):
+            Local(**options)
+
+
+def test_progress_goes_to_stderr(ledger, log, capsys, monkeypatch):
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    sweep(walk(log, 2), ledger, Inline())
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "2/2" in captured.err

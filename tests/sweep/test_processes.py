@@ -1,0 +1,122 @@
+"""Several processes on one ledger, and processes that are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from certiformer.sweep import Inline, Ledger, Local, sweep
+from certiformer.sweep.ledger import _born, fingerprint
+from sweep.client_process import experiment
+
+TESTS = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Start a sweep in a process of its own; all are ended with the test."""
+    processes = []
+
+    def start(runs, sleep, workers):
+        command = [sys.executable, TESTS / "sweep" / "client_process.py", tmp_path / "runs.db", tmp_path / "log"]
+        arguments = [*command, str(runs), str(sleep), str(workers)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        process = subprocess.Popen(arguments, env={**os.environ, "PYTHONPATH": str(TESTS)}, **pipes)
+        processes.append(process)
+        assert process.stdout.readline() == b"ready\n"
+        return process
+
+    (tmp_path / "log").touch()
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def begin(*processes):
+    for process in processes:
+        process.stdin.write(b"go\n")
+        process.stdin.flush()
+
+
+def lines(tmp_path):
+    return [tuple(map(int, line.split())) for line in (tmp_path / "log").read_text().splitlines()]
+
+
+def until(condition, seconds=20.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.01)
+
+
+def test_two_processes_share_a_ledger_and_do_nothing_twice(start, tmp_path):
+    first, second = start(60, 0.02, 1), start(60, 0.02, 1)
+    begin(first, second)
+    assert (first.wait(30), second.wait(30)) == (0, 0)
+    done = lines(tmp_path)
+    assert Counter(seed for seed, _ in done) == Counter(range(60))
+    assert len({pid for _, pid in done}) == 2, "one process did everything: nothing was tested"
+    with Ledger(tmp_path / "runs.db") as ledger:
+        assert ledger.status(experiment(str(tmp_path / "log"), 60, 0.02)).done == 60
+
+
+def test_after_sigkill_only_the_runs_in_flight_are_done_again(start, tmp_path):
+    runs = experiment(str(tmp_path / "log"), 12, 0.1)
+    process = start(12, 0.1, 2)
+    begin(process)
+    until(lambda: len(lines(tmp_path)) >= 5)
+    process.send_signal(signal.SIGKILL)
+    # orphans end by themselves, or they would do work that somebody else has taken over
+    workers = {pid for _, pid in lines(tmp_path)}
+    until(lambda: not any(_born(pid) for pid in workers), 5.0)
+    begun = lines(tmp_path)
+    with Ledger(tmp_path / "runs.db") as ledger:
+        status = ledger.status(runs)
+        assert 0 < status.done < 12
+        assert status.failed == status.running == 0
+        assert len(begun) - status.done <= 2
+        # not reaped: the dead process is still in the table of processes
+        swept = sweep(runs, ledger, Inline())
+        assert swept.reused == status.done
+        assert ledger.status(runs).done == 12
+        with Ledger(tmp_path / "reference.db") as reference:
+            sweep(runs, reference, Inline())
+            assert [fingerprint(row) for row in ledger.rows(runs)] == [fingerprint(r) for r in reference.rows(runs)]
+    assert len(lines(tmp_path)) == len(begun) + (12 - status.done) + 12
+
+
+def test_a_process_waits_for_the_runs_of_another_and_takes_them_over_when_it_dies(start, tmp_path):
+    runs = experiment(str(tmp_path / "log"), 2, 0.0)
+    hold = tmp_path / "log.hold"
+    hold.touch()
+    process = start(2, 0.0, 2)
+    begin(process)
+    until(lambda: len(lines(tmp_path)) == 2)
+    with Ledger(tmp_path / "runs.db") as ledger, Local(2) as engine:
+        assert ledger.status(runs).running == 2
+        killer = subprocess.Popen(["sh", "-c", f"sleep 0.5; kill -9 {process.pid}; rm {hold}"])
+        swept = sweep(runs, ledger, engine)
+        killer.wait()
+        assert (swept.reused, swept.failed) == (0, 0)
+        assert [row.attempts for row in ledger.rows(runs)] == [2, 2]
+
+
+def test_ctrl_c_ends_a_sweep_at_once_and_gives_everything_back(start, tmp_path):
+    runs = experiment(str(tmp_path / "log"), 4, 0.0)
+    (tmp_path / "log.hold").touch()
+    process = start(4, 0.0, 2)
+    begin(process)
+    until(lambda: len(lines(tmp_path)) == 2)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) != 0
+    with Ledger(tmp_path / "runs.db") as ledger:
+        assert set(ledger.states(runs).values()) == {"pending"}
+        assert {row.state for row in ledger.rows(runs)} == {"pending"}
