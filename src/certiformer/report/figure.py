@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import tempfile
@@ -28,10 +29,8 @@ def sweep_figure(swept: Sweep) -> Figure:
     axes = figure.add_subplot()
     x = np.array(swept.values)
     quantity = swept.result.bounds
-    drawn = 0
-    for name, bounds in _curves(swept, "sound", quantity):
-        axes.plot(x, _heights(bounds), color=SOUND_COLOURS[drawn % len(SOUND_COLOURS)], lw=1.6, label=f"sound: {name}")
-        drawn += 1
+    for (name, bounds), colour in zip(_curves(swept, "sound", quantity), itertools.cycle(SOUND_COLOURS), strict=False):
+        axes.plot(x, _heights(bounds), color=colour, lw=1.6, label=f"sound: {name}")
     for name, bounds in _curves(swept, "printed", quantity):
         axes.plot(x, _heights(bounds), color=PRINTED_COLOUR, lw=1.6, ls="--", label=f"printed: {name}")
         _shade_invalid(axes, x, bounds)

@@ -12,14 +12,14 @@ from __future__ import annotations
 import math
 
 from certiformer.calculus.tails import binomial_upper, kl_inverse
-from certiformer.core import Quantity, Result, Status, Variants, assumed, count, real, upper_bound
+from certiformer.core import Check, Quantity, Result, Status, Variants, assumed, count, real, upper_bound
 from certiformer.theorems.certificates import CERTIFICATES
 
 MONTE_CARLO_SHARE = 0.1
 
 
 def sound(n: int, KL: float, error: float, delta: float, pairs: int | None) -> Variants:
-    checks = (
+    checks: tuple[Check, ...] = (
         assumed("the prior does not depend on the n certified examples"),
         assumed("the n examples are independent"),
     )
