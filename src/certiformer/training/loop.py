@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -125,6 +126,10 @@ class Saving:
     resume: bool = True
 
 
+def _whole(state: Any) -> Any:
+    return state
+
+
 def run(
     step: Step,
     state: Any,
@@ -138,7 +143,7 @@ def run(
     saving: Saving | None = None,
     progress: bool | None = None,
     on_divergence: str = "raise",
-    kept: Callable[[Any], Any] = lambda state: state,
+    kept: Callable[[Any], Any] = _whole,
     label: str = "training",
 ) -> Run:
     """Run `step` for `steps` steps.
@@ -158,17 +163,8 @@ def run(
     rules = rules or Rules()
     started = time.monotonic()
     state = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=jnp.asarray(leaf).dtype), state)
-    guarded = _guard(step, rules, kept)
-    start = _start(rules, kept)
-    if parallel:
-        guarded = jax.vmap(guarded, in_axes=(0, None, data_axis))
-        start = jax.vmap(start, in_axes=(0,))
+    start, advance = _program(step, rules, kept, parallel, data_axis)
     carry = start(state)
-
-    @jax.jit
-    def advance(carry: Carry, indices: Array, data: Any) -> tuple[Carry, dict[str, Array]]:
-        return jax.lax.scan(lambda c, k: guarded(c, k, data), carry, indices)
-
     done = 0
     history: dict[str, npt.NDArray[Any]] = {}
     if saving is not None and saving.resume and saving.path.exists():
@@ -210,6 +206,22 @@ def run(
 def stack(states: list[Any]) -> Any:
     """Independent states of one shape as one parallel state (leading axis: the runs)."""
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+
+
+@lru_cache(maxsize=32)
+def _program(
+    step: Step, rules: Rules, kept: Callable[[Any], Any], parallel: bool, data_axis: Any
+) -> tuple[Callable[[Any], Carry], Callable[[Carry, Array, Any], tuple[Carry, dict[str, Array]]]]:
+    """The compiled chunk; the same step on new data or another seed of the same shapes is not compiled again."""
+    guarded, start = _guard(step, rules, kept), _start(rules, kept)
+    if parallel:
+        guarded, start = jax.vmap(guarded, in_axes=(0, None, data_axis)), jax.vmap(start)
+
+    @jax.jit
+    def advance(carry: Carry, indices: Array, data: Any) -> tuple[Carry, dict[str, Array]]:
+        return jax.lax.scan(lambda c, k: guarded(c, k, data), carry, indices)
+
+    return start, advance
 
 
 def _start(rules: Rules, kept: Callable[[Any], Any]) -> Callable[[Any], Carry]:

@@ -34,10 +34,14 @@ class State(NamedTuple):
 
 
 class Data(NamedTuple):
-    """What a step reads: training batch `(x, y)` and, where used, a validation batch."""
+    """What a step reads: training batch `(x, y)`, where used a validation batch, and what all samples share.
+
+    `shared` (a table of token embeddings, say) is appended to every batch the objective sees.
+    """
 
     train: Any
     validation: Any = ()
+    shared: Any = ()
 
 
 def functional(model: Any) -> tuple[Any, Apply]:
@@ -74,12 +78,12 @@ def full_batch(
     """One step on all the data; metrics (also of `validation`) describe the parameters the step began with."""
 
     def step(state: State, index: Array, data: Data) -> tuple[State, dict[str, Array]]:
-        (loss, metrics), gradient = jax.value_and_grad(objective, has_aux=True)(state.params, data.train)
+        (loss, metrics), gradient = jax.value_and_grad(objective, has_aux=True)(state.params, _batch(data.train, data))
         metrics = {"loss": loss, **metrics}
         if gradient_norm:
             metrics["gradient_norm"] = optax.tree.norm(gradient)
         if validation is not None:
-            metrics |= _prefixed(validation(state.params, data.validation))
+            metrics |= _prefixed(validation(state.params, _batch(data.validation, data)))
         return _descend(state, gradient, optimiser, project), metrics
 
     return step
@@ -102,7 +106,7 @@ def stochastic(
     def step(state: State, index: Array, data: Data) -> tuple[State, dict[str, Array]]:
         key = jax.random.fold_in(jax.random.wrap_key_data(state.key), index)
         chosen = jax.random.randint(key, (batch,), 0, _samples(data.train))
-        drawn = jax.tree.map(lambda leaf: leaf[chosen], data.train)
+        drawn = _batch(jax.tree.map(lambda leaf: leaf[chosen], data.train), data)
         (loss, metrics), gradient = jax.value_and_grad(objective, has_aux=True)(state.params, drawn)
         return _descend(state, gradient, optimiser, project), {"loss": loss, **metrics}
 
@@ -130,7 +134,7 @@ def epochs(
         order = jax.random.permutation(key, samples)
 
         def update(state: State, chosen: Array) -> tuple[State, dict[str, Array]]:
-            drawn = jax.tree.map(lambda leaf: leaf[chosen], data.train)
+            drawn = _batch(jax.tree.map(lambda leaf: leaf[chosen], data.train), data)
             (loss, metrics), gradient = jax.value_and_grad(objective, has_aux=True)(state.params, drawn)
             return _descend(state, gradient, optimiser, None), {"loss": loss, **metrics}
 
@@ -143,7 +147,7 @@ def epochs(
             sums = {name: sums.get(name, 0.0) + left * value for name, value in last.items()}
         metrics = {name: value / samples for name, value in sums.items()}
         if validation is not None:
-            metrics |= _prefixed(validation(state.params, data.validation))
+            metrics |= _prefixed(validation(state.params, _batch(data.validation, data)))
         return state, metrics
 
     return step
@@ -160,6 +164,10 @@ def _descend(state: State, gradient: Any, optimiser: optax.GradientTransformatio
 def _prefixed(result: tuple[Array, dict[str, Array]]) -> dict[str, Array]:
     loss, metrics = result
     return {"validation_loss": loss, **{f"validation_{name}": value for name, value in metrics.items()}}
+
+
+def _batch(batch: Any, data: Data) -> Any:
+    return batch if isinstance(data.shared, tuple) and not data.shared else (*batch, data.shared)
 
 
 def _samples(train: Any) -> int:

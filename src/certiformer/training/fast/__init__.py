@@ -1,0 +1,16 @@
+"""Objectives that use the structure of a paper's experiment; each computes what the plain model computes, faster.
+
+The plain form (`steps.supervised` on the model itself) stays the reference they are tested against. They are drop-in
+objectives for the steps, give first derivatives only, and work on blocks of samples small enough for the cache.
+"""
+
+from certiformer.training.fast._blocks import Blocks as Blocks
+from certiformer.training.fast._blocks import blocks as blocks
+from certiformer.training.fast._independent_heads import independent_heads as independent_heads
+from certiformer.training.fast._indrnn import indrnn as indrnn
+from certiformer.training.fast._many_attentions import many_attentions as many_attentions
+from certiformer.training.fast._merged_patches import MergedPatches as MergedPatches
+from certiformer.training.fast._merged_patches import merge_patches as merge_patches
+from certiformer.training.fast._merged_patches import merged_patches as merged_patches
+from certiformer.training.fast._token_table import token_table as token_table
+from certiformer.training.fast._token_table import logits as token_table_logits
