@@ -1,0 +1,220 @@
+"""Which covers a weight may use where: tags, references, tied weights, joint bounds; and errors that say what to do."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from certiformer.calculus import chaining, covers, layers
+from certiformer.calculus.layers import Head, Reference, Weight
+from certiformer.core.errors import InputError
+
+SCALES = np.geomspace(1e-6, 2.0, 25)
+
+
+def one_linear(weight: Weight, *, projected: bool = True, **options: object) -> layers.Analysis:
+    z = layers.linear(layers.tokens(weight.shape[1], 1.0, positions=4), weight)
+    if projected:
+        z = layers.project(z)
+    w = Weight("w", (1, weight.shape[0]), frobenius=1.0)
+    return layers.analyse(layers.readout(layers.pick(z), w), **options)
+
+
+def term(analysis: layers.Analysis, name: str) -> covers.Cover:
+    return next(one.cover for one in analysis.terms if one.name == name)
+
+
+def test_the_cover_of_a_weight_is_the_minimum_at_every_radius() -> None:
+    weight = Weight("W", (8, 8), l1=2.0, frobenius=1.5, spectral=1.0)
+    cover = term(one_linear(weight, samples=100), "W")
+    parts = [
+        covers.maurey(2.0, 64),
+        covers.dual_sudakov(1.5, 8, 8),
+        covers.volumetric(1.0, 64),
+        covers.perceptron_matrix(1.5, 400, 8),
+    ]
+    for eps in SCALES:
+        assert cover.log_size(eps) == pytest.approx(min(part.log_size(eps) for part in parts))
+
+
+def test_covers_of_sample_points_need_a_sample() -> None:
+    weight = Weight("W", (1, 64), frobenius=1.0)
+    on_sample, everywhere = (term(one_linear(weight, samples=n), "W") for n in (50, None))
+    assert not on_sample.domain
+    assert everywhere.domain
+    assert on_sample.log_size(0.5) < everywhere.log_size(0.5)
+
+
+def test_external_covers_count_at_half_the_radius_in_a_proper_analysis() -> None:
+    weight = Weight("W", (50, 50), rows_two_one=1.0)
+    proper, external = (term(one_linear(weight, proper=p, samples=50), "W") for p in (True, False))
+    five = covers.rows_two_one(1.0, 50, 200)
+    assert external.log_size(0.9) == pytest.approx(five.log_size(0.9))
+    assert proper.log_size(0.9) >= external.log_size(0.9)
+    assert (proper.proper, external.proper) == (True, False)
+
+
+def test_an_external_analysis_never_enters_a_proper_chain() -> None:
+    analysis = one_linear(Weight("W", (8, 8), frobenius=1.0), proper=False)
+    with pytest.raises(InputError, match="a proper cover"):
+        chaining.proper_chain(analysis.cover, 1.0, 100)
+    assert all(not one.cover.proper for one in analysis.terms)
+    assert analysis.rademacher(10**6) == pytest.approx(chaining.external_chain(analysis.cover, 1.0, 10**6), rel=1e-6)
+
+
+def test_external_covers_need_a_projection_before_the_next_weight() -> None:
+    weight = Weight("W", (4, 4), rows_two_one=1.0, spectral=1.0)
+    with pytest.raises(InputError, match=r"covers of W.*proper_only=True, or project"):
+        one_linear(weight, projected=False, proper=False)
+    assert one_linear(weight, projected=True, proper=False).rademacher(10**6) < 1.0
+    assert one_linear(weight, projected=False, proper=True).rademacher(10**6) < 1.0
+
+
+def test_a_weight_may_be_kept_to_proper_covers() -> None:
+    kept = Weight("W", (4, 4), rows_two_one=1.0, spectral=1.0, proper_only=True)
+    analysis = one_linear(kept, projected=False, proper=False, samples=100)
+    proper = one_linear(kept, projected=False, proper=True, samples=100)
+    for eps in SCALES:
+        assert term(analysis, "W").log_size(eps) == term(proper, "W").log_size(eps)
+
+
+def test_column_bounds_alone_give_proper_covers_but_not_with_a_spectral_bound() -> None:
+    alone = Weight("W", (4, 4), one_inf=1.0)
+    assert alone.keeps_class
+    assert not Weight("W", (4, 4), one_inf=1.0, spectral=1.0).keeps_class
+    # ||x||_1 <= 2 ||x||_2 in four dimensions.
+    cover = term(one_linear(alone), "W")
+    assert cover.log_size(0.5) <= covers.columns_one_inf(1.0, 4, 4).scaled(2.0).log_size(0.5)
+
+
+def test_hatted_gains_must_be_bounded_too() -> None:
+    gain = Weight("g", (4, 1), rows_two_one=1.0)
+    z = layers.layer_norm(layers.tokens(4, 1.0, positions=2), gain)
+    graph = layers.linear(z, Weight("W", (4, 4), spectral=1.0))
+    with pytest.raises(InputError, match="covers of g"):
+        layers.analyse(graph, proper=False)
+    assert layers.analyse(graph).coefficients["W"].value > 0.0
+
+
+def test_a_class_is_widened_to_contain_its_centre() -> None:
+    """A reference of spectral norm 2 in a class of radius 1: the coarsest cover is the reference, and it has norm 2."""
+    weight = Weight("W", (3, 3), frobenius=0.5, spectral=1.0, reference=Reference(spectral=2.0))
+    assert weight.spectral_norm.value == pytest.approx(2.0)
+    z = layers.linear(layers.tokens(3, 1.0, positions=2), weight)
+    graph = layers.linear(z, Weight("U", (3, 3), spectral=1.0))
+    assert layers.analyse(graph).coefficients["U"].value == pytest.approx(2.0)
+    # The cover still pays for the distance only.
+    assert term(layers.analyse(graph), "W").log_size(0.5) == 0.0
+
+
+def test_frozen_weights_cost_nothing() -> None:
+    frozen = Weight("W", (3, 3), frobenius=0.0, reference=Reference(spectral=2.0))
+    analysis = one_linear(frozen)
+    alone = layers.analyse(
+        layers.readout(layers.pick(layers.tokens(3, 1.0, positions=4)), Weight("w", (1, 3), frobenius=1))
+    )
+    assert analysis.log_size(0.01) == pytest.approx(alone.log_size(0.01))
+
+
+def test_blocks_are_widened_as_well() -> None:
+    out = Weight("O", (2, 4), spectral=1.0, blocks=(0.3, 0.4), reference=Reference(1.0, blocks=(0.5, 0.2)))
+    assert [out.block_norm(h, 2).value for h in range(2)] == pytest.approx([0.5, 0.4])
+    with pytest.raises(InputError, match="blocks of O"):
+        out.block_norm(0, 3)
+
+
+def test_joint_bounds_on_query_and_key_only_count_in_external_analyses() -> None:
+    head = Head(query=Weight("Q", (2, 2), spectral=10), key=Weight("K", (2, 2), spectral=10), joint=0.0)
+    x = layers.tokens(2, 1.0, positions=3)
+    graph = layers.attention(x, head)
+    assert layers.analyse(graph, proper=False).sensitivity(x).value == pytest.approx(1.0)
+    assert layers.analyse(graph, proper=True).sensitivity(x).value == pytest.approx(201.0)
+
+
+def test_an_external_query_matrix_is_refused_since_the_key_matrix_needs_its_norm() -> None:
+    head = Head(query=Weight("Q", (2, 2), rows_two_one=1.0), key=Weight("K", (2, 2), spectral=1))
+    graph = layers.attention(layers.tokens(2, 1.0, positions=3), head)
+    with pytest.raises(InputError, match="covers of Q"):
+        layers.analyse(graph, proper=False)
+
+
+def test_tied_weights_add_up_and_give_up_covers_of_hatted_inputs() -> None:
+    tied = Weight("W", (4, 4), frobenius=1.0, spectral=1.0)
+    x = layers.tokens(4, 1.0, positions=2)
+    analysis = layers.analyse(layers.linear(layers.linear(x, tied), tied), samples=10)
+    assert analysis.coefficients["W"].value == pytest.approx(2.0)
+    assert len(analysis.terms) == 1
+    assert analysis.terms[0].cover.domain
+
+
+def test_a_key_matrix_shared_by_heads_is_covered_at_their_common_inputs() -> None:
+    shared = Weight("K", (1, 4), frobenius=1.0)
+    heads = [
+        Head(value=Weight(f"V{h}", (2, 4), spectral=1), query=Weight(f"Q{h}", (1, 4), spectral=1), key=shared)
+        for h in range(2)
+    ]
+    x = layers.tokens(4, 1.0, positions=3)
+    analysis = layers.analyse(layers.attention(x, heads, output=Weight("O", (4, 4), spectral=1)), samples=10)
+    assert not term(analysis, "K").domain
+
+
+def test_a_table_is_covered_on_its_entries_whatever_the_sample() -> None:
+    table = Weight("E", (50, 4), frobenius=1.0, max_row=0.5)
+    analysis = layers.analyse(layers.linear(layers.embedding(table, positions=9), Weight("W", (4, 4), spectral=1)))
+    cover = term(analysis, "E")
+    assert cover.domain
+    assert cover.log_size(0.4) <= covers.perceptron_matrix(1.0, 50, 4).log_size(0.4)
+    assert cover.log_size(0.5) == 0.0  # every row is within its own norm of zero
+
+
+def test_two_weights_may_not_share_a_name() -> None:
+    x = layers.tokens(2, 1.0, positions=2)
+    graph = layers.linear(layers.linear(x, Weight("W", (2, 2), spectral=1)), Weight("W", (2, 2), spectral=2))
+    with pytest.raises(InputError, match="one weight per name"):
+        layers.analyse(graph)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Weight("W", (2, 2)), "at least one norm bound"),
+        (lambda: Weight("W", (2, 2), spectral=-1.0), "spectral of W"),
+        (lambda: Weight("W", (2, 2), frobenius=math.nan), "frobenius of W"),
+        (lambda: Weight("W", (0, 2), spectral=1.0), "shape of W"),
+        (lambda: layers.tokens(2, math.inf, positions=1), "a finite bound"),
+        (lambda: layers.tokens(2, math.nan, positions=1), "radius"),
+        (lambda: layers.tokens(2, 1.0, positions=0), "counts"),
+        (lambda: layers.layer_norm(layers.tokens(2, 1.0, positions=1), eps=0.0), "a positive number"),
+        (lambda: Head(value=Weight("V", (2, 2), spectral=1)), "either score, or both"),
+        (lambda: Head(score=Weight("A", (2, 2), spectral=1), rotary=True), "separate query and key"),
+        (lambda: layers.attention(layers.tokens(2, 1.0, positions=1), []), "one head"),
+        (lambda: layers.Activation("exp", math.inf), "finite Lipschitz"),
+        (
+            lambda: layers.analyse(layers.linear(layers.tokens(3, 1.0, positions=1), Weight("W", (2, 2), spectral=1))),
+            "shape of W",
+        ),
+        (
+            lambda: layers.analyse(layers.add(layers.tokens(3, 1.0, positions=1), layers.tokens(2, 1.0, positions=1))),
+            "equal shapes",
+        ),
+        (
+            lambda: layers.analyse(
+                layers.project(layers.vocabulary(layers.tokens(2, 1.0, positions=1), Weight("W", (9, 2), spectral=1)))
+            ),
+            "Only a loss",
+        ),
+        (lambda: layers.analyse(layers.tokens(2, 1.0, positions=1)).rademacher(10), "one scalar per sample"),
+        (lambda: one_linear(Weight("W", (2, 2), spectral=1.0), samples=10).rademacher(11), "at most the 10 samples"),
+    ],
+)
+def test_errors_say_what_was_wrong(build: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        build()  # type: ignore[operator]
+
+
+def test_a_loss_in_a_known_interval_has_half_its_length_as_range() -> None:
+    z = layers.vocabulary(layers.tokens(2, 3.0, positions=1), Weight("W", (9, 2), max_row=1.0))
+    assert layers.analyse(layers.loss(z, 2.0)).range.value == pytest.approx(6.0)
+    assert layers.analyse(layers.loss(z, 2.0, bound=4.0)).range.value == pytest.approx(2.0)
