@@ -151,7 +151,7 @@ def certify(landscape: Landscape, run: Run) -> Certificate | Refusal:
 
 
 def log_stability(landscape: Landscape, run: Run, certificate: Certificate, n: int) -> float:
-    r"""ln of the mean leave-one-out distance (eta gradient(B)/n) e^A (L0 + total), A = 2 eta curvature(B) (L0 + total)/cos s.
+    r"""ln of the mean leave-one-out distance (eta gradient(B)/n) e^A Z, Z = L0 + total, A = 2 eta curvature(B) Z/cos s.
 
     The same certificate holds for each leave-one-out run, whose loss is smaller; two runs are at most 2 distance
     apart, so the loss between them is at most 1/cos s times the larger end.

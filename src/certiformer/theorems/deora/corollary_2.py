@@ -209,7 +209,7 @@ RESULT = Result(
         INDEPENDENT,
         ALMOST_SURE,
     ),
-    status=Status.FALSE,
+    status=Status.UNPROVEN,
     reason="the realizability behind it lacks a factor sqrt 2 (deora.ass2); constants of the conditions are hidden",
     printed=printed,
     sound=sound,

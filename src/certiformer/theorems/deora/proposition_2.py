@@ -6,7 +6,8 @@ Printed (7):  .. math:: \gamma_\star=\frac{T(1-\zeta)\zeta\bigl(\zeta S^4-7\bar 
 P1 with sqrt(T)(S + P), P2 with T R (S + P) sqrt(2 log(n/delta)), P3 with gamma_*/2 with probability 1 - delta, H large.
 
 Sound: P3 holds surely and for every H with the paper's target (gamma_sum = gamma_U + gamma_W) or with its two blocks
-weighted (gamma_opt = sqrt2 hypot); gamma_W is a minimum over noise corners, minus T P R^3. The zero start is good too (gamma_zero = sqrt2 gamma_U).
+weighted (gamma_opt = sqrt2 hypot); gamma_W is a minimum over noise corners, minus T P R^3. The zero start is good too
+(gamma_zero = sqrt2 gamma_U).
 """
 
 from __future__ import annotations
