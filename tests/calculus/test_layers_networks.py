@@ -114,7 +114,7 @@ NETWORKS = [decoder_only(), encoder_decoder()]
 @pytest.mark.parametrize("case", NETWORKS, ids=lambda case: case.name)
 def test_no_change_of_all_tensors_beats_the_sum_of_sensitivities(case: Case) -> None:
     best = ls.worst_ratio(case, case.movable, generations=25, parents=30)
-    assert 0.05 < best <= 1.0
+    assert 0.03 < best <= 1.0
 
 
 @pytest.mark.parametrize("case", NETWORKS, ids=lambda case: case.name)
