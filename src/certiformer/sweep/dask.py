@@ -114,12 +114,13 @@ class Dask:
         future.add_done_callback(lambda ended: self._ended.put((number, ended.key)))
 
     def wait(self, timeout: float) -> list[tuple[int, list[Finished] | Failure]]:
-        ended: list[tuple[int, list[Finished] | Failure]] = []
+        called: list[tuple[int, str]] = []
         with contextlib.suppress(queue.Empty):
-            self._take(*self._ended.get(timeout=timeout), ended)
+            called.append(self._ended.get(timeout=timeout))
             while True:
-                self._take(*self._ended.get_nowait(), ended)
-        return ended
+                called.append(self._ended.get_nowait())
+        answers = [(number, self._answer(number, key)) for number, key in called]
+        return [(number, answer) for number, answer in answers if answer is not None]
 
     def abandon(self) -> None:
         futures = list(self._futures.values())
@@ -129,10 +130,11 @@ class Dask:
             with contextlib.suppress(OSError, TimeoutError):
                 self._client.cancel(futures, force=True)
 
-    def _take(self, number: int, key: str, ended: list[tuple[int, list[Finished] | Failure]]) -> None:
+    def _answer(self, number: int, key: str) -> list[Finished] | Failure | None:
+        """What came of a task; None if it was called off, or if it is not over after all."""
         future = self._futures.get(number)
         if future is None or future.key != key:
-            return  # called off
+            return None
         if future.status == "cancelled":
             raise self._lost()
         try:
@@ -140,11 +142,14 @@ class Dask:
         except TimeoutError:
             # the worker died with the result in its hands, and another is doing the task again
             self._ended.put((number, key))
-            return
+            return None
         except Exception as error:
+            # only the scheduler can say that a task failed; a broken line to it says nothing about the task
+            if future.status != "error":
+                raise self._lost() from error
             answer = failure(error)
         del self._futures[number]
-        ended.append((number, answer))
+        return answer
 
     def _lost(self) -> CertiformerError:
         return CertiformerError(
