@@ -15,6 +15,7 @@ from certiformer.core.errors import InputError, UnknownNameError
 from certiformer.models.independent_heads import seed_query
 
 KEY = jax.random.key(7)
+run = eqx.filter_jit(lambda model, *inputs: model(*inputs))
 
 
 def tokens(rows, d, seed=1):
@@ -29,7 +30,7 @@ def test_defaults_run_in_float32_and_batch_with_vmap(name):
     out = jax.jit(jax.vmap(model))(batch)
     assert out.dtype == jnp.float32
     assert out.shape in {(3,), (3, 2)}
-    np.testing.assert_allclose(out[1], model(batch[1]), rtol=2e-5, atol=1e-6)
+    np.testing.assert_allclose(out[1], run(model, batch[1]), rtol=2e-5, atol=1e-6)
     assert all(array.dtype == jnp.float32 for array in models.weights(model).values())
 
 
@@ -39,7 +40,7 @@ def test_float64_stays_float64_and_float32_is_not_promoted_under_x64(name):
         for dtype in (jnp.float32, jnp.float64):
             model = models.build(name, KEY, dtype=dtype)
             x = jnp.ones((getattr(model.config, "tokens", 5), model.config.d), dtype)
-            assert model(x).dtype == dtype
+            assert jax.eval_shape(model, x).dtype == dtype
 
 
 @pytest.mark.parametrize("name", models.names())
@@ -54,15 +55,15 @@ def test_lecun_initialisation_of_the_shallow_encoder():
     model = models.build("shallow_encoder", KEY, d=100, d_m=400)
     for matrix in (model.W_Q, model.W_K, model.W_V):
         assert matrix.shape == (400, 100)
-        assert float(jnp.sum(matrix**2)) == pytest.approx(400, rel=0.05)
-        assert float(jnp.mean(matrix)) == pytest.approx(0, abs=0.002)
-    assert float(jnp.sum(model.w_O**2)) == pytest.approx(1, rel=0.3)
+        assert float(np.sum(np.square(matrix))) == pytest.approx(400, rel=0.05)
+        assert float(np.mean(matrix)) == pytest.approx(0, abs=0.002)
+    assert float(np.sum(np.square(model.w_O))) == pytest.approx(1, rel=0.3)
     assert not np.allclose(model.W_Q, model.W_K)
 
 
 def test_shallow_encoder_ignores_the_order_of_tokens():
     model, x = models.build("shallow_encoder", KEY, d=6, d_m=5), tokens(7, 6)
-    np.testing.assert_allclose(model(x), model(x[::-1]), rtol=1e-5)
+    np.testing.assert_allclose(run(model, x), run(model, x[::-1]), rtol=1e-5)
 
 
 def loops(model, x):
@@ -92,9 +93,10 @@ def loops(model, x):
     return x
 
 
-@pytest.mark.parametrize("block", ["trauger", "li"])
-@pytest.mark.parametrize(("layers", "heads"), [(1, 1), (1, 3), (2, 2), (3, 1)])
-@pytest.mark.parametrize("activation", ["relu", "tanh"])
+@pytest.mark.parametrize(
+    ("block", "layers", "heads", "activation"),
+    [("trauger", 1, 3, "relu"), ("trauger", 2, 2, "tanh"), ("li", 1, 1, "tanh"), ("li", 2, 2, "relu")],
+)
 def test_cls_transformer_against_loops(block, layers, heads, activation):
     with jax.enable_x64(True):
         model = models.build(
@@ -110,35 +112,35 @@ def test_cls_transformer_against_loops(block, layers, heads, activation):
         )
         x = 2.0 * jnp.asarray(tokens(5, 4), jnp.float64)
         rows = loops(model, x)
-        np.testing.assert_allclose(model.rows(x), rows, rtol=1e-10, atol=1e-12)
-        np.testing.assert_allclose(model(x), rows[0] @ np.asarray(model.w), rtol=1e-10)
+        np.testing.assert_allclose(run(model.rows, x), rows, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(run(model, x), rows[0] @ np.asarray(model.w), rtol=1e-10)
 
 
 def test_blocks_agree_without_projections():
     x = tokens(5, 4)
     one, two = (models.build("cls_transformer", KEY, d=4, k=3, block=block) for block in ("trauger", "li"))
-    np.testing.assert_array_equal(one(x), two(x))
+    np.testing.assert_array_equal(run(one, x), run(two, x))
 
 
 def test_projected_outputs_are_bounded_by_the_readout():
     model = models.build("cls_transformer", KEY, d=4, k=3, layers=2)
     for scale in (1.0, 1e3, 1e6):
-        assert abs(float(model(scale * tokens(6, 4)))) <= float(jnp.linalg.norm(model.w)) * (1 + 1e-6)
+        assert abs(float(run(model, scale * tokens(6, 4)))) <= float(np.linalg.norm(model.w)) * (1 + 1e-6)
 
 
 def test_unit_ball_is_the_projection_and_has_a_finite_gradient_at_zero():
     x = jnp.asarray([[3.0, 4.0], [0.3, 0.4], [0.0, 0.0]])
-    np.testing.assert_allclose(models.unit_ball(x), [[0.6, 0.8], [0.3, 0.4], [0.0, 0.0]], rtol=1e-6)
-    assert bool(jnp.isfinite(jax.grad(lambda v: models.unit_ball(v).sum())(x)).all())
+    np.testing.assert_allclose(jax.jit(models.unit_ball)(x), [[0.6, 0.8], [0.3, 0.4], [0.0, 0.0]], rtol=1e-6)
+    assert np.isfinite(jax.jit(jax.grad(lambda v: models.unit_ball(v).sum()))(x)).all()
 
 
 def test_class_and_masked_readouts():
     x = tokens(5, 4)
     classes = models.build("cls_transformer", KEY, d=4, k=3, readout="classes", classes=6, cls=-1)
     masked = models.build("cls_transformer", KEY, d=4, k=3, readout="masked", classes=6)
-    assert classes(x).shape == (6,)
-    np.testing.assert_array_equal(classes(x), masked(x, 4))
-    np.testing.assert_allclose(masked(x, jnp.asarray(2)), masked.w @ masked.rows(x)[2], rtol=1e-6)
+    assert run(classes, x).shape == (6,)
+    np.testing.assert_allclose(run(classes, x), run(masked, x, jnp.asarray(4)), rtol=1e-6)
+    np.testing.assert_allclose(run(masked, x, jnp.asarray(2)), masked.w @ run(masked.rows, x)[2], rtol=1e-5)
     with pytest.raises(InputError, match="position"):
         masked(x)
     with pytest.raises(InputError, match="position"):
@@ -148,7 +150,7 @@ def test_class_and_masked_readouts():
 def test_low_rank_factors_multiply_to_low_rank_matrices():
     model = models.build("low_rank_cls_transformer", KEY, d=6, k=5, heads=2, layers=2, rank=2)
     full, x = model.merged(), tokens(4, 6)
-    np.testing.assert_array_equal(model(x), full(x))
+    np.testing.assert_allclose(run(model, x), run(full, x), rtol=1e-5)
     for stack in (full.W_QK, full.W_v, full.W_c):
         assert all(
             np.linalg.matrix_rank(matrix, tol=1e-4) == 2 for matrix in np.asarray(stack).reshape(4, *stack.shape[2:])
@@ -158,7 +160,7 @@ def test_low_rank_factors_multiply_to_low_rank_matrices():
 def test_low_rank_entries_have_the_variance_of_full_ones():
     full = models.build("low_rank_cls_transformer", KEY, d=80, k=50, rank=10).merged()
     for matrix, fan_in in ((full.W_QK, 80), (full.W_v, 80), (full.W_c, 50)):
-        assert float(jnp.var(matrix)) * fan_in == pytest.approx(1.0, rel=0.35)
+        assert float(np.var(matrix)) * fan_in == pytest.approx(1.0, rel=0.35)
 
 
 def test_keras_network_has_37506_weights_and_the_keras_ranges():
@@ -168,9 +170,9 @@ def test_keras_network_has_37506_weights_and_the_keras_ranges():
     limits = {"W_Q": (128, 4096), "W_K": (128, 4096), "W_V": (128, 4096), "W_O": (128, 128), "W_1": (64, 64)}
     for name, fans in limits.items():
         limit = math.sqrt(6 / sum(fans))
-        assert 0.97 * limit < float(jnp.abs(arrays[name]).max()) <= limit
-    assert float(jnp.std(model.W_2)) == pytest.approx(0.05, rel=0.2)
-    assert all(float(jnp.abs(array).max()) == 0 for name, array in arrays.items() if name.startswith("b_"))
+        assert 0.97 * limit < float(np.abs(arrays[name]).max()) <= limit
+    assert float(np.std(model.W_2)) == pytest.approx(0.05, rel=0.2)
+    assert all(float(np.abs(array).max()) == 0 for name, array in arrays.items() if name.startswith("b_"))
     assert not np.allclose(model.W_Q, model.W_K)
 
 
@@ -189,10 +191,10 @@ def test_keras_network_against_loops():
             p = np.exp(scores) / np.exp(scores).sum()
             total += (p @ values) @ arrays["W_O"][h]
         expected = (np.maximum(total, 0) @ arrays["W_1"] + arrays["b_1"]) @ arrays["W_2"] + arrays["b_2"]
-        np.testing.assert_allclose(model(jnp.asarray(x)), expected, rtol=1e-10)
+        np.testing.assert_allclose(run(model, jnp.asarray(x)), expected, rtol=1e-10)
         # The bias of the keys shifts all scores of a query alike.
         moved = eqx.tree_at(lambda m: m.b_K, model, model.b_K + 5.0)
-        np.testing.assert_allclose(moved(jnp.asarray(x)), expected, rtol=1e-9)
+        np.testing.assert_allclose(run(moved, jnp.asarray(x)), expected, rtol=1e-9)
 
 
 def test_attention_readouts_are_special_projections():
@@ -202,24 +204,26 @@ def test_attention_readouts_are_special_projections():
         model = models.build("multi_head_attention", KEY, d=4, tokens=6, heads=3, readout=readout, start="random")
         assert model.U.shape == (3, 4)
         as_full = models.MultiHeadAttention(full.config, U=model.projection(), W=model.W)
-        np.testing.assert_allclose(model(x), as_full(x), rtol=1e-5)
-    rows = models.MultiHeadAttention(full.config, U=full.U.at[:, :-1].set(0.0), W=full.W)
+        np.testing.assert_allclose(run(model, x), run(as_full, x), rtol=1e-5, atol=1e-6)
+    rows = models.MultiHeadAttention(
+        full.config, U=full.U * jnp.asarray(np.arange(6) == 5, jnp.float32)[:, None], W=full.W
+    )
     last = models.MultiHeadAttention(
         models.MultiHeadAttentionConfig(d=4, tokens=6, heads=3, readout="last"), U=full.U[:, -1], W=full.W
     )
-    np.testing.assert_allclose(rows(x), last(x), rtol=1e-5)
+    np.testing.assert_allclose(run(rows, x), run(last, x), rtol=1e-5, atol=1e-6)
 
 
 def test_attention_starts():
     zero = models.build("multi_head_attention", KEY, d=50, tokens=20, heads=4)
-    assert float(jnp.abs(zero.U).max()) == float(jnp.abs(zero.W).max()) == 0
+    assert not np.any(zero.U)
+    assert not np.any(zero.W)
     random = models.build("multi_head_attention", KEY, d=50, tokens=20, heads=4, start="random")
-    assert float(jnp.var(random.W)) * 50 == pytest.approx(1, rel=0.1)
-    assert float(jnp.var(random.U)) * 50 * 20 == pytest.approx(1, rel=0.1)
+    assert float(np.var(random.W)) * 50 == pytest.approx(1, rel=0.1)
+    assert float(np.var(random.U)) * 50 * 20 == pytest.approx(1, rel=0.1)
 
 
-@pytest.mark.parametrize("readout", ["full", "pooling", "last"])
-@pytest.mark.parametrize("signs", ["random", "balanced"])
+@pytest.mark.parametrize(("readout", "signs"), [("full", "balanced"), ("pooling", "random"), ("last", "balanced")])
 def test_one_step_is_a_gradient_step_on_the_logistic_loss(readout, signs):
     config = models.MultiHeadAttentionConfig(d=4, tokens=3, heads=6, readout=readout)
     rng = np.random.default_rng(0)
@@ -230,7 +234,7 @@ def test_one_step_is_a_gradient_step_on_the_logistic_loss(readout, signs):
     def loss(m):
         return jnp.mean(jnp.logaddexp(0.0, -labels * jax.vmap(m)(inputs)))
 
-    gradient = jax.grad(loss)(models.MultiHeadAttention.init(KEY, config))
+    gradient = jax.jit(jax.grad(loss))(models.MultiHeadAttention.init(KEY, config))
     step = -math.sqrt(6) * gradient.U
     ratio = np.asarray(model.U / step)
     np.testing.assert_allclose(np.abs(ratio), 1.0, rtol=1e-4)
@@ -239,17 +243,15 @@ def test_one_step_is_a_gradient_step_on_the_logistic_loss(readout, signs):
     np.testing.assert_allclose(gradient.W, 0.0, atol=1e-7)
     if signs == "balanced":
         assert np.sign(ratio.reshape(6, -1)[:, 0]).sum() == 0
-        np.testing.assert_allclose(jax.vmap(model)(inputs), 0.0, atol=1e-6)
+        np.testing.assert_allclose(jax.jit(jax.vmap(model))(inputs), 0.0, atol=1e-6)
 
 
-@pytest.mark.parametrize("activation", ["tanh", "erf"])
-@pytest.mark.parametrize("heads", [2, 6, 64, 130, 256])
+@pytest.mark.parametrize(("heads", "activation"), [(2, "tanh"), (6, "erf"), (130, "tanh"), (256, "erf")])
 def test_symmetric_initialisation_outputs_exactly_zero(heads, activation):
     batch = jnp.stack([tokens(9, 8, seed) for seed in range(13)])
     heads_model = models.build("independent_heads", KEY, d=8, heads=heads, activation=activation)
     units_model = models.build("indrnn", KEY, d=8, units=heads, activation=activation)
     for model in (heads_model, units_model):
-        np.testing.assert_array_equal(jax.vmap(model)(batch), 0.0)
         np.testing.assert_array_equal(jax.jit(jax.vmap(model))(batch), 0.0)
         half = heads // 2
         np.testing.assert_array_equal(model.c[:half], -model.c[half:])
@@ -269,7 +271,7 @@ def test_independent_heads_against_loops():
             p = np.exp(scores) / np.exp(scores).sum()
             total += c[i] * np.tanh(u[i] @ (x.T @ p)) / 2
         model = models.IndependentHeads(config, *(jnp.asarray(part) for part in (c, u, W)))
-        np.testing.assert_allclose(model(jnp.asarray(x)), total, rtol=1e-12)
+        np.testing.assert_allclose(run(model, jnp.asarray(x)), total, rtol=1e-12)
 
 
 def test_queries():
@@ -281,7 +283,7 @@ def test_queries():
     np.testing.assert_array_equal(models_by_query["cls"].query(x), x[0])
     fixed = models_by_query["seed"].query(x)
     np.testing.assert_array_equal(fixed, models_by_query["seed"].query(2 * x))
-    assert float(jnp.linalg.norm(fixed)) == pytest.approx(1.0, rel=1e-6)
+    assert float(np.linalg.norm(fixed)) == pytest.approx(1.0, rel=1e-6)
     assert not np.allclose(seed_query(0, 6), seed_query(1, 6))
 
 
@@ -293,14 +295,15 @@ def test_indrnn_against_loops():
         for row in x:
             h = np.tanh(w @ row + u * h)
         model = models.IndRNN(models.IndRNNConfig(d=3, units=4), *(jnp.asarray(part) for part in (c, u, w)))
-        np.testing.assert_allclose(model(jnp.asarray(x)), c @ h / 2, rtol=1e-12)
+        np.testing.assert_allclose(run(model, jnp.asarray(x)), c @ h / 2, rtol=1e-12)
 
 
 def test_activations_are_one_lipschitz_and_vanish_at_zero():
-    grid = jnp.linspace(-6, 6, 2001)
+    grid = np.linspace(-6, 6, 2001, dtype=np.float32)
     for name, sigma in models.ACTIVATIONS.items():
-        assert float(sigma(jnp.zeros(()))) == 0.0, name
-        assert float(jnp.abs(jnp.diff(sigma(grid)) / jnp.diff(grid)).max()) <= 1.0 + 1e-3, name
+        values = np.asarray(jax.jit(sigma)(grid), np.float64)
+        assert values[1000] == 0.0, name
+        assert np.abs(np.diff(values) / np.diff(grid.astype(np.float64))).max() <= 1.0 + 1e-3, name
 
 
 @pytest.mark.parametrize(
