@@ -1,4 +1,4 @@
-r"""Constants of one recurrent unit in theta = (u, w): h_t = sigma(w^T x_t + u h_{t-1}), h_0 = 0, ||x_t|| <= 1, |u| <= U.
+r"""Constants of a recurrent unit in theta = (u, w): h_t = sigma(w^T x_t + u h_{t-1}), h_0 = 0, ||x_t|| <= 1, |u| <= U.
 
 With z_t the argument of sigma at time t, and prev = 0 at t = 1, s0 later:
 

@@ -54,8 +54,8 @@ RESULT = Result(
     assumptions=("v is a fixed measurable function of (u, W) with the stated bounds",),
     defects=(
         (
-            "A kernel section K(., X') has the canonical representer psi(X'), whose W-block is unbounded in general: it "
-            "must be clipped, and the target is then the clipped one. (It is bounded for one token, for instance.)"
+            "A kernel section K(., X') has the canonical representer psi(X'), whose W-block is unbounded in general: "
+            "it must be clipped, and the target is then the clipped one. (It is bounded for one token, for instance.)"
         ),
         "The released teacher repeats an index of W, so that only diag(W) enters: that teacher is not in F_nu.",
     ),

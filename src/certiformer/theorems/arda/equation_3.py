@@ -38,7 +38,7 @@ RESULT = Result(
     printed=None,
     sound=sound,
     defects=(
-        "The released code has 2/sqrt(pi) e^{-x^2/2} as the slope of erf(x/sqrt 2), sqrt 2 too large (its default is tanh).",
+        "The released code uses 2/sqrt(pi) e^{-x^2/2} as slope of erf(x/sqrt 2): too large by sqrt 2 (default tanh).",
     ),
     proof="docs/proofs/arda.md",
 )

@@ -6,7 +6,7 @@ Sound, with C3 = 4/(3 sqrt 3), free of the sequence length and of the dimension:
 
 .. math:: L_1=s_1\max(1,B),\qquad L_2=s_2\max(1,B)^2+\tfrac{s_1}2\bigl(C_3B+\sqrt{C_3^2B^2+4}\bigr)
 
-L1 is attained; a search reaches L2 within one percent.
+L1 is attained; L2 is approached as B grows.
 """
 
 from __future__ import annotations

@@ -115,8 +115,8 @@ RESULT = Result(
     assumptions=("as Theorem 1, with |g(X_j) - y_j| <= misfit instead of y = f*(X)",),
     defects=(
         (
-            "Read as a summand of the loss the claim is false: constant labels y = Y beyond the reach of the network have "
-            "L >= (Y - sup|f|)^2, which exceeds any bound that is linear in Y."
+            "Read as a summand of the loss the claim is false: constant labels y = Y beyond the reach of the network "
+            "have L >= (Y - sup|f|)^2, which exceeds any bound that is linear in Y."
         ),
     ),
     monotone={**theorem_1.RESULT.monotone, "misfit": 1},
