@@ -10,6 +10,7 @@ then a local polish. Every candidate is a bound, so the optimum is one whatever 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -110,16 +111,14 @@ def _shortest_path(scales: Array, costs: Array, *, external: bool) -> tuple[floa
 def _polish(log_size: LogSize, scales: Array, n: float, *, external: bool) -> float:
     """Move the scales of a chain continuously; whatever comes out is still a chain."""
     top = float(scales[0])
+    remembered = functools.cache(log_size)  # a numerical gradient moves one scale at a time
 
-    def ordered(steps: Array) -> Array:
-        return np.concatenate([[top], top * np.exp(-np.cumsum(np.abs(steps)))])
-
-    def value(steps: Array) -> float:
-        eps = ordered(steps)
-        sizes = np.array([log_size(float(e)) for e in eps[1:]])
+    def value(ln_scales: Array) -> float:
+        eps = np.concatenate([[top], np.sort(np.minimum(np.exp(ln_scales), top))[::-1]])
+        sizes = np.array([remembered(float(e)) for e in eps[1:]])
         result = chain_value(eps, sizes, n, external=external)
         return result if math.isfinite(result) else 1e300
 
-    start = np.diff(-np.log(scales))
+    start = np.log(scales[1:])
     found = minimize(value, start, method="L-BFGS-B", options={"maxiter": 40, "maxfun": 40 * (len(start) + 1)})
     return min(value(start), value(found.x))

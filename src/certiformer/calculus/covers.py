@@ -24,7 +24,7 @@ import numpy as np
 from certiformer.core.errors import InputError
 from certiformer.core.rounding import ceil_up, up
 
-_SUM_LIMIT = 10_000
+_SUM_LIMIT = 2_000
 _LARGEST_DRAWS = 10**300  # beyond that a count no longer fits a float
 _LARGE_LOG = 300.0  # beyond exp(300) a square overflows; switch to logarithms
 
@@ -258,13 +258,11 @@ def volumetric(radius: float, parameters: int, *, centred: bool = True) -> Cover
     """
     ln_two = math.log(2.0)
     if centred:
-        return Cover(
-            "volume", _ln(radius), lambda x: parameters * float(np.logaddexp(0.0, ln_two + x)), parameters=parameters
-        )
+        return Cover("volume", _ln(radius), lambda x: parameters * _ln_one_plus_exp(ln_two + x), parameters=parameters)
     return Cover(
         "volume (off centre)",
         _ln(radius) + ln_two,
-        lambda x: parameters * float(np.logaddexp(0.0, x)),
+        lambda x: parameters * _ln_one_plus_exp(x),
         parameters=parameters,
     )
 
@@ -278,7 +276,7 @@ def low_rank(spectral: float, rows: int, columns: int, rank: int) -> Cover:
     dense = volumetric(spectral, rows * columns)
 
     def entropy(x: float) -> float:
-        return min(factors * float(np.logaddexp(0.0, math.log(4.0) + x)), dense.entropy(x))
+        return min(factors * _ln_one_plus_exp(math.log(4.0) + x), dense.entropy(x))
 
     return Cover("low rank", dense.ln_radius, entropy, parameters=min(factors, rows * columns))
 
@@ -324,11 +322,15 @@ def _log_multisets_ln(dimension: int, ln_draws: float) -> float:
     """The entropy bound for exp(ln_draws) draws, too many for a float: K ln(1+2D/K) <= 2D."""
     atoms = 2.0 * dimension
     ln_ratio = ln_draws - math.log(atoms)
-    return up(atoms + atoms * float(np.logaddexp(0.0, ln_ratio)))
+    return up(atoms + atoms * _ln_one_plus_exp(ln_ratio))
 
 
 def _power(coefficient: float) -> Callable[[float], float]:
     return lambda x: coefficient * _exp(2.0 * x)
+
+
+def _ln_one_plus_exp(x: float) -> float:
+    return x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x))
 
 
 def _exp(x: float) -> float:

@@ -15,7 +15,6 @@ from certiformer.theorems.mwigo import MWIGO
 from certiformer.theorems.mwigo._shallow import (
     ASSUMPTIONS,
     INITIAL,
-    MONOTONE,
     SHAPE,
     complexity_variants,
     encoder,
@@ -102,6 +101,6 @@ RESULT = Result(
         "The class is defined through training steps that have not been taken yet.",
         "d = dm is not without loss of generality.",
     ),
-    monotone=MONOTONE,
+    monotone={"n": -1, "RX": 1},
     proof="docs/proofs/mwigo.md",
 )

@@ -36,7 +36,6 @@ from certiformer.theorems.mwigo import MWIGO
 from certiformer.theorems.mwigo._shallow import (
     ASSUMPTIONS,
     INITIAL,
-    MONOTONE,
     SHAPE,
     P_init,
     complexity_variants,
@@ -186,6 +185,6 @@ RESULT = Result(
         "The factor 3c of the gap is lost, and the loss must be bounded.",
         "The step size depends on l(theta^0) here and on Phi(theta^0) in Lemma 4.",
     ),
-    monotone={**MONOTONE, "delta": -1, "LS": 1, "ymax": 1, "paid": 1},
+    monotone={"n": -1, "RX": 1, "RO": 1, "delta": -1, "LS": 1, "ymax": 1},
     proof="docs/proofs/mwigo.md",
 )

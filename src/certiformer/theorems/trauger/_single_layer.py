@@ -40,7 +40,6 @@ ASSUMPTIONS = (
     "sigma is L_sigma-Lipschitz with sigma(0) = 0",
     "one layer, scores X W_QK^T x_CLS, no projection; tokens fixed, not trained",
 )
-MONOTONE = {"Bw": 1, "Bc": 1, "L_sigma": 1, "Bv": 1, "Bx": 1, "n": -1, "d": 1, "rho": 1, "D": 1}
 NORM_DEFECT = (
     "Inherited from Theorem 4.1: the norms of W_c and W_v themselves are needed, not of their transposes; the factor 2 "
     "and Dudley's constant are inside O(); beyond its range the formula falls and turns negative."

@@ -18,7 +18,6 @@ from certiformer.core import Bound, Quantity, Result, Status, Variants, assumed,
 from certiformer.theorems.trauger import TRAUGER
 from certiformer.theorems.trauger._single_layer import (
     ASSUMPTIONS,
-    MONOTONE,
     NORM_DEFECT,
     SAMPLE,
     WEIGHTS,
@@ -117,6 +116,6 @@ RESULT = Result(
         "B repeats B_{W_c}; the second must be B_{W_v}.",
         "C = (BQK Bx)^2 log(2d^2+1) gives alpha = 2 BQK sqrt(log(2d^2+1)); the printed alpha is sqrt(2) too small.",
     ),
-    monotone={**MONOTONE, "BQK": 1},
+    monotone={"Bx": 1, "BQK": 1, "n": -1, "d": 1, "rho": 1},
     proof="docs/proofs/trauger.md",
 )

@@ -17,7 +17,6 @@ from certiformer.core import Quantity, Result, Status, Variants, real
 from certiformer.theorems.trauger import TRAUGER
 from certiformer.theorems.trauger._single_layer import (
     ASSUMPTIONS,
-    MONOTONE,
     NORM_DEFECT,
     SAMPLE,
     WEIGHTS,
@@ -98,6 +97,6 @@ RESULT = Result(
         NORM_DEFECT,
         "The matrix that acts on tokens is W_QK^T, so ||W_QK^T||_{1,inf} is the norm that matters.",
     ),
-    monotone={**MONOTONE, "BQK": 1},
+    monotone={"Bx": 1, "BQK": 1, "n": -1, "d": 1, "rho": 1},
     proof="docs/proofs/trauger.md",
 )

@@ -19,7 +19,6 @@ from certiformer.core import Quantity, Result, Status, Variants, real
 from certiformer.theorems.trauger import TRAUGER
 from certiformer.theorems.trauger._single_layer import (
     ASSUMPTIONS,
-    MONOTONE,
     NORM_DEFECT,
     SAMPLE,
     WEIGHTS,
@@ -112,6 +111,6 @@ RESULT = Result(
         "alpha = 0 at d = 1, although the class is not a single function.",
         "Logarithms of other quantities are dropped without a constant.",
     ),
-    monotone={**MONOTONE, "BQK": 1},
+    monotone={"Bx": 1, "BQK": 1, "n": -1, "d": 1, "rho": 1},
     proof="docs/proofs/trauger.md",
 )

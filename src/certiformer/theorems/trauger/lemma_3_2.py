@@ -103,6 +103,5 @@ RESULT = Result(
         "The proof writes W_i, the symbol of a row, for column i.",
         "Strict and non-strict inequalities are mixed.",
     ),
-    monotone={"Bx": 1, "eps": -1, "q": -1},
     proof="docs/proofs/trauger.md",
 )

@@ -26,7 +26,6 @@ from certiformer.core import Quantity, Result, Status, Variants, assumed, real
 from certiformer.theorems.trauger import TRAUGER
 from certiformer.theorems.trauger._single_layer import (
     ASSUMPTIONS,
-    MONOTONE,
     SAMPLE,
     WEIGHTS,
     all_variants,
@@ -120,6 +119,6 @@ RESULT = Result(
         "Statement and proof differ: sqrt(n) in the logarithm here, sqrt(n) - sqrt(ln 2d) in the appendix.",
         "The condition n > d is never used.",
     ),
-    monotone={**MONOTONE, "C": 1},
+    monotone={"Bw": 1, "Bc": 1, "L_sigma": 1, "Bv": 1, "Bx": 1, "C": 1, "n": -1, "d": 1, "rho": 1, "D": 1},
     proof="docs/proofs/trauger.md",
 )

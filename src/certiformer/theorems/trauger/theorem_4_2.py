@@ -110,6 +110,6 @@ RESULT = Result(
     sound=sound,
     assumptions=ASSUMPTIONS,
     defects=DEFECTS,
-    monotone={**MONOTONE, "C1": 1},
+    monotone={**MONOTONE, "CBx": 1},
     proof="docs/proofs/trauger.md",
 )
