@@ -95,6 +95,11 @@ def test_ranges_in_words():
     assert ENTRIES[6].range == "0 or 1"
 
 
+def test_ranges_in_symbols():
+    shorts = [entry.short_range for entry in ENTRIES[:7]]
+    assert shorts == ["> 0", ">= 0, <= 1", "whole, >= 1", "list, > 0", "list, whole", "one of tanh, erf", "0 or 1"]
+
+
 def test_samples_are_as_one_would_type_them():
     assert [entry.sample for entry in ENTRIES[:7]] == [
         "eps=0.5", "q=0.1", "n=1000", "C=1,2", "j=0,-1", "activation=tanh", "odd=0",

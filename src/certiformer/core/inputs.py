@@ -53,6 +53,19 @@ class Input:
         return f"a whole number {interval}" if self.kind == "integer" else f"a number {interval}"
 
     @property
+    def short_range(self) -> str:
+        """The allowed values in symbols: `> 0`, `whole, >= 1`."""
+        if self.kind in ("choice", "flag"):
+            return self.range
+        whole = "whole" if self.kind in ("integer", "integers") else ""
+        several = "list" if self.kind in ("reals", "integers") else ""
+        bounds = [
+            "" if math.isinf(self.low) else f"{'>' if self.low_open else '>='} {self.low:g}",
+            "" if math.isinf(self.high) else f"{'<' if self.high_open else '<='} {self.high:g}",
+        ]
+        return ", ".join(word for word in (several, whole, *bounds) if word)
+
+    @property
     def sample(self) -> str:
         """An example as one would type it."""
         value = self.example

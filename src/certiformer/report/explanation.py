@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from certiformer.core import Input, Result
+from certiformer.report import numbers
 from certiformer.report.table import STATUS_STYLES
 
 
@@ -58,11 +59,12 @@ def _input_table(inputs: tuple[Input, ...]) -> Table:
 
 
 def _range(entry: Input) -> str:
-    words = entry.range
+    words = entry.short_range
     if entry.default is not None:
-        words += f"; default {int(entry.default) if isinstance(entry.default, bool) else entry.default}"
+        default = int(entry.default) if isinstance(entry.default, bool) else entry.default
+        words += f"; default {numbers.short(default) if isinstance(default, float) else default}"
     elif entry.optional:
-        words += f"; default {entry.derived or 'derived from the others'}"
+        words += f"; default {entry.derived}"
     if entry.aliases:
         words += f"; also {', '.join(entry.aliases)}"
     return words
