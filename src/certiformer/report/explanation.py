@@ -53,6 +53,9 @@ def _bullets(lines: tuple[str, ...]) -> Table:
 
 def _input_table(inputs: tuple[Input, ...]) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    table.add_column(max_width=26)
     for entry in inputs:
         table.add_row(Text(entry.name, "bold"), Text(entry.meaning), Text(_range(entry), "dim"))
     return table
