@@ -18,11 +18,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import minimize_scalar
 
 from certiformer.calculus import chaining
 from certiformer.calculus.covers import Cover
@@ -33,7 +32,8 @@ Array = NDArray[np.float64]
 
 _NATS = 46.0  # the radius is sought over twenty decades below the radius of the class
 _RADII = 231
-_TILTS = 97
+_TILTS = 69
+_LOGITS = (-28.0, 6.0)  # of a/(1/(2 sigma^2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,49 +226,51 @@ def squared_best(
     cover: Cover, n: float, *, b_h: float, sigma: float, approximation: float = 0.0, widen: float = 0.0
 ) -> RiskBound:
     """S2 with radius and tilt optimised: deterministic choices, made without the data."""
-    required_log_size(cover, 1.0)
-    radii = _radii(cover)
-    sizes = np.array([cover.log_size(float(radius)) for radius in radii])
-    most = 0.5 / sigma**2  # the tilt must stay below
-    tilts = most * _unit_grid()
-    c = tilts * (1.0 - tilts / most)
-    lam = -np.expm1(-c * b_h) / b_h
+    required_log_size(cover, 1.0)  # refuses the wrong kind of cover before any work is done
     root = math.sqrt(b_h)
-    value = (
-        sizes[:, None] / (n * lam)
-        + 2.0 * (radii[:, None] + widen) * (root + tilts / lam * (root + sigma))
-        + tilts / lam * approximation
-    )
-    row, column = np.unravel_index(int(np.argmin(value)), value.shape)
 
-    def at(ln_radius: float, share: float) -> RiskBound:
-        radius, a = math.exp(ln_radius), most * share
+    def at(radius: float) -> RiskBound:
+        numerator = required_log_size(cover, radius) / n
+        weight = approximation + 2.0 * (radius + widen) * (root + sigma)
+        a = best_squared_tilt(b_h, sigma, numerator, weight)
         return squared(cover, radius, n, b_h=b_h, sigma=sigma, a=a, approximation=approximation, widen=widen)
 
-    def value_at(point: Array) -> float:
-        return at(float(point[0]), _sigmoid(float(point[1]))).value
+    def coarse(radii: Array) -> Array:
+        sizes = np.array([cover.log_size(float(radius)) for radius in radii])
+        shares = _unit_grid()
+        tilts = shares * 0.5 / sigma**2
+        lam = -np.expm1(-tilts * (1.0 - shares) * b_h) / b_h
+        weights = approximation + 2.0 * (radii + widen) * (root + sigma)
+        best = np.min((sizes[:, None] / n + tilts * weights[:, None]) / lam, axis=1)
+        return np.asarray(best + 2.0 * (radii + widen) * root, dtype=np.float64)
 
-    start = np.array([math.log(radii[row]), _logit(float(tilts[column] / most))])
-    options: Any = {"xatol": 1e-9, "fatol": 1e-300, "maxiter": 400, "initial_simplex": start + 0.15 * _SIMPLEX}
-    found = minimize(value_at, start, method="Nelder-Mead", options=options)
-    candidates = [at(float(point[0]), _sigmoid(float(point[1]))) for point in (start, found.x)]
-    return min(candidates, key=lambda bound: bound.value)
+    return _best_radius(cover, at, coarse)
 
 
-_SIMPLEX = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+def best_squared_tilt(b_h: float, sigma: float, numerator: float, weight: float) -> float:
+    """The a in (0, 1/(2 sigma^2)) that minimises (numerator + a weight)/lambda(a)."""
+    most = 0.5 / sigma**2
+
+    def value(logit: float) -> float:
+        a = most * _sigmoid(logit)
+        return (numerator + a * weight) / squared_tilt(b_h, sigma, a).lam
+
+    grid = np.linspace(*_LOGITS, _TILTS)
+    start = float(grid[int(np.argmin([value(float(x)) for x in grid]))])
+    step = float(grid[1] - grid[0])
+    found = minimize_scalar(
+        lambda x: value(float(x)), bounds=(start - step, start + step), method="bounded", options={"xatol": 1e-7}
+    )
+    return most * _sigmoid(min((start, float(found.x)), key=value))
 
 
 def _unit_grid() -> Array:
     """Points of (0, 1), dense at both ends."""
-    return np.asarray([_sigmoid(float(x)) for x in np.linspace(-28.0, 6.0, _TILTS)], dtype=np.float64)
+    return np.asarray([_sigmoid(float(x)) for x in np.linspace(*_LOGITS, _TILTS)], dtype=np.float64)
 
 
 def _sigmoid(x: float) -> float:
     return 1.0 / (1.0 + math.exp(-x)) if x >= 0.0 else math.exp(x) / (1.0 + math.exp(x))
-
-
-def _logit(p: float) -> float:
-    return math.log(p / (1.0 - p))
 
 
 # --- S3: optimistic, no reference, no condition ------------------------------------------------------------------
@@ -431,12 +433,15 @@ def _radii(cover: Cover) -> Array:
     return np.asarray(np.exp(np.linspace(top - _NATS, top, _RADII)), dtype=np.float64)
 
 
-def _best_radius(cover: Cover, at: Callable[[float], RiskBound]) -> RiskBound:
+def _best_radius(
+    cover: Cover, at: Callable[[float], RiskBound], coarse: Callable[[Array], Array] | None = None
+) -> RiskBound:
+    """The least bound over the grid of radii, polished. `coarse` ranks the whole grid at once where that is cheaper."""
     radii = _radii(cover)
-    values = [at(float(radius)).value for radius in radii]
+    values = coarse(radii) if coarse else np.array([at(float(radius)).value for radius in radii])
     start = math.log(radii[int(np.argmin(values))])
     step = _NATS / (_RADII - 1)
     found = minimize_scalar(
-        lambda x: at(math.exp(x)).value, bounds=(start - step, start + step), method="bounded", options={"xatol": 1e-10}
+        lambda x: at(math.exp(x)).value, bounds=(start - step, start + step), method="bounded", options={"xatol": 1e-8}
     )
     return min(at(math.exp(start)), at(math.exp(float(found.x))), key=lambda bound: bound.value)

@@ -1,0 +1,195 @@
+r"""The three Transformers of the paper as lists of weights: how far each reaches, and what it costs to cover (C4, C5).
+
+b bounds every token norm of the input; K = L_sigma B_w B_c B_v, so |f| <= K b for one head and H K b for H heads.
+
+One layer. The readout and the output matrix act as one vector u = W_c w per head, ||u||_2 <= ||u||_1 <= B_c B_w, so
+    beta_u = L_sigma B_v b,   beta_v = L_sigma B_w B_c b,   beta_QK = L_sigma B_w B_c B_v b^3   (softmax constant 1).
+Several layers, eq. (5), two activations and two normalisations per block. The normalisation is xi-Lipschitz and its
+output has norm at most rho (projection on the unit ball: xi = rho = 1), b_1 = b and b_l = rho from the second layer on:
+    Lambda = xi^2 L_sigma^2 B_c B_v (1 + 2 rho^2 B_QK),   beta_w = rho,   F_l = B_w Lambda^{L-l} xi^2 L_sigma^2,
+    beta_c = F_l B_v b_l,   beta_v = F_l B_c b_l,   beta_QK = F_l B_c B_v b_l^3.
+
+Proofs: docs/proofs/li.md.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from certiformer.calculus.allocation import Term, network_cover
+from certiformer.calculus.covers import Cover, low_rank, maurey, maurey_plain, smallest, volumetric
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """One weight, or `copies` of it (heads): spectral bound, l1 bound, shape, rank (None for a vector), ln beta."""
+
+    name: str
+    norm: float
+    l1_norm: float
+    rows: int
+    columns: int
+    rank: int | None
+    ln_beta: float
+    copies: int = 1
+
+    @property
+    def entries(self) -> int:
+        return self.rows * self.columns
+
+    def term(self, cover: Cover) -> Term:
+        # H copies share one radius: H beta eps of error, H ln N(eps) of cost.
+        return Term(self.name, _replicated(cover, self.copies), self.ln_beta + math.log(self.copies))
+
+    def by_volume(self) -> Cover:
+        return volumetric(self.norm, self.entries)
+
+    def by_rank(self) -> Cover:
+        return self.by_volume() if self.rank is None else low_rank(self.norm, self.rows, self.columns, self.rank)
+
+    def by_norm(self, atoms: Callable[[float, int], Cover] = maurey) -> Cover:
+        return atoms(self.l1_norm, self.entries)
+
+
+def _replicated(cover: Cover, copies: int) -> Cover:
+    return replace(
+        cover,
+        entropy=lambda x: copies * cover.entropy(x),
+        quadratic=copies * cover.quadratic,
+        parameters=copies * cover.parameters,
+    )
+
+
+def _remembering(cover: Cover) -> Cover:
+    """The same cover; sizes asked for twice are computed once."""
+    return replace(cover, entropy=functools.lru_cache(maxsize=4096)(cover.entropy))
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The weights of a class and the bound on its outputs."""
+
+    weights: tuple[Weight, ...]
+    output_bound: float
+
+    def rank_cover(self) -> Cover:
+        """C3 for every matrix, by volume for vectors; the budget in proportion to the parameters."""
+        return _remembering(network_cover([weight.term(weight.by_rank()) for weight in self.weights], "low rank"))
+
+    def norm_cover(self) -> Cover:
+        """Maurey with shrinking (T3) or by volume, whichever is smaller, weight by weight; ranks play no part.
+
+        (Members of a low-rank cover need not lie in the l1 ball, so the two kinds must not be mixed in a chain.)
+        """
+        terms = [weight.term(smallest(weight.by_norm(), weight.by_volume())) for weight in self.weights]
+        return _remembering(network_cover(terms, "entrywise l1 norms"))
+
+    def plain_norm_cover(self) -> Cover:
+        """C6: plain Maurey (C1) throughout, or volume throughout."""
+        atoms = network_cover([weight.term(weight.by_norm(maurey_plain)) for weight in self.weights], "Maurey")
+        volume = network_cover([weight.term(weight.by_volume()) for weight in self.weights], "volume")
+        return smallest(atoms, volume)
+
+    @property
+    def ln_gamma(self) -> float:
+        """ln of gamma = sum_j C_j^{1/3} beta_j^{2/3}, C_j = B_j^2 ln(2 m_j + 1): ln N <= gamma^3/delta^2."""
+        logs = []
+        for weight in self.weights:
+            ln_cost = 2.0 * math.log(weight.l1_norm) + math.log(math.log(2 * weight.entries + 1))
+            logs.append(math.log(weight.copies) + (ln_cost + 2.0 * weight.ln_beta) / 3.0)
+        top = max(logs)
+        return top + math.log(math.fsum(math.exp(x - top) for x in logs))
+
+    @property
+    def gamma(self) -> float:
+        return math.exp(self.ln_gamma) if self.ln_gamma < 709.0 else math.inf
+
+    def closed_log_size(self, inverse_radius: float) -> float:
+        r"""sum_j D_j ln(1 + 4 B_j beta_j D/(D_j delta)), D_j = min((d_j+k_j) r_j, d_j k_j): C3 and C5 together."""
+        parameters = [weight.copies * weight.by_rank().parameters for weight in self.weights]
+        total = sum(parameters)
+        return math.fsum(
+            p * _log1p_exp(math.log(4.0 * weight.norm * weight.copies * total / p * inverse_radius) + weight.ln_beta)
+            for weight, p in zip(self.weights, parameters, strict=True)
+        )
+
+
+def _log1p_exp(x: float) -> float:
+    return x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x))
+
+
+def growth(Bw: float, Bc: float, Bv: float, L_sigma: float, H: int = 1) -> float:
+    """K with |f(X)| <= K b(X): H L_sigma B_w B_c B_v."""
+    return H * L_sigma * Bw * Bc * Bv
+
+
+def one_layer(
+    *,
+    d: int,
+    k: int,
+    Bw: float,
+    Bc: float,
+    Bv: float,
+    BQK: float,
+    L_sigma: float,
+    b: float,
+    H: int = 1,
+    rv: int | None = None,
+    rqk: int | None = None,
+) -> Network:
+    """H heads summed before one readout, eqs. (2) and (3). Ranks default to full."""
+    u = Bc * Bw
+    outer = L_sigma * u
+    return Network(
+        (
+            Weight("u", u, u, k, 1, None, math.log(L_sigma * Bv * b), H),
+            Weight("W_v", Bv, Bv, d, k, _rank(rv, d, k), math.log(outer * b), H),
+            Weight("W_QK", BQK, BQK, d, d, _rank(rqk, d, d), math.log(outer * Bv) + 3.0 * math.log(b), H),
+        ),
+        growth(Bw, Bc, Bv, L_sigma, H) * b,
+    )
+
+
+def many_layers(
+    *,
+    d: int,
+    k: int,
+    layers: int,
+    Bw: float,
+    Bc: float,
+    Bv: float,
+    BQK: float,
+    L_sigma: float,
+    b: float,
+    rho: float = 1.0,
+    xi: float = 1.0,
+    rc: int | None = None,
+    rv: int | None = None,
+    rqk: int | None = None,
+) -> Network:
+    """Eq. (5). The l1 norm of the readout is at most sqrt(d) B_w; its cover is projected back on the l2 ball."""
+    ln_block = 2.0 * math.log(xi * L_sigma)
+    ln_lambda = ln_block + math.log(Bc * Bv) + math.log1p(2.0 * rho**2 * BQK)
+    weights = [Weight("w", Bw, math.sqrt(d) * Bw, d, 1, None, math.log(rho))]
+    for layer in range(1, layers + 1):
+        ln_b = math.log(b if layer == 1 else rho)
+        ln_factor = math.log(Bw) + (layers - layer) * ln_lambda + ln_block
+        weights += [
+            Weight(f"W_c{layer}", Bc, Bc, k, d, _rank(rc, k, d), ln_factor + math.log(Bv) + ln_b),
+            Weight(f"W_v{layer}", Bv, Bv, d, k, _rank(rv, d, k), ln_factor + math.log(Bc) + ln_b),
+            Weight(f"W_QK{layer}", BQK, BQK, d, d, _rank(rqk, d, d), ln_factor + math.log(Bc * Bv) + 3.0 * ln_b),
+        ]
+    return Network(tuple(weights), rho * Bw)
+
+
+def layer_norm(d: int, gain: float, bias: float, eps: float) -> tuple[float, float]:
+    """(rho, xi) of LayerNorm: norm at most sqrt(d) max|gain| + ||bias||_2, slope at most max|gain|/sqrt(eps)."""
+    return math.sqrt(d) * gain + bias, gain / math.sqrt(eps)
+
+
+def _rank(rank: int | None, rows: int, columns: int) -> int:
+    most = min(rows, columns)
+    return most if rank is None else min(rank, most)

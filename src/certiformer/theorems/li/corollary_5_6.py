@@ -1,0 +1,102 @@
+r"""Corollary 5.6: how to share a covering budget among weights of bounded rank.
+
+.. math:: \min \sum_i r_iC_i\log(r_iB_X^2/\varepsilon_i^2)\quad\text{s.t.}\quad \sum_i\beta_i\varepsilon_i=\varepsilon
+
+Printed: sum r_i C_i log(b_i^2/eps^2) with b_i = (B_X beta_i S)^{1/2}/(r_i C_i)^{1/2}, S = sum r_j C_j.
+Sound: b_i = B_X beta_i S/(sqrt(r_i) C_i), from eps_i = eps r_i C_i/(beta_i S); logarithms below zero count as zero.
+"""
+
+from __future__ import annotations
+
+import math
+
+from certiformer.calculus.allocation import parameter_split
+from certiformer.core import (
+    Bound,
+    InputError,
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    printed_value,
+    real,
+    reals,
+    side_number,
+    upper_bound,
+)
+from certiformer.theorems.li import LI
+from certiformer.theorems.li._printed import allocation
+
+Numbers = tuple[float, ...]
+
+
+def printed(r: Numbers, C: Numbers, beta: Numbers, BX: float, eps: float) -> Variants:
+    _same_length(r, C, beta)
+    total = math.fsum(ri * ci for ri, ci in zip(r, C, strict=True))
+    variants = {"value": printed_value(allocation(r, C, beta, BX, eps))}
+    for i, (ri, ci, bi) in enumerate(zip(r, C, beta, strict=True), start=1):
+        variants[f"b{i}"] = side_number(math.sqrt(BX * bi * total / (ri * ci)))
+    return variants
+
+
+def sound(r: Numbers, C: Numbers, beta: Numbers, BX: float, eps: float) -> Variants:
+    _same_length(r, C, beta)
+    weights = [ri * ci for ri, ci in zip(r, C, strict=True)]
+    radii = parameter_split(weights, beta, eps)
+    # A weight that never reaches the output costs nothing, nor does a radius beyond the whole class.
+    costs = [
+        wi * max(0.0, math.log(ri) + 2.0 * math.log(BX / radius)) if math.isfinite(radius) else 0.0
+        for wi, ri, radius in zip(weights, r, radii, strict=True)
+    ]
+    variants: dict[str, Bound] = {"value": upper_bound(math.fsum(costs))}
+    for i, (ri, radius) in enumerate(zip(r, radii, strict=True), start=1):
+        variants[f"b{i}"] = side_number(0.0 if math.isinf(radius) else BX * math.sqrt(ri) * eps / radius)
+        variants[f"eps{i}"] = side_number(radius)
+    return variants
+
+
+def _same_length(r: Numbers, C: Numbers, beta: Numbers) -> None:
+    if not len(r) == len(C) == len(beta):
+        raise InputError("r, C, beta", (len(r), len(C), len(beta)), "three lists of the same length")
+
+
+RESULT = Result(
+    id="li.cor5.6",
+    title="Optimal sharing of the covering budget, rank type",
+    paper=LI,
+    place="Corollary 5.6",
+    bounds=Quantity.LOG_COVERING_NUMBER,
+    statement=(
+        "min sum r_i C_i log(r_i BX^2/eps_i^2), sum beta_i eps_i = eps, is sum r_i C_i log(b_i^2/eps^2), "
+        "b_i^2 = BX beta_i S/(r_i C_i)"
+    ),
+    latex=(
+        r"\sum_ir_iC_i\log\frac{b_i^2}{\varepsilon^2},\; "
+        r"b_i=\frac{(B_X\beta_i\sum_jr_jC_j)^{1/2}}{r_i^{1/2}C_i^{1/2}}"
+    ),
+    sound_statement=(
+        "eps_i = eps r_i C_i/(beta_i S), S = sum r_j C_j, is the unique minimiser; the value is sum r_i "
+        "C_i log(b_i^2/eps^2) with b_i = BX beta_i S/(sqrt(r_i) C_i), each logarithm at least 0."
+    ),
+    inputs=(
+        reals("r", "ranks", example=(1, 1)),
+        reals("C", "constants", example=(1, 1)),
+        reals("beta", "sensitivities", low_open=False, example=(1, 1)),
+        real("BX", "radius of the inputs", symbol="B_X", example=3),
+        real("eps", "total radius", symbol="ε", example=0.1),
+    ),
+    status=Status.FALSE,
+    reason="below the true minimum: r = C = beta = (1, 1), BX = 3, eps = 0.1 gives 12.8, the minimum is 16.4",
+    printed=printed,
+    sound=sound,
+    assumptions=(
+        ("the covers have the assumed size r C log(r BX^2/eps^2) (Assumption 5.7, false as a fact about matrices)"),
+    ),
+    defects=(
+        "b_i does not follow from the paper's own optimal radii: they give b_i^2 = BX^2 beta_i^2 S^2/(r_i C_i^2).",
+        "B_W of Assumption 5.7 is missing from the objective.",
+        "Logarithms below zero are not clamped, beta_i = 0 is allowed but divides.",
+    ),
+    monotone={"BX": 1, "eps": -1},
+    proof="docs/proofs/li.md",
+)

@@ -1,0 +1,87 @@
+r"""Theorem 5.3: several layers, entrywise l1 norms.
+
+Printed, with alpha_i = prod_{j>=i} L_sigma B_c B_v (1 + 4 B_QK):
+
+.. math:: \frac{4\kappa(B+B_w)}{n}\Bigl(1+\log\frac{(\gamma_{ML}+\eta_{ML})^3}{\delta^2}\Bigr)+8\kappa\delta+\inf
+
+Sound: the sum gamma over w, W_c^l, W_v^l, W_QK^l with the sensitivities of eq. (5); gamma^3/delta^2 is the log covering
+number itself. The readout, an l2 ball, is covered inside the l1 ball of radius sqrt(d) B_w and projected back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from certiformer.core import Quantity, Result, Status, Variants
+from certiformer.theorems.li import LI
+from certiformer.theorems.li._inputs import (
+    A_PRIORI,
+    CLASS_NOTE,
+    ERM,
+    LAYERS,
+    NORMALISATION,
+    NORMALISATION_NOTE,
+    OPTIONS,
+    SETTING,
+)
+from certiformer.theorems.li._norm_based import LOG_OF_LOG, printed_many_layers, sound_many_layers
+
+
+def printed(**inputs: Any) -> Variants:
+    return printed_many_layers(**inputs)
+
+
+def sound(**inputs: Any) -> Variants:
+    return sound_many_layers(**inputs)
+
+
+RESULT = Result(
+    id="li.thm5.3",
+    title="Excess risk of a multi-layer Transformer, norm based",
+    paper=LI,
+    place="Theorem 5.3",
+    bounds=Quantity.EXCESS_RISK,
+    statement=(
+        "excess <= 4 kappa (B + Bw)/n (1 + log((gamma_ML + eta_ML)^3/radius^2)) + 8 kappa radius + inf, "
+        "gammas from alpha_i = prod_{j>=i} L_sigma Bc Bv (1 + 4 BQK), C1 = log(2dk+1)"
+    ),
+    latex=(
+        r"\frac{4\kappa(B+B_w)}{n}\Bigl(1+\log\frac{(\gamma_{ML}+\eta_{ML})^3}{\delta^2}\Bigr) "
+        r"+8\kappa\delta+\inf_f\mathcal E(f)"
+    ),
+    sound_statement=(
+        "log N(delta) <= gamma^3/delta^2 over w and the W_c, W_v, W_QK of every layer, Lambda = xi^2 "
+        "L_sigma^2 Bc Bv (1 + 2 rho^2 BQK) per layer above; sup|f| = rho Bw. Then S4chain, S4_opt (no "
+        "condition), S2 (squared loss), S1 (given V)."
+    ),
+    inputs=(*SETTING, LAYERS, *OPTIONS, *NORMALISATION),
+    status=Status.FALSE,
+    reason="takes the logarithm of a log covering number; one layer is refuted by d-dimensional regression",
+    printed=printed,
+    sound=sound,
+    assumptions=(
+        "||W||_{1,1} bounds in every layer; ||w||_2 <= Bw; input tokens of norm at most Bx",
+        NORMALISATION_NOTE,
+        A_PRIORI,
+        ERM,
+        CLASS_NOTE,
+    ),
+    defects=(
+        *LOG_OF_LOG,
+        (
+            "alpha starts at layer i in the theorem and at i + 1 in its proof; with layer constants below "
+            "one the printed one is smaller."
+        ),
+        (
+            "The third term of tau_i has B_v where the proof's own inequality has B_c; B_c, B_v, B_QK are "
+            "missing from the costs."
+        ),
+        (
+            "Eq. (5) applies the activation twice per block (L_sigma^2), the first layer sees tokens of norm "
+            "B_x (B_x^3 at W_QK), and W_c reads inputs of norm L_sigma B_v b, not 1."
+        ),
+        "Counterexample with one layer: d = 5000, n = 10^12: excess 4.98e-9, printed 1.04e-9.",
+    ),
+    monotone={"n": -1},
+    proof="docs/proofs/li.md",
+)

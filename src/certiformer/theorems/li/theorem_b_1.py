@@ -1,0 +1,75 @@
+r"""Theorem B.1: one head, entrywise l1 norms.
+
+Printed, with C_1 = ln(2dk+1):
+
+.. math:: \frac{4\kappa(B + B_wB_cB_vL_\sigma B_X)}{n}\Bigl(1+\log\frac{\gamma^3}{\delta^2}\Bigr) + 8\kappa\delta
+   + \inf, \quad \gamma = C_1^{1/3}B_x^{2/3}\bigl[(B_wL_\sigma)^{2/3} + 2(B_wL_\sigma B_cB_v)^{2/3} + 1\bigr]
+
+Sound: gamma^3/delta^2 *is* the log covering number, with gamma over the weights u = W_c w, W_v, W_QK. Without any
+condition it gives a chained n^{-1/2} log n (S4chain); with sub-Gaussian noise and squared loss the volume gives
+P log n/n with P = k + dk + d^2 parameters (S2). No bound in the norms alone can be polylog/n.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from certiformer.core import Quantity, Result, Status, Variants
+from certiformer.theorems.li import LI
+from certiformer.theorems.li._inputs import A_PRIORI, CLASS_NOTE, ERM, OPTIONS, SETTING
+from certiformer.theorems.li._norm_based import LOG_OF_LOG, printed_one_layer, sound_one_layer
+
+
+def printed(**inputs: Any) -> Variants:
+    return printed_one_layer(H=1, **inputs)
+
+
+def sound(**inputs: Any) -> Variants:
+    return sound_one_layer(H=1, **inputs)
+
+
+RESULT = Result(
+    id="li.thmB.1",
+    title="Excess risk of one head, norm based",
+    paper=LI,
+    place="Theorem B.1",
+    bounds=Quantity.EXCESS_RISK,
+    statement=(
+        "excess <= 4 kappa (B + Bw Bc Bv L_sigma BX)/n (1 + log(gamma^3/radius^2)) + 8 kappa radius + "
+        "inf, gamma = C1^(1/3) Bx^(2/3) [(Bw L_sigma)^(2/3) + 2 (Bw L_sigma Bc Bv)^(2/3) + 1], C1 = "
+        "log(2dk+1)"
+    ),
+    latex=(
+        r"\frac{4\kappa(B+B_wB_cB_vL_\sigma "
+        r"B_X)}{n}\Bigl(1+\log\frac{\gamma_{SH}^3}{\delta^2}\Bigr)+8\kappa\delta+\inf_f\mathcal E(f)"
+    ),
+    sound_statement=(
+        "log N(delta) <= gamma^3/delta^2 (not its log), gamma = sum_j (B_j^2 log(2m_j+1))^(1/3) "
+        "beta_j^(2/3) over u = W_c w, W_v, W_QK. S4chain (kappa-Lipschitz loss, nothing else): 2 kappa "
+        "times the best chain, at most 2 kappa e sqrt(2 gamma^3/n) (1 + log(...)). S4_opt: 2 kappa D "
+        "sqrt(log N/2n) + 2 kappa delta. S2 (squared loss, sub-Gaussian noise): log N/(n lambda) + "
+        "discretisation. S1 (given V): the same under a Bernstein condition."
+    ),
+    inputs=(*SETTING, *OPTIONS),
+    status=Status.FALSE,
+    reason="takes the logarithm of a log covering number; d-dimensional regression inside the l1 ball refutes it",
+    printed=printed,
+    sound=sound,
+    assumptions=(
+        "||W||_{1,1} bounds on W_c, W_v, W_QK; ||w||_2 <= Bw",
+        "every token has norm at most Bx",
+        A_PRIORI,
+        ERM,
+        CLASS_NOTE,
+    ),
+    defects=(
+        *LOG_OF_LOG,
+        (
+            "Counterexample: one token x = e_J uniform on d coordinates, Y = +-1, class {theta.x : "
+            "||theta||_1 <= 1}, kappa = 4: at d = 1000, n = 10^10 the excess risk is 9.9e-8, the printed "
+            "bound 8.8e-8; for d = 0.8 n^(1/3) it is n^(-2/3)."
+        ),
+    ),
+    monotone={"n": -1},
+    proof="docs/proofs/li.md",
+)

@@ -1,0 +1,81 @@
+r"""Theorem B.4: one head, bounded ranks.
+
+Printed, with C_1 = 1/2 (Lemma B.6) and eps_j by (20):
+
+.. math:: \frac{4\kappa(B+B_wB_cB_vL_\sigma B_X)}{n}(1+\log\mathcal N_{rank}) + 8\kappa\delta + \inf,\quad
+   \mathcal N_{rank} = 1+\sum_{j\in\{c,QK,v,w\}} r_jC_1\log(r_jB_x^2/\varepsilon_j^2)
+
+Sound (squared loss, sub-Gaussian noise), D_j = (d_j + k_j) r_j, D = sum D_j, b = (B + K B_x)^2:
+
+.. math:: \frac{b+8\sigma^2}{n}\sum_j D_j\log\Bigl(1+\frac{4B_j\beta_jDn}{D_j}\Bigr)
+   + \frac2n\Bigl[\sqrt b+\Bigl(2+\frac{b}{4\sigma^2}\Bigr)(\sqrt b+\sigma)\Bigr]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from certiformer.core import Quantity, Result, Status, Variants
+from certiformer.theorems.li import LI
+from certiformer.theorems.li._inputs import A_PRIORI, CLASS_NOTE, ERM, OPTIONS, RANKS, SETTING
+from certiformer.theorems.li._rank_based import RANKS_ONLY, printed_one_layer, sound_one_layer
+
+
+def printed(**inputs: Any) -> Variants:
+    return printed_one_layer(H=1, **inputs)
+
+
+def sound(**inputs: Any) -> Variants:
+    return sound_one_layer(H=1, **inputs)
+
+
+RESULT = Result(
+    id="li.thmB.4",
+    title="Excess risk of one head, rank based",
+    paper=LI,
+    place="Theorem B.4",
+    bounds=Quantity.EXCESS_RISK,
+    statement=(
+        "excess <= 4 kappa (B + Bw Bc Bv L_sigma BX)/n (1 + log N_rank) + 8 kappa radius + inf, N_rank = "
+        "1 + sum_j r_j C1 log(r_j Bx^2/eps_j^2), C1 = 1/2"
+    ),
+    latex=(
+        r"\frac{4\kappa(B+B_wB_cB_vL_\sigma B_X)}{n}(1+\log\mathcal "
+        r"N_{rank})+8\kappa\delta+\inf_f\mathcal E(f),\;\mathcal N_{rank}=1+\sum_j "
+        r"r_jC_1\log(r_jB_x^2/\varepsilon_j^2)"
+    ),
+    sound_statement=(
+        "log N(delta) = k log(1+2..) + (d+k) rv log(1+4..) + 2d rqk log(1+4..): parameters, not ranks. "
+        "S2 (squared loss, sub-Gaussian noise, a = 1/(4 sigma^2)): log N/(n lambda) + 2 delta (sqrt b + "
+        "A (sqrt b + sigma)), 1/lambda <= b + 8 sigma^2, b = (B + K Bx)^2; S2_opt the same at the best a "
+        "and delta; S1 (given V) under Bernstein; S4chain, S4_opt without."
+    ),
+    inputs=(*SETTING, *RANKS, *OPTIONS),
+    status=Status.FALSE,
+    reason="the complexity must grow with (d + k) r, not with r; the formula even takes the log of a log",
+    printed=printed,
+    sound=sound,
+    assumptions=(
+        "spectral norms and ranks of W_v, W_QK bounded; ||W_c||_2 <= Bc, ||w||_2 <= Bw",
+        "every token has norm at most Bx",
+        A_PRIORI,
+        ERM,
+        CLASS_NOTE,
+    ),
+    defects=(
+        "N_rank already is a log covering number; the theorem takes its logarithm.",
+        *RANKS_ONLY,
+        (
+            "At d = 200, n = 4*10^5 the excess of that example is 4.9e-4, the printed bound 2.1e-4; without "
+            "the second logarithm and with the right b_i it still fails at d = 5000, n = 10^8."
+        ),
+        (
+            "beta_w = B_c is neither the output norm L_sigma B_c B_v b nor the 1 of the norm-based proof; "
+            "beta_c lacks B_v, beta_QK lacks b^2; B_W of Assumption 5.7 is dropped."
+        ),
+        "Assumption 5.5 bounds ranks only, the proof needs the norms too.",
+        "For large radius N_rank is negative and has no logarithm.",
+    ),
+    monotone={"n": -1, "Bx": 1, "B": 1, "d": 1, "k": 1, "rv": 1, "rqk": 1},
+    proof="docs/proofs/li.md",
+)
