@@ -76,7 +76,11 @@ class TanhNetwork:
         h = np.tanh(np.einsum("hd,hnd->hn", u, a))
         slope = (c[:, None] * (1.0 - h**2)) / math.sqrt(self.m)
         f = c @ h / math.sqrt(self.m)
-        return f, (h.T / math.sqrt(self.m), np.einsum("hn,hnd->nhd", slope, a), np.einsum("hn,hnd,ne->nhde", slope, Mu, q))
+        return f, (
+            h.T / math.sqrt(self.m),
+            np.einsum("hn,hnd->nhd", slope, a),
+            np.einsum("hn,hnd,ne->nhde", slope, Mu, q),
+        )
 
     def project(self, parameters, rho):
         """Radial projection, block by block and head by head."""

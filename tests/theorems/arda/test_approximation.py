@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 from scipy.special import bdtrc
-from theorems.arda.reference_model import TanhNetwork, features, inner, tokens
 
 from certiformer.core import find
+from theorems.arda.reference_model import TanhNetwork, features, inner, tokens
 
 RHO = {"rho_c": 0.9, "rho_u": 1.3, "rho_w": 0.7}
 NU = {"nu_c": 0.5, "nu_u": 1.1, "nu_w": 0.6}
@@ -95,7 +95,9 @@ def test_sub_gaussian_parameter_of_the_attention_block() -> None:
 def test_deviation_of_fair_signs() -> None:
     # a bounded feature that is +-1: the exact binomial tail at the threshold, for one input
     for m, delta in ((200, 0.2), (2000, 0.05)):
-        eps = sound("arda.lem5", activation="tanh", m=m, d=3, nu_c=1.0, nu_u=1e-12, nu_w=1e-12, n=1, delta=delta)["value"]
+        eps = sound("arda.lem5", activation="tanh", m=m, d=3, nu_c=1.0, nu_u=1e-12, nu_w=1e-12, n=1, delta=delta)[
+            "value"
+        ]
         pairs = m // 2
         tail = 2 * float(bdtrc(math.ceil(pairs * (1 + eps) / 2) - 1, pairs, 0.5))
         assert delta / 30 < tail <= delta
@@ -154,9 +156,7 @@ def test_joint_envelope_is_the_maximum_over_the_attended_norm() -> None:
     r = np.linspace(0.0, 1.0, 200_001)
     for name, s1 in (("tanh", 1.0), ("erf", math.sqrt(2 / math.pi))):
         for nu_u, nu_w in ((0.4, 1.0), (1.0, 1.0), (1.9, 1.0), (2.0, 1.0), (3.0, 1.0)):
-            bounds = sound(
-                "arda.lem6", activation=name, m=10, d=4, **RHO, nu_c=0.7, nu_u=nu_u, nu_w=nu_w, delta_R=0.1
-            )
+            bounds = sound("arda.lem6", activation=name, m=10, d=4, **RHO, nu_c=0.7, nu_u=nu_u, nu_w=nu_w, delta_R=0.1)
             expected = 0.7 + s1 * float(np.max(r * nu_u + (1 - r**2) * nu_w))
             assert bounds["target_joint"] == pytest.approx(expected, rel=1e-9)
             assert bounds["target"] == pytest.approx(0.7 + s1 * (nu_u + nu_w), rel=1e-11)

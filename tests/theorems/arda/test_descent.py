@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from mpmath import e, hypot, log, mp, mpf, pi, sqrt
-from theorems.arda.reference_model import TanhNetwork, inner, tokens, unit
 
 from certiformer.calculus.activations import activation
 from certiformer.core import find
@@ -19,6 +18,7 @@ from certiformer.theorems.arda._descent import Descent, Radii
 from certiformer.theorems.arda._heads import UnitConstants, averaged
 from certiformer.theorems.arda._recurrent import recurrent_unit
 from certiformer.theorems.arda.proposition_2 import _descent
+from theorems.arda.reference_model import TanhNetwork, inner, tokens, unit
 
 LOPSIDED = {
     "m": 40_000_000,
@@ -105,7 +105,9 @@ def transformer(name, i, *, target="joint", norms=None, misfit=0):
         squared = sum(head[0] ** 2 for head in heads) / len(heads)
     scale = s0 * i["nu_c"] + s1 * i["nu_u"] + 2 * s1 * i["nu_w"]
     eps_app = 2 * scale * sqrt(log(2 * i["n"] / mpf(i["delta"])) / i["m"])
-    reach = mpf(i["nu_w"]) + mpf(i["nu_u"]) ** 2 / (4 * mpf(i["nu_w"])) if target == "joint" else mpf(i["nu_u"]) + i["nu_w"]
+    reach = (
+        mpf(i["nu_w"]) + mpf(i["nu_u"]) ** 2 / (4 * mpf(i["nu_w"])) if target == "joint" else mpf(i["nu_u"]) + i["nu_w"]
+    )
     return theorem(i, s0, L1, squared, L2, eps_app, s0 * i["nu_c"] + s1 * reach + misfit, misfit)
 
 
@@ -200,11 +202,11 @@ def test_recurrent_formulas_in_multiple_precision(name: str, T: int, alpha: floa
 def test_sequence_length_matters_only_beyond_the_cutoff() -> None:
     sigma = activation("tanh")
     below = [recurrent_unit(sigma, T, 0.9) for T in (400, 100_000)]
-    assert below[0].L1 == pytest.approx(below[1].L1, rel=1e-12)
-    assert below[1].L2 == pytest.approx(below[0].L2, rel=1e-10)
+    assert pytest.approx(below[1].L1, rel=1e-12) == below[0].L1
+    assert pytest.approx(below[0].L2, rel=1e-10) == below[1].L2
     above = [recurrent_unit(sigma, T, 1.2) for T in (40, 41)]
     assert above[1].Lw / above[0].Lw == pytest.approx(1.2, rel=1e-3)
-    assert above[1].L2 / above[0].L2 == pytest.approx(1.2**2, rel=0.1)
+    assert pytest.approx(1.2**2, rel=0.1) == above[1].L2 / above[0].L2
     endless = find("arda.prop2").evaluate({"activation": "tanh", **RECURRENT, "T": 50_000, "alpha": 1.5})
     assert endless.sound["L2"].value == math.inf
     assert endless.sound["value"].value == math.inf
@@ -444,3 +446,26 @@ def test_a_run_of_the_recurrent_network_obeys_the_bound() -> None:
     assert losses[0] <= run.target**2
     assert losses[-1] < losses[0]
     assert np.mean(losses) <= run.mean_loss
+
+
+@pytest.mark.property_of("arda.thm1", "arda.prop1", "arda.rem9", "arda.prop2", "arda.lem3", "arda.lem6")
+@pytest.mark.parametrize("id", ["arda.thm1", "arda.prop1", "arda.rem9", "arda.prop2", "arda.lem3", "arda.lem6"])
+def test_promised_directions_hold_at_feasible_points(id: str) -> None:
+    result = find(id)
+    known = {entry.name for entry in result.inputs}
+    point = (
+        {"activation": "erf"}
+        | LOPSIDED
+        | {"T": 6, "alpha": 0.9, "misfit": 0.02, "rho_c": 2.0, "rho_u": 2.0, "rho_w": 2.0}
+    )
+    point = {name: value for name, value in point.items() if name in known}
+    before = result.evaluate(point).sound
+    for name, sign in result.monotone.items():
+        larger = 2 * point[name] if isinstance(point[name], int) else 1.25 * point[name]
+        after = result.evaluate(point | {name: larger}).sound
+        for variant, bound in before.items():
+            if bound.bounds not in (None, result.bounds):
+                continue
+            assert bound.applies
+            assert after[variant].applies
+            assert sign * (after[variant].value - bound.value) >= -1e-9 * bound.value, (name, variant)

@@ -80,7 +80,7 @@ def test_radius_inverts_the_tail() -> None:
             failure = 1 - (1 - chi_tail(d, B)) ** (m // 2)
             inside = 1 - (1 - chi_tail(d, B * (1 - 1e-8))) ** (m // 2)
         assert failure <= delta_R < inside
-        assert B <= math.sqrt(d) + R
+        assert math.sqrt(d) + R >= B
 
 
 @pytest.mark.property_of("arda.def2")
@@ -103,9 +103,9 @@ def test_neighbourhood_formulas() -> None:
 def test_averages_over_heads_lie_below_the_worst_head() -> None:
     norms, sigma = (0.5, 1.5, 2.5), activation("tanh")
     average, worst = averaged(sigma, norms), common(sigma, max(norms))
-    assert average.L1 == pytest.approx((1 + 1.5 + 2.5) / 3, rel=1e-14)
+    assert pytest.approx((1 + 1.5 + 2.5) / 3, rel=1e-14) == average.L1
     assert average.L1_squared == pytest.approx((1 + 2.25 + 6.25) / 3, rel=1e-14)
-    assert average.L2 == pytest.approx(sum(common(sigma, norm).L2 for norm in norms) / 3, rel=1e-14)
+    assert pytest.approx(sum(common(sigma, norm).L2 for norm in norms) / 3, rel=1e-14) == average.L2
     assert average.L1 < worst.L1
     assert average.L2 < worst.L2
     assert worst.L1_squared == worst.L1**2

@@ -9,11 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from theorems.arda.reference_model import JAX_SIGMA, head, in_ball, softmax, tokens, unit
 
 from certiformer.calculus.activations import activation
 from certiformer.core import find
 from certiformer.theorems.arda._recurrent import recurrent_unit
+from theorems.arda.reference_model import JAX_SIGMA, head, in_ball, softmax, tokens, unit
 
 
 def sound(id: str, **inputs: object) -> dict[str, float]:
@@ -56,7 +56,7 @@ def searched() -> dict[float, tuple[float, float]]:
     rng = np.random.default_rng(3)
     with jax.enable_x64(True):
         starts = jnp.asarray(rng.normal(size=(40, 12)) * np.repeat([1.0, 3.0], 20)[:, None])
-        run = jax.jit(lambda s, B: [ascend(lambda z: goal(z, B), s, 150, 0.2) for goal in (slope, bend)])
+        run = jax.jit(lambda s, B: [ascend(lambda z, goal=goal: goal(z, B), s, 150, 0.2) for goal in (slope, bend)])
         return {B: tuple(float(value) for value in run(starts, B)) for B in (0.5, 2.0, 5.0)}
 
 

@@ -7,11 +7,11 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from theorems.arda.reference_model import softmax, tokens
 
 from certiformer.calculus.activations import ACTIVATIONS, activation
 from certiformer.core import InputError, find
 from certiformer.theorems.arda.lemma_4 import _quadrature_kernel, kernel_given_weights
+from theorems.arda.reference_model import softmax, tokens
 
 
 def attention(X, W, q):

@@ -9,10 +9,10 @@ ACTIVATION = choice("activation", "the activation sigma (erf means erf(x/sqrt 2)
 WIDTH = count("m", "width: the number of heads, even", low=2, example=1_000_000)
 DIMENSION = count("d", "dimension of a token", example=8)
 RHO = (
-    real("rho_c", "projection radius of the output weights, times sqrt(m)", symbol="ρ_c", example=0.1),
-    real("rho_u", "projection radius of the head vectors u, times sqrt(m)", symbol="ρ_u", example=0.1),
+    real("rho_c", "projection radius of the output weights, times sqrt(m)", symbol="ρ_c", example=0.15),
+    real("rho_u", "projection radius of the head vectors u, times sqrt(m)", symbol="ρ_u", example=0.15),
     real(
-        "rho_w", "projection radius of the attention matrices W (Frobenius), times sqrt(m)", symbol="ρ_w", example=0.1
+        "rho_w", "projection radius of the attention matrices W (Frobenius), times sqrt(m)", symbol="ρ_w", example=0.15
     ),
 )
 NU = (
