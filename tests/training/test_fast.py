@@ -159,8 +159,8 @@ def test_fast_forms_refuse_what_they_do_not_cover():
         fast.blocks(x, jnp.ones(3), 2)
     with pytest.raises(InputError, match="shapes"):
         fast.merge_patches(x[0], y)
+    model = models.build("keras_cls_transformer", key, d=3, heads=1, key_size=2)
     with pytest.raises(InputError, match="rows"):
-        model = models.build("keras_cls_transformer", key, d=3, heads=1, key_size=2)
         token_table_logits(model, jnp.ones((1, 4)), jnp.ones((5, 3)))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -70,15 +71,8 @@ def leave_one_out(
     dtype = jax.tree.leaves(params)[0].dtype
     table = weights(samples, dtype)
     start = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (samples + 1, *leaf.shape)), params)
-
-    def step(state: Any, index: Array, data: Any) -> tuple[Any, dict[str, Array]]:
-        batch, table = data
-        losses, slopes = gradients(state, batch, table)
-        moved = jax.tree.map(lambda leaf, slope: leaf - rate * slope, state, slopes)
-        return moved, {"loss": jnp.max(losses), "losses": losses}
-
     record = loop.run(
-        step,
+        _step(gradients, rate),
         start,
         (batch, table),
         steps=steps,
@@ -92,3 +86,16 @@ def leave_one_out(
         left_out=jax.tree.map(lambda leaf: leaf[1:], record.state),
         record=record,
     )
+
+
+@lru_cache(maxsize=8)
+def _step(gradients: Gradients, rate: float) -> loop.Step:
+    """The step of all runs; kept, so that another call with the same gradients finds it compiled."""
+
+    def step(state: Any, index: Array, data: Any) -> tuple[Any, dict[str, Array]]:
+        batch, table = data
+        losses, slopes = gradients(state, batch, table)
+        moved = jax.tree.map(lambda leaf, slope: leaf - rate * slope, state, slopes)
+        return moved, {"loss": jnp.max(losses), "losses": losses}
+
+    return step

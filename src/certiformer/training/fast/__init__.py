@@ -13,4 +13,4 @@ from certiformer.training.fast._merged_patches import MergedPatches as MergedPat
 from certiformer.training.fast._merged_patches import merge_patches as merge_patches
 from certiformer.training.fast._merged_patches import merged_patches as merged_patches
 from certiformer.training.fast._token_table import token_table as token_table
-from certiformer.training.fast._token_table import logits as token_table_logits
+from certiformer.training.fast._token_table import token_table_logits as token_table_logits

@@ -64,4 +64,4 @@ def _both(model: IndependentHeads, batch: Blocks, loss: Loss) -> tuple[tuple[Arr
 
 
 def _value_and_slope(sigma: Any, s: Array) -> tuple[Array, Array]:
-    return jax.jvp(sigma, (s,), (jnp.ones_like(s),))  # type: ignore[no-any-return]
+    return jax.jvp(sigma, (s,), (jnp.ones_like(s),))

@@ -5,7 +5,7 @@ An image with blank margins repeats one token; r_j copies of token x_j count as 
     a_i = sum_j r_j e^{s_ij} x_j / sum_j r_j e^{s_ij},     s_ij = x_i^T A x_j,  A = W_Q^T W_K / sqrt(d_m)  (d x d)
     f   = (1/d_s) sum_i r_i w_O^T relu(W_V a_i) = (1/d_s) sum_i r_i a_i^T (M_i (w_O * W_V)),     M_i = 1{W_V a_i > 0}
 
-Only three products with d_m remain: W_V a, M (w_O * W_V) and M^T a, and from the last one both readout gradients follow.
+Only three products with d_m remain: W_V a, M (w_O * W_V) and M^T a; both readout gradients follow from the last.
 """
 
 from __future__ import annotations
@@ -31,10 +31,7 @@ ROWS = 320
 
 
 class MergedPatches(NamedTuple):
-    """Images with the same number of distinct tokens (up to padding), in blocks; weight 0 pads the last block.
-
-    `turned` holds the distinct tokens with the coordinates first.
-    """
+    """Images with the same number of distinct tokens (up to padding), in blocks; weight 0 pads the last block."""
 
     x: Float[Array, "blocks b distinct d"]
     multiplicity: Float[Array, "blocks b distinct"]

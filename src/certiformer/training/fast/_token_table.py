@@ -34,14 +34,14 @@ def token_table(loss: Loss = two_sigmoids, *, accuracy: bool = True, guard: floa
 
     def objective(model: Any, batch: Any) -> tuple[Array, dict[str, Array]]:
         bits, labels, table = batch
-        outputs = logits(model, bits, table, guard=guard)
+        outputs = token_table_logits(model, bits, table, guard=guard)
         metrics = {"accuracy": jnp.mean(jax.vmap(correct)(outputs, labels))} if accuracy else {}
         return jnp.mean(jax.vmap(loss)(outputs, labels)), metrics
 
     return objective
 
 
-def logits(
+def token_table_logits(
     model: KerasClsTransformer,
     bits: Float[Array, "n tokens"],
     table: Float[Array, "2*tokens+1 d"],

@@ -1,0 +1,171 @@
+"""Neural tangent kernel: Gram matrices in blocks, the margin of its features, and Deora's conditions P1 to P3."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import nnls
+
+from certiformer.core.errors import InputError
+from certiformer.measure.gradients import Apply, flat_gradient, parameter_count, per_sample_gradients
+from certiformer.measure.measured import Measured
+
+UNIT = 2.0**-53
+
+
+def gram_memory(samples: int, parameters: int, block: int, itemsize: int = 4) -> int:
+    """Bytes that `gram` holds at its peak: two blocks of gradients and the matrix itself."""
+    return 2 * min(block, samples) * parameters * itemsize + samples * samples * itemsize
+
+
+def gram(
+    apply: Apply, params: Any, x: npt.ArrayLike, *, block: int = 128, memory_limit: float = 4e9
+) -> npt.NDArray[Any]:
+    """K_ij = <grad f(x_i), grad f(x_j)>, two blocks of gradients at a time; refuses before it starts if too large."""
+    samples = jnp.asarray(x)
+    needed = gram_memory(len(samples), parameter_count(params), block, samples.dtype.itemsize)
+    if needed > memory_limit:
+        raise InputError(
+            "block",
+            block,
+            f"blocks that need at most {memory_limit / 1e9:.1f} GB, not {needed / 1e9:.1f} GB",
+            "Use a smaller block, fewer samples, or raise memory_limit.",
+        )
+    gradients = jax.jit(jax.vmap(lambda sample: flat_gradient(apply, params, sample)))
+    product = jax.jit(lambda left, right: left @ right.T)
+    starts = range(0, len(samples), block)
+    kernel = np.zeros((len(samples), len(samples)), samples.dtype)
+    for first in starts:
+        left = gradients(samples[first : first + block])
+        for second in range(first, len(samples), block):
+            right = left if second == first else gradients(samples[second : second + block])
+            part = np.asarray(product(left, right))
+            kernel[first : first + block, second : second + block] = part
+            kernel[second : second + block, first : first + block] = part.T
+    return kernel
+
+
+@dataclass(frozen=True)
+class Margin:
+    """The hard margin max_{||w||=1} min_i <G_i, w>: a certified lower end, an upper end, and the direction w.
+
+    `achieved` is what w really achieves, rounding subtracted; it is 0 when the rows were not found separable (the truth
+    may still be a margin below the rounding level). `at_most` is the norm of a convex combination of the rows.
+    """
+
+    achieved: Measured
+    at_most: Measured
+    direction: npt.NDArray[np.float64]
+
+
+def hard_margin(rows: npt.ArrayLike) -> Margin:
+    r"""Margin of the rows G_i (labels already multiplied in) about the origin.
+
+    Least-distance programming: min ||w|| subject to <G_i, w> >= 1 is solved by non-negative least squares
+    min_{a >= 0} ||[G^T; 1^T] a - e_last||, in the coordinates of the rows' span. Whatever w the solver returns, only
+    the value it achieves is reported: min_i <G_i, w>/||w||, minus g_P ||G_i|| for the rounding of the inner products.
+    """
+    values = np.asarray(rows, dtype=np.float64)
+    if values.ndim != 2 or values.size == 0:
+        raise InputError("rows", f"shape {values.shape}", "a non-empty matrix with one row per sample")
+    if not np.all(np.isfinite(values)):
+        raise InputError("rows", "an entry that is not finite", "finite numbers")
+    samples, size = values.shape
+    sizes = np.linalg.norm(values, axis=1)
+    largest = float(np.max(sizes))
+    if largest == 0.0 or np.min(sizes) == 0.0:
+        return Margin(_lower(0.0), _upper(0.0), np.zeros(size))
+    # 1. Coordinates in the span of the rows: G^T = Q R.
+    basis, triangle = np.linalg.qr(values.T) if size > samples else (np.eye(size), values.T)
+    # 2. The non-negative least-squares problem, rows in units of the largest.
+    system = np.concatenate([triangle / largest, np.ones((1, samples))])
+    target = np.zeros(len(system))
+    target[-1] = 1.0
+    try:
+        weights, _ = nnls(system, target, maxiter=max(100, 10 * samples))
+    except RuntimeError:
+        weights = np.full(samples, 1.0 / samples)
+    if not np.any(weights > 0):
+        weights = np.full(samples, 1.0 / samples)
+    # 3. Candidates: the primal direction of the residual, and the dual's own combination of rows.
+    residual = target - system @ weights
+    candidates = [basis @ residual[:-1] * -1.0, basis @ (triangle @ weights)]
+    best, direction = 0.0, np.zeros(size)
+    for candidate in (sign * vector for vector in candidates for sign in (1.0, -1.0)):
+        norm = float(np.linalg.norm(candidate))
+        if norm == 0.0 or not math.isfinite(norm):
+            continue
+        unit = candidate / norm
+        reached = float(np.min(values @ unit - 2 * (size + 4) * UNIT * sizes)) * (1 - 2 * (size + 8) * UNIT)
+        if reached > best:
+            best, direction = reached, unit
+    combination = values.T @ (weights / np.sum(weights))
+    dual = float(np.linalg.norm(combination)) + 2 * (samples + size) * UNIT * largest
+    return Margin(_lower(best), _upper(dual), direction)
+
+
+def _lower(value: float) -> Measured:
+    return Measured(value, "certified", "margin achieved by an explicit direction", "lower")
+
+
+def _upper(value: float) -> Measured:
+    return Measured(value, "certified", "norm of a convex combination of the rows", "upper")
+
+
+@dataclass(frozen=True)
+class GoodInitialisation:
+    """Deora's Definition 1 on this model and sample.
+
+    P1: B_2 = max_h ||theta_h||. P2: B_Phi = max_i |f(x_i)|. P3: gamma = sqrt(2) times the hard margin of the features
+    y_i grad f(x_i), with `spread` = sqrt(2) max_h ||w_h|| of the direction that achieves it. `good` when gamma > 0.
+    Read off one sample, these are no almost-sure bounds: they may feed a training bound, not a generalization bound.
+    """
+
+    B_2: Measured
+    B_Phi: Measured
+    gamma: Measured
+    gamma_at_most: Measured
+    spread: Measured
+    good: bool
+
+
+def good_initialisation(apply: Apply, params: Any, x: npt.ArrayLike, y: npt.ArrayLike) -> GoodInitialisation:
+    """P1 to P3 for any scalar `apply` whose parameters all have the heads as their leading axis; runs in float64."""
+    labels = np.asarray(y, dtype=np.float64)
+    if not np.all(np.abs(labels) == 1):
+        raise InputError("y", np.unique(labels)[:4].tolist(), "+1 or -1")
+    leaves = jax.tree.leaves(params)
+    heads = {leaf.shape[:1] for leaf in leaves}
+    if len(heads) != 1 or () in heads:
+        raise InputError("params", sorted(heads), "the same leading axis of heads in every parameter")
+    count = leaves[0].shape[0]
+    with jax.enable_x64(True):
+        wide = jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf), jnp.float64), params)
+        inputs = jnp.asarray(np.asarray(x), jnp.float64)
+        outputs = np.asarray(jax.jit(jax.vmap(lambda sample: apply(wide, sample)))(inputs))
+        features = per_sample_gradients(apply, wide, inputs)
+        shapes = [leaf.shape for leaf in jax.tree.leaves(wide)]
+    found = hard_margin(labels[:, None] * features)
+    root = math.sqrt(2.0)
+    sizes = _per_head([np.asarray(leaf, np.float64) for leaf in leaves], count)
+    cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
+    parts = [part.reshape(shape) for part, shape in zip(np.split(found.direction, cuts), shapes, strict=True)]
+    return GoodInitialisation(
+        B_2=Measured(float(np.max(sizes)), "exact", "largest norm of a head's parameters"),
+        B_Phi=Measured(float(np.max(np.abs(outputs))), "exact", "largest |f| on the sample"),
+        gamma=Measured(root * found.achieved.value * (1 - 4 * UNIT), "certified", found.achieved.by, "lower"),
+        gamma_at_most=Measured(root * found.at_most.value * (1 + 4 * UNIT), "certified", found.at_most.by, "upper"),
+        spread=Measured(root * float(np.max(_per_head(parts, count))), "exact", "largest head of the direction"),
+        good=found.achieved.value > 0,
+    )
+
+
+def _per_head(leaves: list[npt.NDArray[Any]], heads: int) -> npt.NDArray[Any]:
+    squares = [np.sum(leaf.reshape(heads, -1) ** 2, axis=1) for leaf in leaves]
+    return np.asarray(np.sqrt(np.sum(squares, axis=0)))

@@ -1,0 +1,53 @@
+"""What the theorems ask about inputs: token norms and the half-diameter of a sequence's tokens."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from certiformer.core.errors import InputError
+from certiformer.core.rounding import up
+from certiformer.measure.measured import Measured
+
+UNIT = 2.0**-53
+
+
+def token_norm(x: npt.ArrayLike, order: float = 2) -> Measured:
+    """max over samples and tokens of ||x_t||, here on this sample; a bound on the support is the caller's to know."""
+    tokens = _tokens(x)
+    norms = np.linalg.norm(tokens.reshape(-1, tokens.shape[-1]), ord=order, axis=1)
+    return Measured(up(float(np.max(norms))), "certified", f"largest l{order:g} norm of a token in the sample", "upper")
+
+
+def half_diameter(x: npt.ArrayLike, *, across: bool = False) -> Measured:
+    """max over samples of (1/2) max_{s,t} ||x_s - x_t||; with `across`, tokens of different samples count too.
+
+    From ||x||^2 + ||y||^2 - 2 x.y in float64, with its cancellation error added, so never too small.
+    """
+    tokens = _tokens(x)
+    if across:
+        tokens = np.unique(tokens.reshape(-1, tokens.shape[-1]), axis=0)[None]
+    # Distances do not change when the origin moves to the middle of the tokens; cancellation becomes smaller.
+    tokens = tokens - np.mean(tokens, axis=(0, 1))
+    dimension = tokens.shape[-1]
+    largest = 0.0
+    for sample in tokens if tokens.shape[1] > 1 else ():
+        squares = np.sum(sample * sample, axis=1)
+        # Rounding of the three inner products, and of the shift of the origin.
+        allowance = 16 * (dimension + 4) * UNIT * float(np.max(squares))
+        for first in range(0, len(sample), 512):
+            part = sample[first : first + 512]
+            distances = squares[first : first + 512, None] + squares[None, :] - 2.0 * (part @ sample.T)
+            largest = max(largest, float(np.max(distances)) + allowance)
+    return Measured(up(0.5 * float(np.sqrt(largest))), "certified", "largest pairwise distance", "upper")
+
+
+def _tokens(x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    tokens = np.asarray(x, dtype=np.float64)
+    if tokens.ndim == 2:
+        tokens = tokens[None]
+    if tokens.ndim != 3 or tokens.size == 0:
+        raise InputError("x", f"shape {tokens.shape}", "samples of tokens: (n, tokens, d) or one sample (tokens, d)")
+    if not np.all(np.isfinite(tokens)):
+        raise InputError("x", "an entry that is not finite", "finite numbers")
+    return tokens

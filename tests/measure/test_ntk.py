@@ -1,0 +1,226 @@
+"""Tangent kernels, margins that are really achieved, and the kernel at infinite width."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from certiformer import models
+from certiformer.core.errors import InputError, UnknownNameError
+from certiformer.measure import (
+    approximation_error,
+    boundary_move,
+    good_initialisation,
+    gram,
+    gram_memory,
+    hard_margin,
+    infinite_width_kernel,
+    kernel_given_weights,
+    linearization_error,
+    per_sample_gradients,
+    stability,
+)
+from certiformer.training import gradients_of, leave_one_out
+from certiformer.training.losses import logistic
+
+
+def tanh_net(params, x):
+    return jnp.sum(jnp.tanh(x @ params["a"]) * params["b"])
+
+
+def net(key=0, samples=7):
+    keys = jax.random.split(jax.random.key(key), 3)
+    params = {"a": jax.random.normal(keys[0], (3, 4)), "b": jax.random.normal(keys[1], (4,))}
+    return params, jax.random.normal(keys[2], (samples, 3))
+
+
+def test_gram_in_blocks_is_the_gram_of_gradients():
+    params, x = net()
+    gradients = per_sample_gradients(tanh_net, params, x, block=3)
+    kernel = gram(tanh_net, params, x, block=3)
+    np.testing.assert_allclose(kernel, gradients @ gradients.T, rtol=1e-5, atol=1e-6)
+    assert gram_memory(7, 16, 3) == 2 * 3 * 16 * 4 + 49 * 4
+    with pytest.raises(InputError, match="GB"):
+        gram(tanh_net, params, x, memory_limit=10.0)
+
+
+def separable(rows):
+    """Is there w with rows w >= 1? An independent linear programme."""
+    result = linprog(np.zeros(rows.shape[1]), A_ub=-rows, b_ub=-np.ones(len(rows)), bounds=(None, None))
+    return result.status == 0
+
+
+def test_margin_of_simple_sets():
+    found = hard_margin([[1.0, 0.0], [0.0, 1.0]])
+    assert found.achieved.value == pytest.approx(2**-0.5, rel=1e-9)
+    assert found.at_most.value == pytest.approx(2**-0.5, rel=1e-9)
+    assert found.achieved.value <= 2**-0.5 <= found.at_most.value
+    lifted = np.zeros((3, 500))
+    lifted[0, 3], lifted[1, 77], lifted[2, 499] = 2.0, 2.0, 2.0
+    assert hard_margin(lifted).achieved.value == pytest.approx(2 / 3**0.5, rel=1e-9)
+    assert hard_margin([[1.0], [-1.0]]).achieved.value == 0.0
+    assert hard_margin([[1.0], [0.0]]).achieved.value == 0.0
+
+
+@pytest.mark.parametrize("scaling", [0.0, 5.0])
+def test_margin_is_never_claimed_for_what_is_not_separable(scaling):
+    rng = np.random.default_rng(0)
+    for trial in range(25):
+        rows = rng.normal(size=(6, 9 if trial % 2 else 4)) * 10 ** rng.uniform(-scaling, scaling, (6, 1))
+        blocked = np.concatenate([rows, -rows[:1]])
+        assert hard_margin(blocked).achieved.value == 0.0
+        found = hard_margin(rows)
+        if found.achieved.value > 0:
+            assert separable(rows)
+            assert np.min(rows @ found.direction) >= found.achieved.value
+            assert np.linalg.norm(found.direction) == pytest.approx(1.0, rel=1e-12)
+        assert found.achieved.value <= found.at_most.value * (1 + 1e-9)
+        if scaling == 0.0 and separable(rows):
+            assert found.achieved.value == pytest.approx(found.at_most.value, rel=1e-6)
+
+
+def test_margin_finds_every_comfortably_separable_set():
+    rng = np.random.default_rng(3)
+    aim = rng.normal(size=12)
+    rows = rng.normal(size=(40, 12))
+    rows = rows * np.sign(rows @ aim)[:, None] + 0.2 * aim / np.linalg.norm(aim)
+    found = hard_margin(rows)
+    assert found.achieved.value >= np.min(rows @ aim) / np.linalg.norm(aim) > 0
+
+
+def test_good_initialisation_at_zero():
+    # At zero the W-gradient vanishes and grad_U = H^{-1/2} 1 xbar^T: the margin is that of sqrt(T) y xbar, for every H.
+    rng = np.random.default_rng(0)
+    y = np.array([1.0, -1.0, 1.0, -1.0])
+    x = rng.normal(size=(4, 3, 5)) * 0.1 + y[:, None, None] * np.eye(5)[0]
+    expected = np.sqrt(2) * hard_margin(np.sqrt(3) * y[:, None] * x.mean(axis=1)).achieved.value
+    for heads in (1, 4):
+        model = models.build("multi_head_attention", jax.random.key(0), d=5, tokens=3, heads=heads)
+        found = good_initialisation(lambda m, s: m(s), model, x, y)
+        assert found.good
+        assert (found.B_2.value, found.B_Phi.value) == (0.0, 0.0)
+        assert found.gamma.value == pytest.approx(expected, rel=1e-9)
+        assert found.gamma.value <= found.gamma_at_most.value
+        assert found.spread.value == pytest.approx((2 / heads) ** 0.5, rel=1e-9)
+    with pytest.raises(InputError, match="y"):
+        good_initialisation(lambda m, s: m(s), model, x, y + 1)
+
+
+X = np.array([[0.6, 0, -0.3], [0.2, 0.5, 0.4]]).T[None]
+X2 = np.array([[0.1, 0.7, 0], [-0.5, 0.2, 0.9]]).T[None]
+W = np.array([[0.5, -1], [0.3, 0.8]])
+
+
+@pytest.mark.parametrize(
+    ("activation", "c", "u", "w"),
+    [("erf", 0.1010304905, 0.1018872792, 0.003006693664), ("tanh", 0.139417478, 0.1424653439, 0.004109232027)],
+)
+def test_infinite_width_worked_values(activation, c, u, w):
+    kernel = kernel_given_weights(X, X2, W, activation=activation)
+    assert kernel.c[0, 0] == pytest.approx(c, rel=2e-9)
+    assert kernel.u[0, 0] == pytest.approx(u, rel=2e-9)
+    assert kernel.w[0, 0] == pytest.approx(w, rel=2e-9)
+    turned = kernel_given_weights(X2, X, W, activation=activation)
+    assert turned.total[0, 0] == pytest.approx(kernel.total[0, 0], rel=1e-10)
+
+
+@pytest.mark.parametrize("activation", ["erf", "tanh"])
+def test_kernel_given_weights_against_sampling(activation):
+    # 4e5 draws of u, antithetic; also on the diagonal, where the covariance of (s, s') is singular.
+    rng = np.random.default_rng(0)
+    both = np.concatenate([X, X2])
+    kernel = kernel_given_weights(both, both, W, activation=activation)
+    tokens, scores = both, np.einsum("nti,ij,nj->nt", both, W, both[:, -1])
+    p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    a = np.einsum("nt,nti->ni", p, tokens)
+    M = np.einsum("nt,nti,ntj->nij", p, tokens - a[:, None], tokens - a[:, None])
+    u = rng.normal(size=(400_000, 2))
+    s = u @ a.T
+    if activation == "tanh":
+        value, slope = np.tanh(s), 1 - np.tanh(s) ** 2
+    else:
+        from scipy.special import erf
+
+        value, slope = erf(s / 2**0.5), (2 / np.pi) ** 0.5 * np.exp(-(s**2) / 2)
+    image = np.einsum("nij,kj->kni", M, u)
+    for i in range(2):
+        for j in range(2):
+            samples_w = (
+                slope[:, i] * slope[:, j] * np.sum(image[:, i] * image[:, j], axis=1) * (both[i, -1] @ both[j, -1])
+            )
+            for name, samples in (("c", value[:, i] * value[:, j]), ("w", samples_w)):
+                error = 6 * samples.std() / len(samples) ** 0.5
+                assert getattr(kernel, name)[i, j] == pytest.approx(samples.mean(), abs=error)
+            samples = slope[:, i] * slope[:, j] * (a[i] @ a[j])
+            assert kernel.u[i, j] == pytest.approx(samples.mean(), abs=6 * samples.std() / len(samples) ** 0.5)
+
+
+def test_infinite_width_is_the_limit_of_finite_width():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(3, 4, 2))
+    x /= np.maximum(1, np.linalg.norm(x, axis=-1, keepdims=True))
+    limit = infinite_width_kernel(x, x, seed=0, draws=300, nodes=16)
+    model = models.build("independent_heads", jax.random.key(0), d=2, heads=40_000)
+    kernel = gram(lambda m, s: m(s), model, x.astype(np.float32))
+    assert np.all(limit.error.c > 0)
+    slack = 5 * (limit.error.c + limit.error.u + limit.error.w) + 0.03 * np.max(kernel)
+    assert np.all(np.abs(kernel - limit.mean.total) <= slack)
+    assert np.all(limit.mean.total <= 3.0)
+    with pytest.raises(UnknownNameError, match="tanh"):
+        kernel_given_weights(x, x, np.eye(2), activation="tan")
+    with pytest.raises(InputError, match="draws"):
+        infinite_width_kernel(x, x, seed=0, draws=1)
+
+
+def test_linearization_and_boundary_moves():
+    rng = np.random.default_rng(0)
+    x = jnp.asarray(rng.normal(size=(5, 4, 3)), jnp.float32)
+    model = models.build("independent_heads", jax.random.key(1), d=3, heads=8)
+    radii = {"c": 3.0, "u": 2.0, "W": 1.0}
+    moved = boundary_move(model, x, radii)
+    for name, radius in radii.items():
+        step = np.asarray(getattr(moved, name) - getattr(model, name)).reshape(8, -1)
+        np.testing.assert_allclose(np.linalg.norm(step, axis=1), radius / 8**0.5, rtol=2e-4)
+    apply = lambda m, s: m(s)  # noqa: E731
+    assert linearization_error(apply, model, model, x).largest.value < 1e-6
+    found = linearization_error(apply, model, moved, x)
+    assert 0 < found.mean.value <= found.largest.value
+    # A move in c alone is linear: no linearisation error, and labels that it fits leave nothing over.
+    flat = type(model)(model.config, c=moved.c, u=model.u, W=model.W)
+    assert linearization_error(apply, model, flat, x).largest.value < 1e-5
+    assert approximation_error(apply, model, flat, x, jax.vmap(flat)(x)).largest.value < 1e-5
+    with pytest.raises(InputError, match="missing"):
+        boundary_move(model, x, {"c": 1.0})
+
+
+def test_leave_one_out_distances_equal_separate_runs():
+    rng = np.random.default_rng(0)
+    x = jnp.asarray(rng.normal(size=(4, 2, 3)), jnp.float32)
+    y = jnp.asarray([1.0, -1.0, 1.0, -1.0])
+    model = models.build("multi_head_attention", jax.random.key(0), d=3, tokens=2, heads=2, start="random")
+
+    def losses(m, batch):
+        return jax.vmap(logistic)(jax.vmap(m)(batch[0]), batch[1])
+
+    result = leave_one_out(gradients_of(losses), model, (x, y), rate=0.3, steps=6, chunk=3)
+    found = stability(result)
+
+    @jax.jit
+    def descend(m, weight):
+        slope = jax.grad(lambda m: jnp.sum(weight * losses(m, (x, y))))(m)
+        return jax.tree.map(lambda leaf, g: leaf - 0.3 * g, m, slope)
+
+    def separate(weight):
+        m = model
+        for _ in range(6):
+            m = descend(m, weight)
+        return np.concatenate([np.asarray(leaf).ravel() for leaf in jax.tree.leaves(m)])
+
+    full = separate(jnp.full(4, 0.25))
+    for i in range(4):
+        alone = separate(jnp.full(4, 0.25).at[i].set(0.0))
+        assert found.distances[i] == pytest.approx(np.linalg.norm(alone - full), rel=1e-4)
+    assert found.largest.value >= found.mean.value > 0
