@@ -359,6 +359,14 @@ def test_wrong_shapes_are_named():
         model(tokens(4, 5))
     with pytest.raises(InputError, match="vmap"):
         model(jnp.ones((2, 4, 6)))
+    with pytest.raises(InputError, match="one or more rows"):
+        model(jnp.ones((0, 6)))
+    with pytest.raises(InputError, match="cls: got 4"):
+        models.build("cls_transformer", KEY, d=6, k=2, cls=4)(tokens(4, 6))
+    with pytest.raises(InputError, match="cls: got -5"):
+        models.build("keras_cls_transformer", KEY, d=6, cls=-5)(tokens(4, 6))
+    with pytest.raises(InputError, match="position: got 9"):
+        models.build("cls_transformer", KEY, d=6, k=2, readout="masked", classes=2)(tokens(4, 6), 9)
     with pytest.raises(InputError, match="W_Q"):
         models.ShallowEncoder(model.config, W_Q=model.W_Q.T, W_K=model.W_K, W_V=model.W_V, w_O=model.w_O)
     with pytest.raises(InputError, match="3 rows"):

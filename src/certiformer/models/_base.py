@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import equinox as eqx
 import jax
@@ -15,17 +16,11 @@ from certiformer.core.errors import InputError, UnknownNameError
 Activation = Callable[[Float[Array, "*shape"]], Float[Array, "*shape"]]
 
 
-class Config(Protocol):
-    """A frozen dataclass of plain values (int, float, str, bool, None): it is a model's JSON description."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-
 class Model(eqx.Module):
     """A paper's network: weights as arrays, `config` static; `model(x)` takes one example with tokens in rows.
 
-    Batches go through `jax.vmap(model)`. `name` is what the registry and checkpoints call it; `version` grows
-    whenever the meaning of stored weights changes. `init` draws the paper's initial weights.
+    Batches go through `jax.vmap(model)`. `config` is a frozen dataclass of plain values. `name` is what the registry
+    and checkpoints call it; `version` grows whenever the meaning of stored weights changes.
     """
 
     name: ClassVar[str]
@@ -35,11 +30,13 @@ class Model(eqx.Module):
     config: eqx.AbstractVar[Any]
 
     @classmethod
+    @abc.abstractmethod
     def init(cls, key: PRNGKeyArray, config: Any, *, dtype: Any = jnp.float32) -> Self:
-        raise NotImplementedError
+        """The initial weights of the paper, determined by `key`."""
 
+    @abc.abstractmethod
     def __call__(self, x: Float[Array, "tokens d"]) -> Float[Array, "*outputs"]:
-        raise NotImplementedError
+        """The output for one example."""
 
 
 def erf(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
@@ -106,15 +103,21 @@ def check_even(name: str, value: int) -> None:
 
 
 def check_tokens(x: Array, d: int, tokens: int | None = None) -> None:
-    """One example: a matrix with `d` columns (and `tokens` rows, where the model fixes them)."""
-    if x.ndim != 2 or x.shape[1] != d or (tokens is not None and x.shape[0] != tokens):
-        rows = "any number of" if tokens is None else str(tokens)
+    """One example: a matrix with `d` columns and at least one row (`tokens` rows, where the model fixes them)."""
+    if x.ndim != 2 or x.shape[1] != d or (x.shape[0] != tokens if tokens is not None else x.shape[0] == 0):
+        rows = "one or more" if tokens is None else str(tokens)
         raise InputError(
             "x",
             f"shape {tuple(x.shape)}",
             f"one example of {rows} rows (tokens) and {d} columns",
             "Batch with jax.vmap.",
         )
+
+
+def check_row(name: str, row: int, rows: int) -> None:
+    """An index of one of `rows` rows; JAX itself would read another row in silence."""
+    if not -rows <= row < rows:
+        raise InputError(name, row, f"the index of one of {rows} rows")
 
 
 def check_shape(name: str, array: Array, shape: tuple[int, ...]) -> None:

@@ -17,11 +17,12 @@ from certiformer.models._base import (
     activation,
     check_choice,
     check_count,
+    check_row,
     check_shape,
     check_tokens,
     unit_ball,
 )
-from certiformer.models._random import array, generators
+from certiformer.models._draws import array, generators
 
 BLOCKS = ("trauger", "li")
 READOUTS = ("scalar", "classes", "masked")
@@ -138,7 +139,10 @@ class ClsTransformer(Model):
         if (position is None) == (self.config.readout == "masked"):
             expected = "the masked row" if position is None else f"None for readout {self.config.readout!r}"
             raise InputError("position", position, expected)
-        return self.w @ self.rows(x)[self.config.cls if position is None else position]
+        row = self.config.cls if position is None else position
+        if isinstance(row, int):
+            check_row("cls" if position is None else "position", row, x.shape[0])
+        return self.w @ self.rows(x)[row]
 
 
 def _readout_shape(config: ClsTransformerConfig) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from certiformer.core.errors import InputError
 from certiformer.models._base import Model, activation, check_choice, check_count, check_even, check_shape, check_tokens
-from certiformer.models._random import array, generators, signs
+from certiformer.models._draws import array, generators, signs
 from certiformer.models.independent_heads import ACTIVATIONS, paired_sum
 
 

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from certiformer.models._base import Model, check_count, check_shape, check_tokens
-from certiformer.models._random import Generator, array, generators
+from certiformer.models._base import Model, check_count, check_row, check_shape, check_tokens
+from certiformer.models._draws import Generator, array, generators
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,7 @@ class KerasClsTransformer(Model):
 
     def __call__(self, x: Float[Array, "tokens d"]) -> Float[Array, " classes"]:
         check_tokens(x, self.config.d)
+        check_row("cls", self.config.cls, x.shape[0])
         query = jnp.einsum("i,ihk->hk", x[self.config.cls], self.W_Q) + self.b_Q
         keys = jnp.einsum("ti,ihk->thk", x, self.W_K) + self.b_K
         values = jnp.einsum("ti,ihk->thk", x, self.W_V) + self.b_V

@@ -14,8 +14,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from certiformer.core.errors import InputError
 from certiformer.models._base import Model, check_choice, check_count, check_shape, check_tokens
-from certiformer.models._random import array, generators
-from certiformer.models._random import signs as fair_signs
+from certiformer.models._draws import array, generators
+from certiformer.models._draws import signs as fair_signs
 
 READOUTS = ("full", "pooling", "last")
 STARTS = ("zero", "random")

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from certiformer.models._base import Model, check_count, check_shape, check_tokens
-from certiformer.models._random import array, generators
+from certiformer.models._draws import array, generators
 
 
 @dataclass(frozen=True)

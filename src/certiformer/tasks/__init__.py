@@ -8,31 +8,23 @@
 """
 
 from certiformer.tasks._registry import build, names, settings
-from certiformer.tasks._task import Dataset, Source, Task, check_finite
-from certiformer.tasks.autoregressive import Autoregressive, autoregressive
-from certiformer.tasks.heavy_tails import HeavyTails, heavy_tails
-from certiformer.tasks.mnist import mnist
-from certiformer.tasks.ntk_teacher import NTKTeacher, ntk_teacher
-from certiformer.tasks.sparse_majority import SparseMajority, sparse_majority
-from certiformer.tasks.tokenized_mixture import TokenizedMixture, tokenized_mixture
+from certiformer.tasks._task import Dataset, Task, check_finite
+from certiformer.tasks.autoregressive import Autoregressive
+from certiformer.tasks.heavy_tails import HeavyTails
+from certiformer.tasks.ntk_teacher import NTKTeacher
+from certiformer.tasks.sparse_majority import SparseMajority
+from certiformer.tasks.tokenized_mixture import TokenizedMixture
 
 __all__ = [
     "Autoregressive",
     "Dataset",
     "HeavyTails",
     "NTKTeacher",
-    "Source",
     "SparseMajority",
     "Task",
     "TokenizedMixture",
-    "autoregressive",
     "build",
     "check_finite",
-    "heavy_tails",
-    "mnist",
     "names",
-    "ntk_teacher",
     "settings",
-    "sparse_majority",
-    "tokenized_mixture",
 ]

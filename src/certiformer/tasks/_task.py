@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, PRNGKeyArray
+from jaxtyping import Array
 
 from certiformer.core.errors import InputError
 
@@ -35,7 +35,9 @@ class Dataset:
 
     def take(self, rows: Any) -> Dataset:
         """The examples with the given indices."""
-        return Dataset(self.inputs[rows], self.labels[rows], {name: part[rows] for name, part in self.meta.items()})
+        # Through NumPy: JAX would compile a program for every number of rows.
+        inputs, labels = (jnp.asarray(np.asarray(part)[rows]) for part in (self.inputs, self.labels))
+        return Dataset(inputs, labels, {name: jnp.asarray(np.asarray(part)[rows]) for name, part in self.meta.items()})
 
     def fingerprint(self) -> str:
         """SHA-256 of shapes, types and values of inputs and labels."""
@@ -46,21 +48,13 @@ class Dataset:
         return digest.hexdigest()
 
 
-class Source(Protocol):
-    """A distribution that examples are drawn from."""
-
-    def sample(self, key: PRNGKeyArray, n: int) -> Dataset:
-        """n independent examples."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class Task:
     """A training and a test sample from one source.
 
     `labels` says how labels are coded: `signs` (-1, +1), `classes` (0, 1, ...) or `real`. `bayes_risk` is the least
-    risk any predictor can have under the loss `risk` names, None where it is not known. `source` draws more examples
-    where the distribution is not a finite set of files.
+    risk any predictor can have under the loss `risk` names, None where it is not known. `source.sample(key, n)` draws
+    n more, independent examples; there is no source where the data are a finite set of files.
     """
 
     name: str
@@ -89,11 +83,11 @@ def check_finite(name: str, array: Array) -> None:
 
 
 def check_number(
-    name: str, value: object, least: float = 0.0, most: float = float("inf"), *, open: bool = False
+    name: str, value: object, least: float = 0.0, most: float = float("inf"), *, strict: bool = False
 ) -> None:
-    """Refuse whatever is not a finite number in [least, most], or in (least, most) if `open`."""
+    """Refuse whatever is not a finite number in [least, most], or in (least, most) if `strict`."""
     number = isinstance(value, int | float) and not isinstance(value, bool) and np.isfinite(value)
-    inside = number and (least < value < most if open else least <= value <= most)  # type: ignore[operator]
+    inside = number and (least < value < most if strict else least <= value <= most)  # type: ignore[operator]
     if not inside:
-        ends = "()" if open else "[]"
+        ends = "()" if strict else "[]"
         raise InputError(name, value, f"a number in {ends[0]}{least:g}, {most:g}{ends[1]}")

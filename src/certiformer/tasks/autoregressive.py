@@ -13,7 +13,7 @@ from jaxtyping import Float, PRNGKeyArray
 
 from certiformer.core.errors import InputError
 from certiformer.models._base import check_choice, check_count
-from certiformer.models._random import Generator, array, generators
+from certiformer.models._draws import Generator, array, generators
 from certiformer.tasks._task import Dataset, Task, check_number
 
 SPLITS = ("random", "independent")
@@ -57,9 +57,9 @@ class Autoregressive(eqx.Module):
         check_count("tokens", tokens)
         check_count("burn_in", burn_in, 0)
         check_count("pairs", pairs, 0)
-        check_number("coefficient", coefficient, -1.0, 1.0, open=True)
-        check_number("variance", variance, 0.0, open=True)
-        check_number("period", period, 0.0, open=True)
+        check_number("coefficient", coefficient, -1.0, 1.0, strict=True)
+        check_number("variance", variance, 0.0, strict=True)
+        check_number("period", period, 0.0, strict=True)
         if tokens < lag:
             raise InputError(
                 "tokens", tokens, f"at least the lag L = {lag}, or the value that matters lies outside the window"
@@ -128,13 +128,11 @@ def autoregressive(
     else:
         train, test = source.windows(key_train, n), source.windows(key_test, n_test)
         reference = train
-    centre, spread = (
-        (float(jnp.mean(reference.labels)), float(jnp.std(reference.labels))) if standardise else (0.0, 1.0)
-    )
+    centre, spread = (float(np.mean(reference.labels)), float(np.std(reference.labels))) if standardise else (0.0, 1.0)
 
     def scaled(part: Dataset) -> Dataset:
-        target = (part.meta["target"] - centre) / spread
-        return Dataset(part.inputs, (part.labels - centre) / spread, {"target": target})
+        labels, target = ((np.asarray(y) - centre) / spread for y in (part.labels, part.meta["target"]))
+        return Dataset(part.inputs, array(labels, source.dtype), {"target": array(target, source.dtype)})
 
     return Task(
         name="autoregressive",

@@ -13,7 +13,7 @@ import scipy.special
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from certiformer.models._base import check_choice, check_count
-from certiformer.models._random import Generator, array, clip_tokens, generators, unit_directions
+from certiformer.models._draws import Generator, array, clip_tokens, generators, unit_directions
 from certiformer.models.cls_transformer import (
     ClsTransformer,
     ClsTransformerConfig,
@@ -73,11 +73,11 @@ class HeavyTails(eqx.Module):
         check_choice("tail", tail, TAILS)
         check_choice("noise", noise, NOISES)
         for name, value in (("beta", beta), ("nu", nu)):
-            check_number(name, value, 0.0, open=True)
+            check_number(name, value, 0.0, strict=True)
         check_number("sigma", sigma)
         check_number("misfit", misfit, -math.inf)
         if clip is not None:
-            check_number("clip", clip, 0.0, open=True)
+            check_number("clip", clip, 0.0, strict=True)
         key_teacher, key_direction = jax.random.split(key)
         full = ClsTransformerConfig(d=d, k=k, heads=heads, layers=layers, activation=activation, block=block)
         if rank is None:

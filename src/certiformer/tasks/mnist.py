@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray, UInt8
+from jaxtyping import Float, PRNGKeyArray, UInt8
 
 from certiformer.core.errors import InputError
 from certiformer.models._base import check_choice, check_count
-from certiformer.models._random import generators
+from certiformer.models._draws import array, generators
 from certiformer.tasks._task import Dataset, Task
 
 TRAIN, TEST = 12665, 2115
@@ -68,7 +68,7 @@ def mnist(
 
     def dataset(part: Digits) -> Dataset:
         signs = np.where(part.digits == digits[1], 1.0, -1.0)
-        return Dataset(patches(scale(part.images, pixels, dtype), tokens), jnp.asarray(signs, dtype))
+        return Dataset(array(patches(scale(part.images, pixels, dtype), tokens), dtype), array(signs, dtype))
 
     return Task(
         name="mnist",
@@ -89,16 +89,16 @@ def scale(images: UInt8[np.ndarray, "n height width"], pixels: str, dtype: Any =
     """
     check_choice("pixels", pixels, PIXELS)
     shift, factor = {"unit": (0.0, 1.0), "symmetric": (0.5, 2.0), "standardised": (MEAN, 1.0 / DEVIATION)}[pixels]
-    values = (jnp.asarray(images, dtype) / 255.0 - shift) * factor
+    values = (images.astype(dtype) / 255.0 - shift) * factor
     return _Scaled(values, -shift * factor)
 
 
 class _Scaled(NamedTuple):
-    values: Float[Array, "n height width"]
+    values: Float[np.ndarray, "n height width"]
     blank: float
 
 
-def patches(images: _Scaled, tokens: str, size: int = 8) -> Float[Array, "n tokens d"]:
+def patches(images: _Scaled, tokens: str, size: int = 8) -> Float[np.ndarray, "n tokens d"]:
     """Images of 28 x 28 pixels as sequences of tokens with size * size = 64 entries.
 
     `padded`: a blank border of two pixels, then 16 patches of 8 x 8. `cropped`: without the outer two pixels, 9
@@ -113,13 +113,13 @@ def patches(images: _Scaled, tokens: str, size: int = 8) -> Float[Array, "n toke
         flat = values.reshape(n, height * width)
         whole = flat.shape[1] // entries * entries
         if tokens == "flat":
-            flat = jnp.pad(flat, ((0, 0), (0, -flat.shape[1] % entries)), constant_values=blank)
+            flat = np.pad(flat, ((0, 0), (0, -flat.shape[1] % entries)), constant_values=blank)
         else:
             flat = flat[:, :whole]
         return flat.reshape(n, -1, entries)
     if tokens == "padded":
         borders = [(0, 0)] + [((-side % size) // 2, (-side % size + 1) // 2) for side in (height, width)]
-        values = jnp.pad(values, borders, constant_values=blank)
+        values = np.pad(values, borders, constant_values=blank)
     else:
         top, left = (height % size) // 2, (width % size) // 2
         values = values[:, top : top + height // size * size, left : left + width // size * size]

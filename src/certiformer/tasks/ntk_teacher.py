@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from certiformer.core.errors import InputError
 from certiformer.models._base import activation, check_choice, check_count
-from certiformer.models._random import Generator, array, clip_tokens, generators
+from certiformer.models._draws import Generator, array, clip_tokens, generators
 from certiformer.models.independent_heads import ACTIVATIONS
 from certiformer.tasks._task import Dataset, Task, check_number
 

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from certiformer.core.errors import InputError
 from certiformer.models._base import check_choice, check_count
-from certiformer.models._random import array, generators
+from certiformer.models._draws import array, generators
 from certiformer.tasks._task import Dataset, Task
 
 VARIANTS = ("released", "clean")
@@ -75,23 +75,24 @@ class SparseMajority(eqx.Module):
         """T, the number of bits; an example has T + 1 rows."""
         return (self.table.shape[0] - 1) // 2
 
+    @eqx.filter_jit
     def labels(self, bits: Int[Array, "n T"]) -> Int[Array, " n"]:
         """1 where more than half of the bits in the index set are 1, else 0."""
         return (2 * jnp.sum(bits[:, self.index_set], axis=1) > self.index_set.shape[0]).astype(jnp.int32)
 
+    @eqx.filter_jit
     def embed(self, bits: Int[Array, "n T"]) -> Float[Array, "n T+1 d"]:
         """The tokens of each sequence, and CLS in the last row."""
         T = self.tokens
-        zeros, ones = self.table[:T], self.table[T : 2 * T]
-        sequence = jnp.where(bits[..., None] == 1, ones, zeros)
-        last = jnp.broadcast_to(self.table[2 * T], (bits.shape[0], 1, self.table.shape[1]))
-        return jnp.concatenate([sequence, last], axis=1)
+        rows = jnp.arange(T) + T * bits.astype(jnp.int32)
+        return self.table[jnp.pad(rows, ((0, 0), (0, 1)), constant_values=2 * T)]
 
     def sample_bits(self, key: PRNGKeyArray, n: int) -> Int[Array, "n T"]:
         """n sequences of fair bits; at T = 200 they take 1/256 of the memory of their embeddings."""
         return jnp.asarray(generators(key, 1)[0].integers(0, 2, (n, self.tokens), np.int8))
 
     def sample(self, key: PRNGKeyArray, n: int) -> Dataset:
+        """n independent examples, with their bits in `meta`."""
         bits = self.sample_bits(key, n)
         return Dataset(self.embed(bits), self.labels(bits), {"bits": bits})
 

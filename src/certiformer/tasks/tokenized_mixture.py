@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from certiformer.core.errors import InputError
 from certiformer.models._base import check_choice, check_count
-from certiformer.models._random import Generator, array, clip_tokens, generators, signs
+from certiformer.models._draws import Generator, array, clip_tokens, generators, signs
 from certiformer.tasks._task import Dataset, Task, check_number
 
 POSITIONS = ("random", "fixed")
@@ -59,7 +59,7 @@ class TokenizedMixture(eqx.Module):
         """Draw the patterns: a uniformly random orthogonal frame times S."""
         for name, count in (("tokens", tokens), ("M", M), ("d", d)):
             check_count(name, count)
-        check_number("S", S, 0.0, open=True)
+        check_number("S", S, 0.0, strict=True)
         for name, bound in (("Z_mu", Z_mu), ("Z_nu", Z_nu), ("Z", Z), ("noise", noise)):
             check_number(name, bound)
         check_choice("positions", positions, POSITIONS)
@@ -140,7 +140,7 @@ def tokenized_mixture(key: PRNGKeyArray, *, n: int = 100, n_test: int = 2000, **
 
 def relevant_tokens(zeta: float, tokens: int) -> int:
     """zeta T, which must be a whole number of tokens between 1 and T - 1."""
-    check_number("zeta", zeta, 0.0, 1.0, open=True)
+    check_number("zeta", zeta, 0.0, 1.0, strict=True)
     relevant = round(zeta * tokens)
     if abs(zeta * tokens - relevant) > 1e-9 * tokens or not 1 <= relevant <= tokens - 1:
         fixed = min(max(relevant, 1), max(tokens - 1, 1))
