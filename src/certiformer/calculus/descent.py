@@ -28,7 +28,8 @@ _SLACK = 1.0 + MARGIN
 _SMALL_ANGLE = 0.1
 _GRID = 300
 _ZOOMS = 4
-_BISECTIONS = 60
+_REFINEMENTS = 8
+_FINE_GRID = 101
 
 
 class Sturm(NamedTuple):
@@ -241,14 +242,10 @@ def _least_angle(landscape: Landscape, run: Run) -> float | None:
 
 def _boundary(low: float, high: float, landscape: Landscape, run: Run) -> float:
     """The least feasible angle between an infeasible `low` and a feasible `high`."""
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (low + high)
-        if not low < middle < high:
-            break
-        if bool(_feasible(np.asarray(middle), landscape, run)):
-            high = middle
-        else:
-            low = middle
+    for _ in range(_REFINEMENTS):
+        grid = np.linspace(low, high, _FINE_GRID)
+        first = max(int(np.argmax(_feasible(grid, landscape, run))), 1)
+        low, high = float(grid[first - 1]), float(grid[first])
     return high
 
 

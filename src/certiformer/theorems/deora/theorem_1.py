@@ -99,6 +99,7 @@ def sound(
         "travel": upper_bound(
             D + distance, checks=checks, bounds=Quantity.CONSTANT, note="||theta_k - theta_0||, k <= K"
         ),
+        "distance": upper_bound(distance, checks=checks, bounds=Quantity.CONSTANT, note="||theta_k - theta||, k <= K"),
         "r": side_number(ratio, "||theta_k - theta|| <= r D for every k <= K"),
         "B": side_number(B, "max_h ||U_h|| <= B at every iterate"),
         "q": side_number(q, "beta3(B) (r D)^2 / sqrt(H), below (pi/2)^2"),
