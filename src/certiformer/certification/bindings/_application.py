@@ -1,0 +1,124 @@
+"""What a binding says: the inputs of a result for this model and sample, or the reason why there are none.
+
+**Radii.** A bound for a class of fixed radii holds for the radii read off the trained weights after they are rounded
+up to a grid and the union over the grid is paid for (`calculus/strata`). Sizes of tokens are no property of the class;
+they are on the same paid grid because of this argument: replace the loss by its maximum on inputs beyond the radius.
+That loss is larger, still in [0, 1], its complexity is that of the class on inputs within the radius, and on the
+sample, where nothing lies beyond, it is the loss itself. So no bound on the domain is assumed anywhere.
+
+**Loss.** The ramp loss at margin g lies in [0, 1], dominates the 0-1 loss and is 1/g-Lipschitz in the margin; g is on
+a paid grid too. For K logits the margin f_y - max f_j is sqrt 2-Lipschitz in l2, and Maurer's vector contraction gives
+2 K/g times the complexity of the worst logit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from certiformer.calculus import strata
+from certiformer.core import Check, verified
+from certiformer.measure.profile import Profile, ramp
+
+MARGIN_RATIO = 2.0
+MARGIN_ALLOWANCE = 0.1
+SMALLEST_MARGIN = -60
+
+
+@dataclass
+class Radii:
+    """Rounds measured sizes up to the paid grid and keeps the account."""
+
+    indices: dict[str, int] = field(default_factory=dict)
+    measured: dict[str, float] = field(default_factory=dict)
+
+    def pay(self, name: str, size: float) -> float:
+        """The grid radius above `size`; its price is added once per name."""
+        self.indices[name] = strata.index(size)
+        self.measured[name] = size
+        return strata.radius(self.indices[name])
+
+    @property
+    def cost(self) -> float:
+        return strata.cost(self.indices.values())
+
+    @property
+    def check(self) -> Check:
+        names = ", ".join(self.indices)
+        return verified(f"sizes read off weights and sample are rounded up and paid for: {names}", True, self.cost)
+
+
+@dataclass(frozen=True)
+class RampMargin:
+    """A margin of the grid, the training ramp loss at it, and its price in nats."""
+
+    margin: float
+    loss: float
+    paid: float
+
+
+def ramp_margin(profile: Profile) -> RampMargin:
+    """The largest power of two at which the ramp loss exceeds the training error by at most a tenth."""
+    error = float(np.mean(profile.margins <= 0))
+    top = float(np.max(np.abs(profile.margins)))
+    j = math.ceil(math.log2(top)) if top > 0 else 0
+    while j > SMALLEST_MARGIN and np.mean(ramp(profile.margins, MARGIN_RATIO**j)) > error + MARGIN_ALLOWANCE:
+        j -= 1
+    margin = MARGIN_RATIO**j
+    return RampMargin(margin, float(np.mean(ramp(profile.margins, margin))), strata.cost([j]))
+
+
+@dataclass(frozen=True)
+class Application:
+    """A result at this model and sample.
+
+    `inputs` are at paid radii, for the sound side; `printed_inputs` as measured, for the printed one. `kind` says how
+    the result's number becomes a row: `rademacher` (a bound on the complexity of the class, turned into the gap of the
+    ramp loss), `number` (reported as it is). `scale` multiplies the complexity: the Lipschitz constant of the loss.
+    `at` changes the inputs to another sample size.
+    """
+
+    inputs: Mapping[str, Any]
+    printed_inputs: Mapping[str, Any] | None
+    kind: str
+    bounds: str
+    trivial: float
+    paid: float = 0.0
+    scale: float = 1.0
+    checks: tuple[Check, ...] = ()
+    terms: Mapping[str, float] = field(default_factory=dict)
+    in_expectation: bool = False
+    only_printed: str = ""
+    """Why the sound side does not apply, where only the printed formula can be evaluated."""
+    printed_radius: float | None = None
+    """sup |f|, where the printed result is a covering number that Dudley's integral, as printed, has to turn."""
+    at: Callable[[float], Mapping[str, Any]] | None = None
+
+
+Binding = Callable[[Profile], Application | str]
+
+
+def of_complexity(
+    profile: Profile, inputs: Mapping[str, Any], printed: Mapping[str, Any] | None, radii: Radii, logits: int = 1
+) -> Application:
+    """An application whose result bounds the Rademacher complexity of a scalar output (the worst of `logits`)."""
+    chosen = ramp_margin(profile)
+    scale = (1.0 if logits == 1 else 2.0 * logits) / chosen.margin
+    return Application(
+        inputs,
+        printed,
+        "rademacher",
+        "gap",
+        1.0,
+        paid=radii.cost + chosen.paid,
+        scale=scale,
+        checks=(
+            radii.check,
+            verified("the loss is the ramp loss at a paid margin, in [0, 1] and at least the 0-1 loss", True),
+        ),
+        terms={"margin": chosen.margin, "ramp loss on the training sample": chosen.loss},
+    )

@@ -1,0 +1,252 @@
+"""Trauger and Tewari: one-layer and deep Transformers with a CLS readout, Rademacher complexities and covers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from certiformer.certification.bindings._application import Application, Binding, Radii, of_complexity
+from certiformer.core import Quantity, find
+from certiformer.measure.profile import Profile
+
+ODD = ("tanh", "erf", "identity")
+NOT_THIS_MODEL = "the result is about the Transformer with a CLS readout (cls_transformer)"
+
+
+def _reason(profile: Profile, *, layers: str, heads: str = "any", readout: str = "scalar") -> str | None:
+    """Why the network is not the theorem's, or None."""
+    if profile.model not in ("cls_transformer", "low_rank_cls_transformer"):
+        return NOT_THIS_MODEL
+    config = profile.config
+    if layers == "one" and (config["layers"] > 1 or config["projected"]):
+        return "the result is about one layer without projections; the deep results are trauger.thm4.2 and its kin"
+    if layers == "deep" and not config["projected"]:
+        return "the result needs projections onto the unit ball; the one-layer results are trauger.thm4.1 and its kin"
+    if layers == "deep" and config["block"] != "trauger":
+        return "the layers are those of Li et al., with projections in other places"
+    if heads == "one" and config["heads"] > 1:
+        return "the result is about one head; trauger.sec4.2 adds the heads up"
+    if heads == "several" and config["heads"] == 1:
+        return "there is one head; trauger.thm4.1 is about it"
+    if readout == "scalar" and config["readout"] != "scalar":
+        return "the readout has several logits; trauger.thm5.1 is about them"
+    if readout == "classes" and config["readout"] != "classes":
+        return "the readout is a scalar, not several logits read from one token"
+    return None
+
+
+def _readout(profile: Profile, norm: str) -> float:
+    """||w||_1 or ||w||_2; of the worst row for several logits."""
+    if profile.config["readout"] == "scalar":
+        return profile.largest("w", {"l1": "W_1,1", "l2": "F"}[norm])
+    return profile.largest("w", {"l1": "WT_1,inf", "l2": "WT_2,inf"}[norm])
+
+
+def _layer(profile: Profile, radii: Radii | None, *, head: int | None = None, token: str = "l2") -> dict[str, Any]:
+    """Inputs common to the one-layer results, at paid radii or (None) as measured."""
+
+    def size(name: str, value: float) -> float:
+        return value if radii is None else radii.pay(name, value)
+
+    def norm(weight: str, kind: str) -> float:
+        value = profile.largest(weight, kind) if head is None else profile.each(weight, kind)[head]
+        return size(f"||{weight}||_{{1,inf}}{_of(head)}", value)
+
+    return {
+        "Bw": size("||w||_1", _readout(profile, "l1")),
+        "Bc": norm("W_c", "W_1,inf"),
+        "Bv": norm("W_v", "W_1,inf"),
+        "L_sigma": 1.0,
+        "Bx": size(f"tokens {token} norm", profile[f"tokens {token} norm"]),
+        "rho": size("tokens half-diameter", profile["tokens half-diameter"]),
+        "D": size("tokens sup norm", profile["tokens sup norm"]),
+        "n": profile.n,
+        "d": profile.config["d"],
+        "odd": profile.config["activation"] in ODD,
+    }
+
+
+def _of(head: int | None) -> str:
+    return "" if head is None else f" of head {head}"
+
+
+QK_NORMS = {
+    "trauger.cor4.1.1": ("||W_QK||_{1,1}", "W_1,1", "l2"),
+    "trauger.corD.0.1": ("||W_QK^T||_{1,inf}", "WT_1,inf", "l1"),
+    "trauger.corD.0.2": ("||W_QK||_{2,1}", "W_2,1", "l1"),
+}
+
+
+def _head_inputs(profile: Profile, id: str, radii: Radii | None, head: int | None = None) -> dict[str, Any]:
+    label, norm, token = QK_NORMS[id]
+    given = _layer(profile, radii, head=head, token=token)
+    size = profile.largest("W_QK", norm) if head is None else profile.each("W_QK", norm)[head]
+    given["BQK"] = size if radii is None else radii.pay(f"{label}{_of(head)}", size)
+    return given
+
+
+def _one_layer(id: str) -> Binding:
+    def bind(profile: Profile) -> Application | str:
+        reason = _reason(profile, layers="one", heads="one")
+        if reason:
+            return reason
+        radii = Radii()
+        inputs = _head_inputs(profile, id, radii)
+        return of_complexity(profile, inputs, _head_inputs(profile, id, None), radii)
+
+    return bind
+
+
+def theorem_4_1(profile: Profile) -> Application | str:
+    """C from Maurey's cover of the entrywise l1 ball, which is what Corollary 4.1.1 puts in."""
+    reason = _reason(profile, layers="one", heads="one")
+    if reason:
+        return reason
+    radii = Radii()
+
+    def with_constant(given: dict[str, Any]) -> dict[str, Any]:
+        d = given["d"]
+        rest = {name: value for name, value in given.items() if name != "BQK"}
+        return {**rest, "C": (given["BQK"] * given["Bx"]) ** 2 * math.log(2 * d * d + 1)}
+
+    inputs = with_constant(_head_inputs(profile, "trauger.cor4.1.1", radii))
+    return of_complexity(profile, inputs, with_constant(_head_inputs(profile, "trauger.cor4.1.1", None)), radii)
+
+
+def several_heads(profile: Profile) -> Application | str:
+    """Corollary 4.1.1 head by head, added up."""
+    reason = _reason(profile, layers="one", heads="several")
+    if reason:
+        return reason
+    heads, radii, single = profile.config["heads"], Radii(), find("trauger.cor4.1.1")
+    rounded = [_head_inputs(profile, "trauger.cor4.1.1", radii, head) for head in range(heads)]
+    measured = [_head_inputs(profile, "trauger.cor4.1.1", None, head) for head in range(heads)]
+
+    def summed(n: float) -> dict[str, Any]:
+        found = [single.evaluate({**given, "n": n}) for given in rounded]
+        rads = [entry.sound[entry.best].value for entry in found if entry.best is not None]
+        return {"H": heads, "rad": max(rads), "rads": tuple(rads)}
+
+    printed = [single.evaluate(given).printed["value"].value for given in measured]
+    positive = all(value > 0 for value in printed)
+    given = {"H": heads, "rad": max(printed), "rads": tuple(printed)} if positive else None
+    found = of_complexity(profile, summed(profile.n), given, radii)
+    return replace(found, at=summed)
+
+
+def _deep_inputs(profile: Profile, radii: Radii | None) -> dict[str, Any]:
+    def size(name: str, value: float) -> float:
+        return value if radii is None else radii.pay(name, value)
+
+    return {
+        "Bx": size("tokens l2 norm", profile["tokens l2 norm"]),
+        "rho": size("tokens half-diameter", profile["tokens half-diameter"]),
+        "L_sigma": 1.0,
+        "Bc2": size("||W_c||_2", profile.largest("W_c", "spectral")),
+        "Bv2": size("||W_v||_2", profile.largest("W_v", "spectral")),
+        "BQK2": size("||W_QK||_2", profile.largest("W_QK", "spectral")),
+        "Bw": size("||w||_2", _readout(profile, "l2")),
+        "layers": profile.config["layers"],
+        "heads": profile.config["heads"],
+        "eps": 1.0,
+        "n": profile.n,
+    }
+
+
+def _entrywise(profile: Profile) -> dict[str, float]:
+    return {
+        "Bw1": _readout(profile, "l1"),
+        "Bc11": profile.largest("W_c", "W_1,1"),
+        "Bv11": profile.largest("W_v", "W_1,1"),
+        "BQK11": profile.largest("W_QK", "W_1,1"),
+    }
+
+
+def _deep_l1(profile: Profile, radii: Radii | None) -> dict[str, Any]:
+    """Corollary 4.2.1: every weight with its own entrywise l1 norm."""
+    own = {name: size if radii is None else radii.pay(name, size) for name, size in _entrywise(profile).items()}
+    shape = {"d": profile.config["d"], "k": profile.config["k"]}
+    return {**_deep_inputs(profile, radii), **own, **shape, "B": max(own.values())}
+
+
+def _deep_common(profile: Profile, radii: Radii | None, norm: str, readout: float) -> dict[str, Any]:
+    """Corollaries F.0.1 and F.0.2: one bound on all weights in one norm."""
+    size = max(readout, *(profile.largest(name, norm) for name in ("W_c", "W_v", "W_QK")))
+    shape = {"d": profile.config["d"], "k": profile.config["k"]}
+    return {**_deep_inputs(profile, radii), **shape, "B": size if radii is None else radii.pay("B", size)}
+
+
+def _deep_constants(profile: Profile, radii: Radii | None) -> dict[str, Any]:
+    """Theorem 4.2 with the constants of Maurey's covers, one for all weights."""
+    given = _deep_l1(profile, radii)
+    d, k = given.pop("d"), given.pop("k")
+    constant = given.pop("B") ** 2 * math.log(2 * max(d * k, d * d) + 1)
+    kept = {name: value for name, value in given.items() if name not in _entrywise(profile)}
+    return {**kept, "C1": constant, "CBx": given["Bx"] ** 2 * constant}
+
+
+def _deep(id: str) -> Binding:
+    def bind(profile: Profile) -> Application | str:
+        reason = _reason(profile, layers="deep")
+        if reason:
+            return reason
+
+        def inputs(radii: Radii | None) -> dict[str, Any]:
+            if id == "trauger.thm4.2":
+                return _deep_constants(profile, radii)
+            if id == "trauger.cor4.2.1":
+                return _deep_l1(profile, radii)
+            if id == "trauger.corF.0.1":
+                return _deep_common(profile, radii, "WT_1,inf", profile.largest("w", "WT_1,inf"))
+            return _deep_common(profile, radii, "W_2,1", _readout(profile, "l2"))
+
+        radii = Radii()
+        found = of_complexity(profile, inputs(radii), inputs(None), radii)
+        return replace(found, printed_radius=_readout(profile, "l2"))
+
+    return bind
+
+
+def theorem_5_1(profile: Profile) -> Application | str:
+    """K logits read from one token: Maurer's contraction over the one-layer or the deep bound."""
+    if profile.model in ("cls_transformer", "low_rank_cls_transformer") and profile.config["readout"] == "masked":
+        return "the masked position of each example is not part of the data format"
+    reason = _reason(profile, layers="any", readout="classes")
+    if reason:
+        return reason
+    config, radii = profile.config, Radii()
+    deep = config["projected"]
+    if deep and config["block"] != "trauger":
+        return "the layers are those of Li et al., with projections in other places"
+    if not deep and config["heads"] > 1:
+        return "several heads and several logits in one layer: no result of the paper covers both"
+    below = find("trauger.cor4.2.1" if deep else "trauger.cor4.1.1")
+    inner = _deep_l1(profile, radii) if deep else _head_inputs(profile, "trauger.cor4.1.1", radii)
+
+    def logits(n: float) -> dict[str, Any]:
+        evaluation = below.evaluate({**inner, "n": n})
+        complexities = [
+            bound.value
+            for bound in evaluation.sound.values()
+            if bound.applies and (bound.bounds or below.bounds) is Quantity.RADEMACHER_COMPLEXITY
+        ]
+        return {"K": config["classes"], "rad": min(complexities)}
+
+    found = of_complexity(profile, logits(profile.n), None, radii)
+    # The factor 2 K of the vector contraction is the result's own.
+    return replace(found, at=logits)
+
+
+BINDINGS: dict[str, Binding] = {
+    "trauger.thm4.1": theorem_4_1,
+    "trauger.cor4.1.1": _one_layer("trauger.cor4.1.1"),
+    "trauger.corD.0.1": _one_layer("trauger.corD.0.1"),
+    "trauger.corD.0.2": _one_layer("trauger.corD.0.2"),
+    "trauger.sec4.2": several_heads,
+    "trauger.thm4.2": _deep("trauger.thm4.2"),
+    "trauger.cor4.2.1": _deep("trauger.cor4.2.1"),
+    "trauger.corF.0.1": _deep("trauger.corF.0.1"),
+    "trauger.corF.0.2": _deep("trauger.corF.0.2"),
+    "trauger.thm5.1": theorem_5_1,
+}
