@@ -11,6 +11,7 @@ from certiformer.calculus import chaining, covers, layers
 from certiformer.calculus.layers import Head, Reference, Weight
 from certiformer.core.errors import InputError
 
+PLAIN = Head(score=Weight("A", (2, 2), spectral=1.0))
 SCALES = np.geomspace(1e-6, 2.0, 25)
 
 
@@ -123,6 +124,8 @@ def test_blocks_are_widened_as_well() -> None:
     assert [out.block_norm(h, 2).value for h in range(2)] == pytest.approx([0.5, 0.4])
     with pytest.raises(InputError, match="blocks of O"):
         out.block_norm(0, 3)
+    plain = Weight("O", (2, 4), spectral=1.0, blocks=(0.3, 0.4))
+    assert [plain.block_norm(h, 2).value for h in range(2)] == pytest.approx([0.3, 0.4])
 
 
 def test_joint_bounds_on_query_and_key_only_count_in_external_analyses() -> None:
@@ -158,6 +161,7 @@ def test_a_key_matrix_shared_by_heads_is_covered_at_their_common_inputs() -> Non
     x = layers.tokens(4, 1.0, positions=3)
     analysis = layers.analyse(layers.attention(x, heads, output=Weight("O", (4, 4), spectral=1)), samples=10)
     assert not term(analysis, "K").domain
+    assert not term(analysis, "O").domain
 
 
 def test_a_table_is_covered_on_its_entries_whatever_the_sample() -> None:
@@ -189,7 +193,20 @@ def test_two_weights_may_not_share_a_name() -> None:
         (lambda: layers.layer_norm(layers.tokens(2, 1.0, positions=1), eps=0.0), "a positive number"),
         (lambda: Head(value=Weight("V", (2, 2), spectral=1)), "either score, or both"),
         (lambda: Head(score=Weight("A", (2, 2), spectral=1), rotary=True), "separate query and key"),
+        (lambda: Head(score=Weight("A", (2, 2), spectral=1), joint=1.0), "separate query and key"),
+        (lambda: Head(query=Weight("Q", (2, 2), spectral=1)), "either score, or both"),
+        (
+            lambda: Head(
+                query=Weight("Q", (2, 2), spectral=1), key=Weight("K", (2, 2), spectral=1), rotary=True, joint=1
+            ),
+            "no joint bound with rotations",
+        ),
         (lambda: layers.attention(layers.tokens(2, 1.0, positions=1), []), "one head"),
+        (lambda: layers.attention(layers.tokens(2, 1.0, positions=1), [PLAIN, PLAIN]), "several with output"),
+        (
+            lambda: layers.analyse(layers.add(layers.tokens(2, 1.0, positions=3), layers.tokens(2, 1.0, positions=2))),
+            "equal shapes",
+        ),
         (lambda: layers.Activation("exp", math.inf), "finite Lipschitz"),
         (
             lambda: layers.analyse(layers.linear(layers.tokens(3, 1.0, positions=1), Weight("W", (2, 2), spectral=1))),
@@ -218,3 +235,80 @@ def test_a_loss_in_a_known_interval_has_half_its_length_as_range() -> None:
     z = layers.vocabulary(layers.tokens(2, 3.0, positions=1), Weight("W", (9, 2), max_row=1.0))
     assert layers.analyse(layers.loss(z, 2.0)).range.value == pytest.approx(6.0)
     assert layers.analyse(layers.loss(z, 2.0, bound=4.0)).range.value == pytest.approx(2.0)
+
+
+def test_a_gain_is_covered_in_the_sup_metric_or_with_a_discount_in_the_euclidean_one() -> None:
+    gain = Weight("g", (4, 1), l1=1.0, frobenius=0.8, max_row_distance=0.5, reference=Reference(2.0, max_row=1.0))
+    graph = layers.layer_norm(layers.tokens(4, 1.0, positions=3), gain)
+    cover, discount = term(layers.analyse(graph), "g"), math.sqrt(3 / 4)
+    parts = [
+        covers.volumetric(0.5, 4),
+        covers.dual_sudakov(0.8, 4, 1).scaled(discount),
+        covers.maurey(1.0, 4).scaled(discount),
+        covers.perceptron_vocabulary(0.8, 1, 4),
+    ]
+    assert cover.domain
+    for eps in SCALES:
+        assert cover.log_size(eps) == pytest.approx(min(part.log_size(eps) for part in parts))
+
+
+def test_a_vocabulary_head_is_covered_coordinate_by_coordinate() -> None:
+    head = Weight("W", (1000, 4), frobenius=1.0)
+    graph = layers.loss(layers.vocabulary(layers.tokens(4, 1.0, positions=2), head), 2.0)
+    cover = term(layers.analyse(graph, samples=10), "W")
+    assert cover.log_size(0.6) == pytest.approx(covers.perceptron_vocabulary(1.0, 20, 1000).log_size(0.6))
+
+
+def test_a_bias_reads_a_constant_so_its_cover_holds_everywhere() -> None:
+    shift = Weight("b", (2, 1), rows_two_one=1.0)
+    cover = term(layers.analyse(layers.bias(layers.tokens(2, 1.0, positions=2), shift)), "b")
+    assert cover.domain
+
+
+@pytest.mark.parametrize("factor", [1.0, 1e40])
+def test_sensitivities_are_rounded_up(factor: float) -> None:
+    z = layers.scale(layers.linear(layers.tokens(2, 1.0, positions=1), Weight("W", (2, 2), spectral=1.0)), factor)
+    (one,) = layers.analyse(z).terms
+    ln = math.log(factor)
+    assert one.ln_beta - ln == pytest.approx(1e-12 * (1.0 + ln), rel=1e-2)
+
+
+def test_a_class_of_zero_functions_has_no_complexity() -> None:
+    z = layers.readout(layers.tokens(2, 0.0, positions=1), Weight("w", (1, 2), spectral=1.0))
+    assert layers.analyse(z).rademacher(10) == 0.0
+
+
+def test_magnitudes_beyond_floats_are_infinite_as_numbers_only() -> None:
+    assert layers.Magnitude(750.0).value == math.inf
+    assert layers.Magnitude(700.0).value == pytest.approx(math.exp(700.0))
+
+
+def test_one_head_with_an_output_matrix_and_bias() -> None:
+    x = layers.tokens(2, 1.0, positions=3)
+    out, shift = Weight("O", (3, 2), spectral=0.5), Weight("b", (3, 1), spectral=0.2)
+    node = layers.attention(x, PLAIN, output=out, output_bias=shift)
+    analysis = layers.analyse(node)
+    assert analysis.sensitivity(x).value == pytest.approx(0.5 * 3.0)
+    assert analysis.coefficients["b"].value == pytest.approx(1.0)
+    assert analysis.signals[node].radius.value == pytest.approx(0.7)
+
+
+def test_cross_attention_to_oneself_is_self_attention() -> None:
+    x = layers.tokens(2, 1.0, positions=3)
+    itself, plain = layers.attention(x, PLAIN, keys=x), layers.attention(x, PLAIN)
+    assert len(itself.parents) == 1
+    assert layers.analyse(itself).sensitivity(x) == layers.analyse(plain).sensitivity(x)
+
+
+def test_a_single_token_is_added_to_every_position() -> None:
+    many, one = layers.tokens(2, 1.0, positions=3, half_diameter=0.4), layers.tokens(2, 0.5, positions=1)
+    for node, positions in ((layers.add(many, one), 3), (layers.add(one, one), 1)):
+        assert layers.analyse(node).signals[node].positions == positions
+    node = layers.add(many, one)
+    assert layers.analyse(node).signals[node].half_diameter.value == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("norm", [layers.layer_norm, layers.rms_norm])
+def test_the_usual_eps_is_the_default(norm: object) -> None:
+    x = layers.tokens(2, 1.0, positions=1)
+    assert layers.analyse(norm(x)).sensitivity(x).value == pytest.approx(1e5**0.5)  # type: ignore[operator]

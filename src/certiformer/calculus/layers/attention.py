@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from certiformer.calculus.layers.graph import Effect, Hats, Layer, Node, Signal, signal
 from certiformer.calculus.layers.magnitude import ONE, ZERO, Magnitude, euclidean, size, total
@@ -180,7 +180,7 @@ def _norm(weight: Weight | None, hats: Hats | None = None) -> Magnitude:
 
 
 def _scaled(use: Use, factor: Magnitude) -> Use:
-    return Use(use.weight, factor * use.beta, use.radius, use.l1, use.positions, use.geometry, use.atoms, use.derived)
+    return replace(use, beta=factor * use.beta)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from certiformer.calculus.layers.graph import Effect, Hats, Layer, Node, Signal, signal
-from certiformer.calculus.layers.magnitude import ONE, UNBOUNDED, ZERO, Magnitude, size
+from certiformer.calculus.layers.magnitude import ONE, UNBOUNDED, ZERO, size
 from certiformer.calculus.layers.weights import Geometry, Use, Weight, constant_use
 from certiformer.core.errors import InputError
 
@@ -196,16 +196,13 @@ class Normalisation(Layer):
         uses = []
         if self.gain is not None:
             self.gain.expect(z.dimension, 1)
-            largest = math.sqrt((z.dimension - 1) / z.dimension) if self.centred else 1.0
-            uses.append(self._gain_use(self.gain, radius, size(largest)))
+            # ||dg * u|| <= ||dg||_inf ||u||_2 and <= ||dg||_2 ||u||_inf, ||u||_inf <= largest ||u||_2.
+            largest = size(math.sqrt((z.dimension - 1) / z.dimension)) if self.centred else ONE
+            uses.append(constant_use(self.gain, radius, Geometry.ROWS, euclidean_discount=largest))
         if self.shift is not None:
             self.shift.expect(z.dimension, 1)
             uses.append(constant_use(self.shift, ONE))
         return Effect(out, (gain * slope,), tuple(uses))
-
-    def _gain_use(self, gain: Weight, radius: Magnitude, largest: Magnitude) -> Use:
-        # ||dg * u|| <= ||dg||_inf ||u||_2 and <= ||dg||_2 ||u||_inf, ||u||_inf <= largest ||u||_2.
-        return Use(gain, radius, ONE, ONE, 1, Geometry.ROWS, atoms=1, euclidean_discount=largest)
 
 
 def layer_norm(z: Node, gain: Weight | None = None, shift: Weight | None = None, *, eps: float = 1e-5) -> Node:

@@ -55,7 +55,7 @@ class Embedding(Layer):
 
     def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
         entries, dimension = self.table.shape
-        use = Use(self.table, ONE, ONE, ONE, self.positions, Geometry.LOOKUP, atoms=entries)
+        use = Use(self.table, ONE, ONE, ONE, entries, Geometry.LOOKUP, finite=True)
         return Effect(signal(dimension, self.positions, hats.row(self.table)), (), (use,))
 
 

@@ -157,19 +157,19 @@ class Weight:
 class Use:
     r"""One place where a weight acts: its error e there moves the output of the layer by at most beta e.
 
-    `radius` and `l1` bound the inputs (hatted ones: the error is taken at the inputs of the covering network),
-    `positions` counts them per sample. `atoms` replaces that count when the inputs come from a fixed finite set
-    (the constant 1 of a bias, the one-hot vectors of a table). `derived` marks inputs that the layer itself makes
-    from other weights. `euclidean_discount` is what covers in the l2 metric gain over those in the sup metric (gains).
+    `radius` and `l1` bound the inputs (hatted ones: the error is taken at the inputs of the covering network).
+    `points` counts them: per sample, or altogether if `finite`, when they come from a fixed set (the constant 1 of a
+    bias, the one-hot vectors of a table). `derived` marks inputs that the layer itself makes from other weights.
+    `euclidean_discount` is what covers in the l2 metric gain over those in the sup metric (gains).
     """
 
     weight: Weight
     beta: Magnitude
     radius: Magnitude
     l1: Magnitude
-    positions: int
+    points: int
     geometry: Geometry = Geometry.OPERATOR
-    atoms: int | None = None
+    finite: bool = False
     derived: bool = False
     euclidean_discount: Magnitude = ONE
 
@@ -179,9 +179,11 @@ class Use:
         return self.beta * self.radius
 
 
-def constant_use(weight: Weight, beta: Magnitude, geometry: Geometry = Geometry.OPERATOR) -> Use:
+def constant_use(
+    weight: Weight, beta: Magnitude, geometry: Geometry = Geometry.OPERATOR, *, euclidean_discount: Magnitude = ONE
+) -> Use:
     """A k x 1 weight reads the constant 1."""
-    return Use(weight, beta, ONE, ONE, 1, geometry, atoms=1)
+    return Use(weight, beta, ONE, ONE, 1, geometry, finite=True, euclidean_discount=euclidean_discount)
 
 
 def smallest_cover(uses: list[Use], *, same_layer: bool, proper: bool, samples: int | None) -> Cover:
@@ -207,8 +209,8 @@ def smallest_cover(uses: list[Use], *, same_layer: bool, proper: bool, samples: 
         ratios = (use.l1 / use.radius for use in uses if math.isfinite(use.radius.ln))
         found += _for_l1_inputs(weight, max(ratios, default=ONE))
 
-    fixed_atoms = all(use.atoms is not None for use in uses)
-    fixed_inputs = len(uses) == 1 or fixed_atoms or (same_layer and not any(use.derived for use in uses))
+    finite = all(use.finite for use in uses)
+    fixed_inputs = len(uses) == 1 or finite or (same_layer and not any(use.derived for use in uses))
     if len(geometries) == 1 and fixed_inputs:
         found += _for_points(weight, geometries.pop(), uses, samples)
     stay = proper or weight.proper_only
@@ -232,14 +234,12 @@ def _for_l1_inputs(weight: Weight, ratio: Magnitude) -> list[Cover]:
 def _for_points(weight: Weight, geometry: Geometry, uses: list[Use], samples: int | None) -> list[Cover]:
     """Covers at finitely many inputs: those of the sample, or the atoms of a finite input set (valid everywhere)."""
     rows, columns = weight.shape
-    atoms = [use.atoms for use in uses if use.atoms is not None]
-    domain = len(atoms) == len(uses)
-    if domain:
-        points = sum(atoms)
-    elif samples is None or atoms:
-        return []
-    else:
-        points = samples * sum(use.positions for use in uses)
+    domain = all(use.finite for use in uses)
+    points = sum(use.points for use in uses)
+    if not domain:
+        if samples is None or any(use.finite for use in uses):
+            return []
+        points *= samples
     if geometry is Geometry.LOOKUP:
         return [replace(covers.perceptron_matrix(weight.frobenius_radius, rows, columns), domain=True)]
     if geometry is Geometry.ROWS:
