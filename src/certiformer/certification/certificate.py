@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -34,11 +34,17 @@ class Certificate:
     guarantee: str = ""
     reason: str = ""
     variant: str = ""
+    subject: str = ""
 
     @property
     def informative(self) -> bool:
         """A guarantee (not a printed formula) below the trivial value."""
         return self.version == "sound" and self.verdict == "informative"
+
+    @property
+    def _overflowed(self) -> bool:
+        """Finite, but too large for a float: the logarithm tells."""
+        return self.value == math.inf and self.log10 is not None and math.isfinite(self.log10)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -46,8 +52,9 @@ class Certificate:
             "version": self.version,
             "title": self.title,
             "bounds": self.bounds,
+            "subject": self.subject,
             "variant": self.variant,
-            "value": None if self.value is None else json_number(self.value),
+            "value": None if self.value is None or self._overflowed else json_number(self.value),
             "log10": None if self.log10 is None else json_number(self.log10),
             "trivial": self.trivial,
             "verdict": self.verdict,
@@ -165,20 +172,32 @@ def examples_needed(evaluation: Evaluation, trivial: float, name: str) -> float 
         return None
     given = {key: value for key, value in evaluation.inputs.items() if value is not None}
 
+    def value(n: float) -> float | None:
+        again = result.evaluate({**given, name: n})
+        return None if again.best is None else again.sound[again.best].value
+
+    return size_needed(value, float(given[name]), trivial)
+
+
+def size_needed(value: Callable[[float], float | None], size: float, trivial: float) -> float | None:
+    """The least sample size, within a factor of 1.003 or so, at which `value(n)` falls below the trivial value.
+
+    `value` says what the bound would be at n; None, or an error that is the caller's to mend, means no bound there.
+    """
+
     def informative(n: float) -> bool:
         try:
-            again = result.evaluate({**given, name: float(round(n))})
+            found = value(float(round(n)))
         except CertiformerError:
             return False
-        return again.best is not None and again.sound[again.best].value < trivial
+        return found is not None and found < trivial
 
-    low = float(given[name])
-    high = low
+    low = high = size
     while not informative(high):
         low, high = high, high * 10.0
         if high > MOST_EXAMPLES:
             return None
-    for _ in range(12):
+    for _ in range(10):
         middle = math.sqrt(low * high)
         low, high = (low, middle) if informative(middle) else (middle, high)
     return float(round(high))

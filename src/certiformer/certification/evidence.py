@@ -73,7 +73,10 @@ class HoldOut(Evidence):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Betting(Evidence):
-    """B: hold-out losses in [low, high] in the order they came; `smoothing` and the order were fixed beforehand."""
+    """B: hold-out losses in [low, high] in the order they came; `smoothing` and the order were fixed beforehand.
+
+    `models` compared on these examples divide delta among them.
+    """
 
     id: ClassVar[str] = "betting"
     bounds: ClassVar[str] = "smoothed_cross_entropy"
@@ -82,9 +85,10 @@ class Betting(Evidence):
     high: float
     smoothing: float
     classes: int
+    models: int = 1
 
     def inputs(self, delta: float) -> dict[str, Any]:
-        return {"losses": self.losses, "low": self.low, "high": self.high, "delta": delta}
+        return {"losses": self.losses, "low": self.low, "high": self.high, "delta": delta / self.models}
 
     def grown(self, factor: float) -> Self | None:
         wanted = _scaled(len(self.losses), factor)
@@ -225,13 +229,17 @@ class Margin(Evidence):
 
 @dataclass(frozen=True, kw_only=True)
 class Disagreement(Evidence):
-    """D: h1 made `errors` on n held-out examples; h and h1 differ on some of the fresh unlabelled ones."""
+    """D: h1 made `errors` on n held-out examples; h and h1 differ on some of the fresh unlabelled ones.
+
+    `models` compared on the held-out examples divide delta among them.
+    """
 
     id: ClassVar[str] = "disagreement"
     errors: int
     n: int
     disagreements: int
     unlabelled: int
+    models: int = 1
 
     def inputs(self, delta: float) -> dict[str, Any]:
         return {
@@ -239,7 +247,7 @@ class Disagreement(Evidence):
             "n": self.n,
             "disagreements": self.disagreements,
             "unlabelled": self.unlabelled,
-            "delta": delta,
+            "delta": delta / self.models,
         }
 
     def grown(self, factor: float) -> Self:
@@ -299,9 +307,14 @@ class Findings:
     seed: int
     tried: int = 1
     model: Any = None
-    """A `certiformer.models` model for the papers' results, or None."""
+    """The model that is profiled; one of `certiformer.models` also meets the papers' results."""
     sample: tuple[Any, Any] | None = None
     """Inputs and labels the model was trained on, for the profile and the papers' results."""
     initial: Any = None
     """The same model before training, for the distance from initialisation."""
+    training: Mapping[str, Any] = field(default_factory=dict)
+    """What is known about the run: optimiser, step_size, steps, start_loss, ..."""
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """Why a certificate has no evidence, by id; ids in neither place get a general reason."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    """Further facts for the provenance table: hashes of the data, files, the command."""

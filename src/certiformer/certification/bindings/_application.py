@@ -78,8 +78,8 @@ class Application:
 
     `inputs` are at paid radii, for the sound side; `printed_inputs` as measured, for the printed one. `kind` says how
     the result's number becomes a row: `rademacher` (a bound on the complexity of the class, turned into the gap of the
-    ramp loss), `number` (reported as it is). `scale` multiplies the complexity: the Lipschitz constant of the loss.
-    `at` changes the inputs to another sample size.
+    ramp loss), `number` (reported as it is). `scale` multiplies the complexity, or the number: the Lipschitz constant
+    of the loss. With `takes_delta` the share of delta is an input of the result. `at` gives the inputs at another n.
     """
 
     inputs: Mapping[str, Any]
@@ -92,6 +92,7 @@ class Application:
     checks: tuple[Check, ...] = ()
     terms: Mapping[str, float] = field(default_factory=dict)
     in_expectation: bool = False
+    takes_delta: bool = False
     only_printed: str = ""
     """Why the sound side does not apply, where only the printed formula can be evaluated."""
     printed_radius: float | None = None

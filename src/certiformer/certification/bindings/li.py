@@ -17,8 +17,8 @@ from certiformer.measure.profile import Profile
 
 NOT_THIS_MODEL = "the result is about the Transformer with a CLS readout (cls_transformer)"
 NOT_THE_MINIMISER = (
-    "it holds in expectation, for the exact empirical risk minimiser of a class fixed in advance; this model was trained "
-    "by descent and its norms were read off afterwards, for which delta can pay but an expectation cannot"
+    "it holds in expectation, for the exact empirical risk minimiser of a class fixed in advance; this model was "
+    "trained by descent and its norms were read off afterwards, for which delta can pay but an expectation cannot"
 )
 TAILS = "it needs a bound on the tails of the inputs that is known in advance (variance proxy or tail exponent)"
 

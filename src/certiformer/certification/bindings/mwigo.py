@@ -69,11 +69,10 @@ def theorem_5(profile: Profile) -> Application | str:
     if reason:
         return reason
     chosen, radii = ramp_margin(profile), Radii()
-    alpha = profile["sigma_min of the features"] if "sigma_min of the features" in profile else 0.0
     loss = {"LS": chosen.loss * chosen.margin, "ymax": 1.0, "clip": chosen.margin}
     inputs = {**_inputs(profile, radii), **loss}
-    # The N-th singular value enters the printed side only; it is zero when the width is below N.
-    least = max(alpha, 1e-300)
+    # The N-th singular value of the initial features enters the printed side only; below width N it is zero.
+    least = 1e-300
     return Application(
         {**inputs, "alpha": least, "paid": radii.cost + chosen.paid},
         {**_inputs(profile, None), **loss, "alpha": least},
@@ -82,6 +81,7 @@ def theorem_5(profile: Profile) -> Application | str:
         1.0,
         paid=radii.cost + chosen.paid,
         scale=1.0 / chosen.margin,
+        takes_delta=True,
         checks=(
             radii.check,
             verified("the loss is the ramp loss at a paid margin, in [0, 1] and at least the 0-1 loss", True),
