@@ -90,17 +90,22 @@ class NTKTeacher(eqx.Module):
             noise=float(noise),
         )
 
+    def keys(self, q: Float[Array, " d"], W: Float[Array, "heads d d"]) -> Float[Array, "heads d"]:
+        """W q, with the diagonal of W only in the released variant."""
+        return W @ q if self.variant == "paper" else jnp.diagonal(W, axis1=1, axis2=2) * q
+
+    def activated(self, s: Float[Array, " heads"]) -> tuple[Float[Array, " heads"], Float[Array, " heads"]]:
+        """sigma(s) and sigma'(s)."""
+        return jax.jvp(activation(self.activation), (s,), (jnp.ones_like(s),))
+
     def features(
         self, x: Float[Array, "tokens d"], u: Float[Array, "heads d"], W: Float[Array, "heads d d"]
     ) -> Features:
         """psi(X; u, W) for several heads."""
-        q = x[-1]
-        keys = W @ q if self.variant == "paper" else jnp.diagonal(W, axis1=1, axis2=2) * q
-        p = jax.nn.softmax(keys @ x.T, axis=-1)
+        p = jax.nn.softmax(self.keys(x[-1], W) @ x.T, axis=-1)
         a = p @ x
         s = jnp.sum(u * a, axis=-1)
-        sigma = activation(self.activation)
-        value, slope = jax.jvp(sigma, (s,), (jnp.ones_like(s),))
+        value, slope = self.activated(s)
         # M u = sum_t p_t (x_t.u - a.u) x_t, without the d x d covariance.
         covariance_u = (p * (u @ x.T - s[:, None])) @ x
         return Features(value, slope[:, None] * a, slope[:, None] * covariance_u)
@@ -126,12 +131,18 @@ class NTKTeacher(eqx.Module):
         """mean_h <psi(X; u_h, W_h), v(u_h, W_h)>: the teacher if (u, W) is the pool, its m-head proxy otherwise."""
         v_c, v_u, v_w = self.transport(u, W)
 
+        # With p the attention and s = u.a: psi_u.v_u = sigma'(s) sum_t p_t x_t.v_u, and
+        # <psi_w, v_w> = sigma'(s) sum_t p_t (x_t.u - s) x_t.(v_w q), so neither a nor M u is formed.
         def one(x: Float[Array, "tokens d"]) -> Float[Array, ""]:
-            psi = self.features(x, u, W)
-            pairing = psi.c * v_c + jnp.sum(psi.u * v_u, axis=-1) + jnp.einsum("hi,hij,j->h", psi.w, v_w, x[-1])
-            return jnp.mean(pairing)
+            p = jax.nn.softmax(x @ self.keys(x[-1], W).T, axis=0)
+            along_u = x @ u.T
+            s = jnp.sum(p * along_u, axis=0)
+            value, slope = self.activated(s)
+            rest = x @ v_u.T + (along_u - s) * (x @ (v_w @ x[-1]).T)
+            return jnp.mean(value * v_c + slope * jnp.sum(p * rest, axis=0))
 
-        return jax.vmap(one)(inputs)
+        averages: Float[Array, " n"] = jax.lax.map(one, inputs, batch_size=64)
+        return averages
 
     @eqx.filter_jit
     def target(self, inputs: Float[Array, "n tokens d"]) -> Float[Array, " n"]:
