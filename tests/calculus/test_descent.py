@@ -117,7 +117,7 @@ def test_certificate_satisfies_its_conditions_and_is_the_least(D, b, b0, Lt, L0,
         assert answer.angle < math.pi / 2
         assert answer.total == pytest.approx(regret(answer.angle, run), rel=1e-12)
         assert curvature * (1 + answer.B) * answer.distance**2 <= answer.q * (1 + 1e-13)
-        assert answer.B >= max(b, b0)
+        assert max(b, b0) <= answer.B
         assert eta * 0.1 * (1 + reach) <= 1.0 + 1e-4
     elif "step size" in answer.requires:
         assert eta * 0.1 * (1 + reach) >= 1.0 - 1e-4
@@ -134,7 +134,9 @@ def test_fixed_point_by_hand():
     answer = certify(land, run)
     mpmath.mp.dps = 30
     root = mpmath.findroot(
-        lambda s: 0.02 * (2.25 + 120 * s / mpmath.sin(s) * mpmath.mpf("0.02") + 4 * (1 - s * mpmath.cot(s)) * 0.6) - s**2,
+        lambda s: (
+            0.02 * (2.25 + 120 * s / mpmath.sin(s) * mpmath.mpf("0.02") + 4 * (1 - s * mpmath.cot(s)) * 0.6) - s**2
+        ),
         0.35,
     )
     assert isinstance(answer, Certificate)
@@ -187,8 +189,8 @@ def test_norm_bound_takes_the_better_of_the_two_ways():
     near_target = certify(landscape(1e-4, lift=0.01, drift=50.0, cap=0.001), run)
     assert isinstance(near_start, Certificate)
     assert isinstance(near_target, Certificate)
-    assert near_start.B == pytest.approx(max(0.3, 0.1 + 0.5 * 0.001 * (0.7 + near_start.total)), rel=1e-12)
-    assert near_target.B == pytest.approx(0.3 + 0.01 * near_target.distance, rel=1e-12)
+    assert pytest.approx(max(0.3, 0.1 + 0.5 * 0.001 * (0.7 + near_start.total)), rel=1e-12) == near_start.B
+    assert pytest.approx(0.3 + 0.01 * near_target.distance, rel=1e-12) == near_target.B
 
 
 def test_regret_formula():

@@ -1,4 +1,4 @@
-"""The multi-head attention model in plain numpy, with its gradient written out: what the theorems are checked against."""
+"""The multi-head attention model in plain numpy, its gradient written out, to check the theorems against."""
 
 from __future__ import annotations
 

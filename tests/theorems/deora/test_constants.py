@@ -62,7 +62,9 @@ def search(kind, T, d, R, readout, steps=300, starts=40):
 
     def objective(z):
         norm, b = measure(z)
-        scale = jnp.maximum(lift, R**2 * b) if kind == "gradient" else jnp.hypot(C3 * R**2 * b, 2 * lift) + C3 * R**2 * b
+        scale = (
+            jnp.maximum(lift, R**2 * b) if kind == "gradient" else jnp.hypot(C3 * R**2 * b, 2 * lift) + C3 * R**2 * b
+        )
         return jnp.log(norm / scale + 1e-12)
 
     value_and_grad = jax.vmap(jax.value_and_grad(objective))
@@ -163,7 +165,9 @@ def test_loss_constants_hold_for_many_heads():
                 problem = random_problem(rng, n, T, d, 1.3)
                 X = 1.3 * problem.X / np.max(np.linalg.norm(problem.X, axis=-1))
                 p = rng.normal(size=H * shape) * rng.uniform(0.1, 4)
-                value, gradient, hessian = (np.asarray(a) for a in derivatives(p, X, problem.y if trial % 4 else np.ones(n)))
+                value, gradient, hessian = (
+                    np.asarray(a) for a in derivatives(p, X, problem.y if trial % 4 else np.ones(n))
+                )
                 b = max(np.linalg.norm(p[h * shape : h * shape + T * d]) for h in range(H))
                 constants = sound("deora.cor1", b=float(b), T=T, R=1.3, d=d, H=H)
                 eigenvalues = np.linalg.eigvalsh(hessian)
@@ -187,7 +191,9 @@ def random_head(rng, T, d):
 def test_blocks_by_automatic_differentiation():
     rng, T, d = np.random.default_rng(0), 3, 2
     with jax.enable_x64(True):
-        derivatives = jax.jit(lambda p, X: (jax.grad(lambda q: head(q, X)[0])(p), jax.hessian(lambda q: head(q, X)[0])(p)))
+        derivatives = jax.jit(
+            lambda p, X: (jax.grad(lambda q: head(q, X)[0])(p), jax.hessian(lambda q: head(q, X)[0])(p))
+        )
         for _ in range(60):
             X, p, U = random_head(rng, T, d)
             gradient, hessian = (np.asarray(a) for a in derivatives(p, X))
@@ -211,7 +217,6 @@ def test_blocks_are_attained(R):
     """Two tokens +-R in one dimension; W sets the attention, U the sign of each row."""
     X = np.array([[R], [-R]])
     with jax.enable_x64(True):
-
         compiled = jax.jit(lambda p: (jax.grad(lambda q: head(q, X)[0])(p), jax.hessian(lambda q: head(q, X)[0])(p)))
 
         def derivatives(u, w):
@@ -268,7 +273,9 @@ def test_third_cumulant_by_search():
     bound = sound("deora.kappa3", Y=1, S=1)["value"]
     assert 0.97 * bound < worst <= bound
     q = (1 - 1 / math.sqrt(3)) / 2
-    assert cumulant(np.array([q, 1 - q]), np.array([1.0, -1.0]), np.array([1.0, -1.0])) == pytest.approx(bound, rel=1e-9)
+    assert cumulant(np.array([q, 1 - q]), np.array([1.0, -1.0]), np.array([1.0, -1.0])) == pytest.approx(
+        bound, rel=1e-9
+    )
 
 
 @pytest.mark.property_of("deora.kappa3")
@@ -329,6 +336,6 @@ def test_numpy_model_agrees_with_automatic_differentiation():
             p = jnp.concatenate([u.ravel(), W.ravel()])
             gU, gW = problem.output_gradients(u, W)
             for i in range(2):
-                value, gradient = jax.value_and_grad(lambda q, i=i, r=readout: head(q, problem.X[i], r)[0])(p)
+                value, gradient = jax.value_and_grad(lambda q, X=problem.X[i], r=readout: head(q, X, r)[0])(p)
                 assert float(value) == pytest.approx(problem.outputs(u, W)[i])
                 np.testing.assert_allclose(np.concatenate([gU[i].ravel(), gW[i].ravel()]), gradient, atol=1e-12)

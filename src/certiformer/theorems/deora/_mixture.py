@@ -71,15 +71,18 @@ class Mixture:
         return self.zeta * rest * between - rest * noise**2 * (A + C) ** 2 / (4.0 * A)
 
     def logit_gap(self) -> float:
-        r"""min over queries and noise of (relevant - irrelevant) logit under W_*; -inf unless S^2 >= 2 Zmu.
+        r"""min over queries, keys and noise of (relevant - irrelevant) logit under W_*, exactly.
 
-        Relevant query: S^2 (S^2 - Zmu). Irrelevant one: (q + e)(S^2 - e') - (q + f) f' with q >= S^2 - Znu, the rest in
-        [-Zmu, Zmu].
+        Relevant query: S^2 (S^2 - e'). Irrelevant one: (q + e)(S^2 - e') - (q + f) f' with q = S^2 +- Znu and e, f, e',
+        f' in [-Zmu, Zmu]: linear in each, so the corners suffice. Where it is positive, S^2 >= 2 Zmu and it equals
+        min(S^2 (S^2 - Zmu), (S^2 - Znu)(S^2 - 2 Zmu) - Zmu S^2).
         """
-        square = self.S**2
-        if square < 2.0 * self.Zmu:
-            return -math.inf
-        irrelevant = (square - self.Znu) * (square - 2.0 * self.Zmu) - self.Zmu * square
+        square, noise = self.S**2, (-self.Zmu, self.Zmu)
+        irrelevant = min(
+            (q + e) * (square - e_key) - (q + f) * f_key
+            for q in (square - self.Znu, square + self.Znu)
+            for e, f, e_key, f_key in itertools.product(noise, repeat=4)
+        )
         return min(square * (square - self.Zmu), irrelevant)
 
     def printed_margin(self, P: float) -> float:

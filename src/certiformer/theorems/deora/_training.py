@@ -15,7 +15,7 @@ RUN = (
     real("b", "max_h ||U_h||_F of the target theta", symbol="||θ||_{2,∞}", low_open=False, example=0.05),
     real("b0", "max_h ||U_h||_F at the start theta_0", low_open=False, example=0),
     real("Lt", "training loss at the target", low_open=False, example=0.05),
-    real("L0", "training loss at the start", low_open=False, example=math.log(2)),
+    real("L0", "training loss at the start", low_open=False, example=0.69),
     count("H", "heads", example=100_000),
     count("K", "gradient steps, fixed in advance", example=100),
     real("eta", "step size", symbol="η", example=0.5),

@@ -203,7 +203,7 @@ RESULT = Result(
             low_open=False,
             optional=True,
             derived="log(1 + e^BPhi)",
-            example=0.6931471805599453,
+            example=0.69,
         ),
         count("d", "token dimension (printed heads only)", optional=True, derived="heads not evaluated", example=3),
         INDEPENDENT,

@@ -3,9 +3,10 @@ r"""(8): softmax logits under W_*.
 Printed: O(S^4) at relevant tokens, O(S^2) at irrelevant ones, for every query.
 
 Sound: at relevant tokens at least min(S^4, S^2 (S^2 - Znu - Zmu)); at irrelevant tokens at most
-max(S^2 Zmu, 2 (S^2 + Znu + Zmu) Zmu) in absolute value; and the gap between the two, minimised jointly, is
+max(S^2 Zmu, 2 (S^2 + Znu + Zmu) Zmu) in absolute value; and the gap between the two, minimised jointly over the
+corners of the noise, is, where it is positive,
 
-.. math:: \min\bigl(S^2(S^2-Z_\mu),\ (S^2-Z_\nu)(S^2-2Z_\mu)-Z_\mu S^2\bigr)\qquad(S^2\ge2Z_\mu).
+.. math:: \min\bigl(S^2(S^2-Z_\mu),\ (S^2-Z_\nu)(S^2-2Z_\mu)-Z_\mu S^2\bigr).
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def sound(S: float, Zmu: float, Znu: float) -> Variants:
         ),
         "gap": lower_bound(
             gap,
-            checks=(verified("S^2 >= 2 Zmu", square >= 2.0 * Zmu, square), *noise),
+            checks=(verified("relevant logits above irrelevant ones", gap > 0.0, gap), *noise),
             bounds=Quantity.CONSTANT,
             note="least difference of a relevant and an irrelevant logit in one row",
         ),
@@ -69,7 +70,7 @@ RESULT = Result(
     latex=r"[r_t]_{t'}=\mathcal O(S^4)\ (t'\in\mathcal R),\quad \mathcal O(S^2)\ (t'\in\mathcal R^c)",
     sound_statement=(
         "relevant >= min(S^4, S^2 (S^2 - Znu - Zmu)); |irrelevant| <= max(S^2 Zmu, 2 (S^2 + Znu + Zmu) Zmu); "
-        "gap >= min(S^2 (S^2 - Zmu), (S^2 - Znu)(S^2 - 2 Zmu) - Zmu S^2) if S^2 >= 2 Zmu"
+        "gap = min(S^2 (S^2 - Zmu), (S^2 - Znu)(S^2 - 2 Zmu) - Zmu S^2) where positive, which needs S^2 >= 2 Zmu"
     ),
     inputs=(SIGNAL, NOISE_MU, NOISE_NU),
     status=Status.FALSE,
