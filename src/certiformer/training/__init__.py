@@ -2,6 +2,8 @@
 
 from certiformer.training.checkpoint import CheckpointError as CheckpointError
 from certiformer.training.checkpoint import data_hash as data_hash
+from certiformer.training.fit import Fitted as Fitted
+from certiformer.training.fit import fit as fit
 from certiformer.training.leave_one_out import LeaveOneOut as LeaveOneOut
 from certiformer.training.leave_one_out import gradients_of as gradients_of
 from certiformer.training.leave_one_out import leave_one_out as leave_one_out
@@ -21,6 +23,10 @@ from certiformer.training.optimisers import adam as adam
 from certiformer.training.optimisers import gradient_descent as gradient_descent
 from certiformer.training.optimisers import momentum_sgd as momentum_sgd
 from certiformer.training.optimisers import trauger_schedule as trauger_schedule
+from certiformer.training.presets import PRESETS as PRESETS
+from certiformer.training.presets import Preset as Preset
+from certiformer.training.presets import Recipe as Recipe
+from certiformer.training.presets import preset as preset
 from certiformer.training.projection import onto_heads_ball as onto_heads_ball
 from certiformer.training.projection import onto_omega as onto_omega
 from certiformer.training.steps import Data as Data

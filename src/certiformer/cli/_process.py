@@ -1,0 +1,43 @@
+"""What a command may do because it owns its process: threads and a cache of compiled programs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from certiformer.core.errors import InputError
+
+
+def own_process(threads: int | None) -> int:
+    """Limit this process to `threads` CPUs and keep compiled programs on disk; returns the CPUs in use.
+
+    To be called before JAX starts its thread pools, that is before the first array.
+    """
+    available = (
+        sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+    )
+    if threads is not None:
+        if not 1 <= threads <= len(available):
+            raise InputError("--threads", threads, f"between 1 and {len(available)}, the CPUs at hand")
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+            os.environ[name] = str(threads)
+        if pinned:
+            os.sched_setaffinity(0, set(available[:threads]))
+    import jax
+
+    for flag, value in (
+        ("jax_compilation_cache_dir", str(cache_directory() / "compiled")),
+        ("jax_persistent_cache_min_compile_time_secs", 0.5),
+    ):
+        jax.config.update(flag, value)  # type: ignore[no-untyped-call]
+    return threads or len(available)
+
+
+def cache_directory() -> Path:
+    """The user's cache directory for certiformer."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "certiformer"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "certiformer" / "Cache"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "certiformer"
