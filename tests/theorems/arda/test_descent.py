@@ -357,7 +357,9 @@ def test_a_step_of_exactly_one_over_G2_is_too_long() -> None:
     assert set(run.separated.values()) == {math.inf}
     assert run.step_check.holds is False
     shorter = dataclasses.replace(run, eta=0.499)
+    assert 0 < shorter.kappa < 0.01
     assert shorter.mean_loss < math.inf
+    assert sum(shorter.separated.values()) < math.inf
     assert shorter.step_check.holds is True
 
 

@@ -66,8 +66,8 @@ def test_probabilities_never_vanish_and_never_exceed_one() -> None:
     assert near.sound["value"].value == 1.0
     assert near.sound["value"].clipped
     assert near.printed["value"].value > 400
-    assert not find("arda.def1").evaluate({"m": 5, "d": 2, "R": 3}).sound["value"].applies
-    assert find("arda.def1").evaluate({"m": 6, "d": 2, "R": 3}).sound["exact"].applies
+    assert not find("arda.def1").evaluate({"m": 9, "d": 2, "R": 3}).sound["value"].applies
+    assert find("arda.def1").evaluate({"m": 8, "d": 2, "R": 3}).sound["exact"].applies
 
 
 @pytest.mark.independent("arda.def2")
@@ -81,6 +81,20 @@ def test_radius_inverts_the_tail() -> None:
             inside = 1 - (1 - chi_tail(d, B * (1 - 1e-8))) ** (m // 2)
         assert failure <= delta_R < inside
         assert math.sqrt(d) + R >= B
+
+
+@pytest.mark.property_of("arda.def2")
+def test_quantiles_that_cannot_be_confirmed_are_not_used() -> None:
+    # one draw in one dimension: inflating the square by 1e-9 lowers the tail by half of 1e-9 (1 - delta_R)
+    def fallback(delta_R):
+        return 1 + math.sqrt(-2 * math.log(delta_R))
+
+    assert exact_radius(2, 1, 0.99) == pytest.approx(fallback(0.99), rel=1e-12)
+    assert exact_radius(2, 1, 1 - 0.0190) == pytest.approx(fallback(1 - 0.0190), rel=1e-12)
+    assert exact_radius(2, 1, 1 - 0.0208) < 0.03
+    with mpmath.workdps(30):
+        quantile = mpmath.sqrt(2) * mpmath.erfinv(mpmath.mpf("0.9"))
+    assert (exact_radius(2, 1, 0.1) / float(quantile)) ** 2 - 1 == pytest.approx(1e-9, rel=0.02)
 
 
 @pytest.mark.property_of("arda.def2")
