@@ -459,15 +459,21 @@ def test_optimistic_kl_is_the_inverse():
 
 
 @given(constant=st.floats(0.01, 1e4), n=st.integers(10, 10**9))
-def test_the_closed_chain_is_the_chain_of_ratio_e(constant, n):
+def test_the_closed_chain_is_the_best_of_ratio_e(constant, n):
     output, kappa = 2.0, 1.5
     closed = risk.slow_chain_closed(constant, output, n, kappa=kappa, approximation=0.5)
+    chains = []
+    for links in range(60):
+        scales = output * np.exp(-np.arange(links + 1.0))
+        chains.append(scales[-1] + np.sum(scales[:-1] * np.sqrt(2 * constant / scales[1:] ** 2 / n)))
+    assert closed - 0.5 == pytest.approx(2 * kappa * min(chains), rel=1e-9)
     step = math.e * math.sqrt(2 * constant / n)
     links = max(0, math.ceil(math.log(output * math.sqrt(n / (2 * constant))) - 1))
-    assert closed == pytest.approx(0.5 + 2 * kappa * step * (1 + links), rel=1e-9)
-    scales = output * np.exp(-np.arange(links + 1.0))
-    explicit = scales[-1] + np.sum(scales[:-1] * np.sqrt(2 * constant / scales[1:] ** 2 / n))
-    assert closed - 0.5 >= 2 * kappa * explicit * (1 - 1e-9)
+    assert closed - 0.5 <= 2 * kappa * step * (1 + links) * (1 + 1e-9)
+
+
+def test_the_closed_chain_of_an_infinite_class_is_trivial():
+    assert risk.slow_chain_closed(math.inf, 2.0, 100, kappa=1.5, approximation=0.5) == 6.5
 
 
 def test_chain_adds_the_approximation_error():

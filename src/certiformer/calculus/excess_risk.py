@@ -30,8 +30,9 @@ from certiformer.core.errors import InputError
 
 Array = NDArray[np.float64]
 
-_NATS = 46.0  # the radius is sought over twenty decades below the radius of the class
+_NATS = 46.0  # the radius is sought over twenty decades
 _RADII = 231
+_FINE = 33
 _TILTS = 69
 _LOGITS = (-28.0, 6.0)  # of a/(1/(2 sigma^2))
 
@@ -157,7 +158,7 @@ def bernstein_best(
     def at(radius: float) -> RiskBound:
         return bernstein(cover, radius, n, V=V, M=M, kappa=kappa, approximation=approximation, widen=widen)
 
-    return _best_radius(cover, at)
+    return _best_radius(cover, M / kappa, at)
 
 
 def bernstein_of_convex(residual: float) -> tuple[float, float]:
@@ -244,7 +245,7 @@ def squared_best(
         best = np.min((sizes[:, None] / n + tilts * weights[:, None]) / lam, axis=1)
         return np.asarray(best + 2.0 * (radii + widen) * root, dtype=np.float64)
 
-    return _best_radius(cover, at, coarse)
+    return _best_radius(cover, root, at, coarse)
 
 
 def best_squared_tilt(b_h: float, sigma: float, numerator: float, weight: float) -> float:
@@ -358,7 +359,7 @@ def slow_best(cover: Cover, n: float, *, loss_range: float, kappa: float, approx
     def at(radius: float) -> RiskBound:
         return slow(cover, radius, n, loss_range=loss_range, kappa=kappa, approximation=approximation)
 
-    return _best_radius(cover, at)
+    return _best_radius(cover, loss_range / kappa, at)
 
 
 def slow_chain(cover: Cover, n: float, *, output_bound: float, kappa: float, approximation: float = 0.0) -> float:
@@ -369,10 +370,16 @@ def slow_chain(cover: Cover, n: float, *, output_bound: float, kappa: float, app
 def slow_chain_closed(
     constant: float, output_bound: float, n: float, *, kappa: float, approximation: float = 0.0
 ) -> float:
-    r"""S4chain for ln N = C/eps^2 at ratio e: 2 kappa e sqrt(2C/n) (1 + ceil(ln(D sqrt(n/2C)) - 1)_+)."""
+    r"""S4chain for ln N = C/eps^2 and scales D e^-k: 2 kappa min_K (D e^-K + K s), s = e sqrt(2C/n).
+
+    At most 2 kappa s (1 + ceil(ln(D/s))_+), that is O(sqrt(C/n) ln n).
+    """
     step = math.e * math.sqrt(2.0 * constant / n)
-    links = max(0, math.ceil(math.log(output_bound / step)))
-    return approximation + 2.0 * kappa * step * (1 + links)
+    if step >= output_bound:
+        return approximation + 2.0 * kappa * output_bound
+    near = math.floor(math.log(output_bound / step))
+    best = min(output_bound * math.exp(-links) + links * step for links in (near, near + 1))
+    return approximation + 2.0 * kappa * best
 
 
 # --- Theorem 4.4, repaired ---------------------------------------------------------------------------------------
@@ -427,20 +434,27 @@ def _require_order(a: float, a_prime: float) -> None:
 # --- the radius --------------------------------------------------------------------------------------------------
 
 
-def _radii(cover: Cover) -> Array:
-    """A grid of radii that depends on the class only, so that minima over it keep every monotonicity."""
-    top = cover.ln_radius if math.isfinite(cover.ln_radius) else 0.0
+def _radii(cover: Cover, scale: float) -> Array:
+    """A grid of radii, free of n, from `scale` down; larger radii than that make every bound trivial."""
+    top = min(cover.ln_radius, math.log(scale))
     return np.asarray(np.exp(np.linspace(top - _NATS, top, _RADII)), dtype=np.float64)
 
 
 def _best_radius(
-    cover: Cover, at: Callable[[float], RiskBound], coarse: Callable[[Array], Array] | None = None
+    cover: Cover, scale: float, at: Callable[[float], RiskBound], coarse: Callable[[Array], Array] | None = None
 ) -> RiskBound:
     """The least bound over the grid of radii, polished. `coarse` ranks the whole grid at once where that is cheaper."""
-    radii = _radii(cover)
-    values = coarse(radii) if coarse else np.array([at(float(radius)).value for radius in radii])
-    start = math.log(radii[int(np.argmin(values))])
+
+    def exact(radii: Array) -> Array:
+        return np.array([at(float(radius)).value for radius in radii])
+
+    # Covers have kinks, hence local minima: look closer around the best of the grid before polishing.
+    radii = _radii(cover, scale)
     step = _NATS / (_RADII - 1)
+    start = math.log(radii[int(np.argmin((coarse or exact)(radii)))])
+    closer = np.exp(start + np.linspace(-2.0 * step, 2.0 * step, _FINE))
+    start = math.log(closer[int(np.argmin(exact(closer)))])
+    step *= 4.0 / (_FINE - 1)
     found = minimize_scalar(
         lambda x: at(math.exp(x)).value, bounds=(start - step, start + step), method="bounded", options={"xatol": 1e-8}
     )

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from certiformer.calculus import offset
 from certiformer.core import (
     Bound,
+    Check,
     InputError,
     Quantity,
     Result,
@@ -38,8 +39,8 @@ _ESTIMATE = "exact for this sample; an estimate of the expectation over samples 
 def printed(
     beta: float,
     n: int,
+    logN: float,
     values: tuple[float, ...] | None,
-    logN: float | None,
     bound: float | None,
     draws: int | None,
     eta: float,
@@ -48,29 +49,25 @@ def printed(
     matrix = _matrix(values, n)
     if matrix is not None and n <= offset.MOST_SIGNS:
         variants["value"] = printed_value(offset.exact(matrix, beta), note=_ESTIMATE)
-    size = _log_functions(matrix, logN)
-    if size is not None:
-        in_range = () if bound is None else (verified("beta <= 1/(2M)", beta * 2.0 * bound <= 1.0, beta),)
-        variants["finite"] = printed_value((1.0 + size) / (2.0 * beta * n), checks=in_range)
+    in_range = () if bound is None else (verified("beta <= 1/(2M)", beta * 2.0 * bound <= 1.0, beta),)
+    variants["finite"] = printed_value((1.0 + logN) / (2.0 * beta * n), checks=(*_counted(matrix, logN), *in_range))
     return variants
 
 
 def sound(
     beta: float,
     n: int,
+    logN: float,
     values: tuple[float, ...] | None,
-    logN: float | None,
     bound: float | None,
     draws: int | None,
     eta: float,
 ) -> Variants:
     variants: dict[str, Bound] = {}
     matrix = _matrix(values, n)
-    size = _log_functions(matrix, logN)
     if matrix is not None and n <= offset.MOST_SIGNS:
         variants["value"] = upper_bound(offset.exact(matrix, beta), note=_ESTIMATE)
-    if size is not None:
-        variants["finite"] = upper_bound(offset.finite_class(size, beta, n))
+    variants["finite"] = upper_bound(offset.finite_class(logN, beta, n), checks=_counted(matrix, logN))
     if draws is not None:
         size_of = bound if bound is not None else (None if matrix is None else float(np.max(np.abs(matrix))))
         if size_of is not None:
@@ -87,8 +84,10 @@ def _matrix(values: tuple[float, ...] | None, n: int) -> NDArray[np.float64] | N
     return np.array(values, dtype=np.float64).reshape(-1, n)
 
 
-def _log_functions(matrix: NDArray[np.float64] | None, logN: float | None) -> float | None:
-    return logN if matrix is None else math.log(len(matrix))
+def _counted(matrix: NDArray[np.float64] | None, logN: float) -> tuple[Check, ...]:
+    if matrix is None:
+        return ()
+    return (verified("logN is at least the log of the number of rows", logN >= math.log(len(matrix)) - 1e-9, logN),)
 
 
 RESULT = Result(
@@ -111,6 +110,7 @@ RESULT = Result(
     inputs=(
         real("beta", "weight of the penalty", symbol="β", example=0.5),
         count("n", "sample size", aliases=("m", "N"), example=2),
+        real("logN", "log of the number of functions", low_open=False, example=0.7),
         reals(
             "values",
             "values h(Z_i), one row of n per function, row after row",
@@ -118,14 +118,6 @@ RESULT = Result(
             optional=True,
             derived="no enumeration",
             example=(0.0, 0.0, 1.0, 1.0),
-        ),
-        real(
-            "logN",
-            "log of the number of functions",
-            low_open=False,
-            optional=True,
-            derived="the number of rows of values",
-            example=4,
         ),
         real("bound", "bound on |h|", symbol="M", optional=True, derived="the largest |value|"),
         count("draws", "number of random sign vectors", optional=True, derived="no half-width", example=1000),
