@@ -233,3 +233,10 @@ class TestChains:
         by_size = [chaining.proper_chain(cover.scaled(f), 1.0, 10**4) for f in (0.1, 0.5, 1.0, 2.0)]
         assert all(a <= b for a, b in itertools.pairwise(by_size))
         assert chaining.proper_chain(cover, 1.0, 10**4, 5.0) > chaining.proper_chain(cover, 1.0, 10**4)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-9, 1e7, 1e200])
+def test_chains_do_not_care_about_units(size):
+    cover = covers.smallest(quadratic_cover(1.0), covers.volumetric(1.0, 10))
+    for run in (chaining.proper_chain, chaining.external_chain, chaining.geometric_chain):
+        assert run(cover.scaled(size), size, 1000) == pytest.approx(size * run(cover, 1.0, 1000), rel=1e-5)

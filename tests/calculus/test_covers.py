@@ -535,3 +535,8 @@ class TestSmallest:
 def test_radii_are_not_negative(bad):
     with pytest.raises(InputError, match="radius"):
         covers.volumetric(bad, 3)
+
+
+def test_no_finite_cover_is_exact():
+    assert covers.volumetric(1.0, 3).log_size(0.0) == math.inf
+    assert covers.volumetric(0.0, 3).log_size(0.0) == 0.0

@@ -111,14 +111,15 @@ def _shortest_path(scales: Array, costs: Array, *, external: bool) -> tuple[floa
 def _polish(log_size: LogSize, scales: Array, n: float, *, external: bool) -> float:
     """Move the scales of a chain continuously; whatever comes out is still a chain."""
     top = float(scales[0])
+    limits = math.log(scales[-1]) - 7.0, math.log(top)
     remembered = functools.cache(log_size)  # a numerical gradient moves one scale at a time
 
     def value(ln_scales: Array) -> float:
-        eps = np.concatenate([[top], np.sort(np.minimum(np.exp(ln_scales), top))[::-1]])
+        eps = np.concatenate([[top], np.sort(np.exp(np.clip(ln_scales, *limits)))[::-1]])
         sizes = np.array([remembered(float(e)) for e in eps[1:]])
-        result = chain_value(eps, sizes, n, external=external)
+        result = chain_value(eps, sizes, n, external=external) / top
         return result if math.isfinite(result) else 1e300
 
     start = np.log(scales[1:])
     found = minimize(value, start, method="L-BFGS-B", options={"maxiter": 40, "maxfun": 40 * (len(start) + 1)})
-    return min(value(start), value(found.x))
+    return top * min(value(start), value(found.x))

@@ -47,11 +47,13 @@ class Cover:
 
     def log_size(self, eps: float) -> float:
         """ln N(eps), never negative, zero once a single ball suffices."""
-        return self.log_size_ln(math.log(eps))
+        return self.log_size_ln(_ln(eps))
 
     def log_size_ln(self, ln_eps: float) -> float:
         """ln N at the radius exp(ln_eps)."""
         ratio = self.ln_radius - ln_eps
+        if math.isinf(ln_eps) and ratio > 0.0:
+            return math.inf
         return self.entropy(ratio) if ratio > 0.0 else 0.0
 
     def scaled(self, factor: float, name: str | None = None) -> Cover:

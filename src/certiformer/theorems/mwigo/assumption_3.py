@@ -30,6 +30,7 @@ from certiformer.core import (
 from certiformer.theorems.mwigo import MWIGO
 
 _CEILING = math.exp(-1.0)
+_SMALLEST_LN = -740.0  # below it a probability would round down to zero
 
 
 def printed(pairs: int, large: int, delta: float) -> Variants:
@@ -45,7 +46,7 @@ def sound(pairs: int, large: int, delta: float) -> Variants:
     compatible = verified("the data do not refute the assumption at level delta", ln >= math.log(delta), math.exp(ln))
     lowest = 1.0 - binomial_upper(pairs - large, pairs, math.log(delta))
     return {
-        "value": upper_bound(math.exp(ln), ln=ln, clip=1.0),
+        "value": upper_bound(math.exp(max(ln, _SMALLEST_LN)), ln=ln, clip=1.0),
         "at_least": side_number(lowest, "lower confidence limit for P(inner product >= 1), to compare with 1/e"),
         "not_refuted": side_number(float(compatible.holds or False), "1 unless refuted at level delta"),
     }
