@@ -29,7 +29,9 @@ def test_the_maurey_net_covers_the_l1_ball(m, eps):
     """All means of Q out of 2m+1 signed atoms: the count is the bound, and nothing of the ball is further than eps."""
     draws = math.ceil(1 / eps**2) - 1
     atoms = np.concatenate([np.eye(m), -np.eye(m), np.zeros((1, m))])
-    net = np.array([atoms[list(c)].mean(axis=0) for c in itertools.combinations_with_replacement(range(2 * m + 1), draws)])
+    net = np.array(
+        [atoms[list(c)].mean(axis=0) for c in itertools.combinations_with_replacement(range(2 * m + 1), draws)]
+    )
     for id in ("li.lemB.3", "li.lem5.2"):
         assert math.log(len(net)) == pytest.approx(sound(id, B=1.0, eps=eps, d=m, k=1, Bx=1.0)["maurey"])
     rng = np.random.default_rng(m)

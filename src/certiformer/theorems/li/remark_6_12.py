@@ -30,12 +30,14 @@ def printed(n: int, beta: float) -> Variants:
 
 
 def sound(n: int, beta: float) -> Variants:
+    ln_n = math.log(n)
+    ln_M = ln_n / beta
     note = "up to logarithms and the number of parameters; an upper bound, not claimed optimal"
     return {
-        "M": side_number(n ** (1.0 / beta)),
-        "rate_lipschitz": side_number(min(1.0, n ** (-(beta - 1.0) / beta)), note),
-        "rate_squared": side_number(min(1.0, n ** (-(beta - 2.0) / beta)), note),
-        "rate_clipped": side_number(math.log(n) / n, "outputs confined by clipping or normalisation, every beta > 0"),
+        "M": side_number(math.exp(ln_M) if ln_M < 709.0 else math.inf),
+        "rate_lipschitz": side_number(math.exp(-ln_n * max(0.0, 1.0 - 1.0 / beta)), note),
+        "rate_squared": side_number(math.exp(-ln_n * max(0.0, 1.0 - 2.0 / beta)), note),
+        "rate_clipped": side_number(ln_n / n, "outputs confined by clipping or normalisation, every beta > 0"),
     }
 
 
