@@ -1,17 +1,23 @@
-"""Write what the registry knows into the documentation: the table of results, in README.md and docs/results.md.
+"""Write into the documentation what the program says: the tables of results, and the output of the README's commands.
 
-`--check` writes nothing and fails when a page is out of date.
+In README.md the part between `<!-- results -->` and `<!-- end -->` is a table from the registry, and the part between
+`<!-- run: COMMAND -->` and `<!-- end -->` is what that command prints. `--check` writes nothing and fails when a
+page is out of date.
 """
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 
 from certiformer.core import Result, Status, papers, results
 
 ROOT = Path(__file__).resolve().parents[1]
-BEGIN, END = "<!-- generated: results -->", "<!-- end of generated part -->"
+PART = re.compile(r"<!-- (results|run: (?P<command>[^\n]+)) -->\n.*?<!-- end -->", re.DOTALL)
 
 
 def cell(text: str) -> str:
@@ -20,33 +26,25 @@ def cell(text: str) -> str:
 
 def summary() -> str:
     """How many results of each paper, and what became of what was printed."""
-    lines = ["| paper | results | true as printed | false | constant missing | unproven or reconstructed |", "|---|---|---|---|---|---|"]
+    head = ["paper", "results", "true as printed", "false", "constant missing", "unproven", "reconstructed"]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    kinds = (Status.TRUE, Status.FALSE, Status.CONSTANT, Status.UNPROVEN, Status.RECONSTRUCTED)
     for key, paper in papers().items():
         of_paper = [result for result in results().values() if result.paper.key == key]
-        if key == "toolbox":
-            lines.append(f"| toolbox | {len(of_paper)} | - | - | - | - |")
-            continue
-
-        def number(*statuses: Status, among: list[Result] = of_paper) -> int:
-            return sum(result.status in statuses for result in among)
-
-        lines.append(
-            f"| {paper.short} ({paper.year}) | {len(of_paper)} | {number(Status.TRUE)} | {number(Status.FALSE)} "
-            f"| {number(Status.CONSTANT)} | {number(Status.UNPROVEN, Status.RECONSTRUCTED)} |"
-        )
+        own = key in ("toolbox", "certificates")
+        name = f"our own: {key}" if own else f"{paper.short} ({paper.year})"
+        counts = ["" if own else str(sum(result.status is kind for result in of_paper)) for kind in kinds]
+        lines.append(f"| {name} | {len(of_paper)} | {' | '.join(counts)} |")
     return "\n".join(lines)
 
 
-def table() -> str:
-    lines = ["| id | place | bounds | printed statement | why |", "|---|---|---|---|---|"]
-    for result in results().values():
-        lines.append(
-            f"| `{result.id}` | {cell(result.place)} | {result.bounds.value} | {result.status.value} | {cell(result.reason)} |"
-        )
-    return "\n".join(lines)
+def row(result: Result) -> str:
+    cells = (f"`{result.id}`", cell(result.place), result.bounds.value, result.status.value, cell(result.reason))
+    return f"| {' | '.join(cells)} |"
 
 
 def page() -> str:
+    """docs/results.md: every result, one line each."""
     parts = [
         "# The results",
         "",
@@ -56,30 +54,44 @@ def page() -> str:
         "",
         *(f"- **{status.value}**: {status.meaning}." for status in Status),
         "",
-        table(),
+        "| id | place | bounds | printed statement | why |",
+        "|---|---|---|---|---|",
+        *(row(result) for result in results().values()),
         "",
     ]
     return "\n".join(parts)
 
 
-def readme(text: str) -> str:
-    before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
-    return f"{before}{BEGIN}\n{summary()}\n{END}{after}"
+def output(command: str) -> str:
+    """What a command prints on a terminal 96 columns wide."""
+    words = shlex.split(command)
+    environment = {**os.environ, "COLUMNS": "96", "NO_COLOR": "1", "TERM": "dumb"}
+    done = subprocess.run(
+        [sys.executable, "-m", *words], capture_output=True, text=True, check=True, env=environment, cwd=ROOT
+    )
+    lines = [line.rstrip() for line in done.stdout.splitlines()]
+    return "```\n$ " + command + "\n" + "\n".join(lines) + "\n```"
+
+
+def filled(text: str) -> str:
+    def fill(match: re.Match[str]) -> str:
+        command = match["command"]
+        return f"<!-- {match[1]} -->\n{output(command) if command else summary()}\n<!-- end -->"
+
+    return PART.sub(fill, text)
 
 
 def main() -> int:
-    readme_path = ROOT / "README.md"
-    wanted = {ROOT / "docs" / "results.md": page(), readme_path: readme(readme_path.read_text())}
+    readme = ROOT / "README.md"
+    wanted = {ROOT / "docs" / "results.md": page(), readme: filled(readme.read_text())}
     stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
-    if "--check" in sys.argv:
-        for path in stale:
-            print(f"{path.relative_to(ROOT)} is out of date: run `make docs`")
-        return 1 if stale else 0
     for path in stale:
-        path.write_text(wanted[path])
-        print(f"wrote {path.relative_to(ROOT)}")
-    return 0
+        if "--check" in sys.argv:
+            print(f"{path.relative_to(ROOT)} is out of date: run `make docs`")
+        else:
+            path.write_text(wanted[path])
+            print(f"wrote {path.relative_to(ROOT)}")
+    return 1 if stale and "--check" in sys.argv else 0
 
 
 if __name__ == "__main__":

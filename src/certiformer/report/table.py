@@ -79,9 +79,9 @@ def evaluation_table(evaluation: Evaluation) -> RenderableType:
                 style="bold" if best else ("dim" if not bound.applies else ""),
             )
     parts: list[RenderableType] = [title, Text(f"bounds: {result.bounds.value}", "dim"), Text(), table]
-    checks = _check_lines(evaluation)
-    if checks:
-        parts += [Text(), Text("hypotheses", "bold"), *checks]
+    checks = _check_table(evaluation)
+    if checks is not None:
+        parts += [Text(), Text("hypotheses", "bold"), checks]
     parts += [Text(), Text(f"printed statement: {result.status.value} ({result.reason})", STATUS_STYLES[result.status])]
     return Group(*parts)
 
@@ -103,24 +103,26 @@ def _remark(bound: Bound, quantity: Quantity, best: bool) -> Text:
     return Text("; ".join(words))
 
 
-def _check_lines(evaluation: Evaluation) -> list[Text]:
+def _check_table(evaluation: Evaluation) -> Table | None:
     """Each hypothesis once, with the variants that need it."""
     needed: dict[Check, list[str]] = {}
     for side, variants in (("printed", evaluation.printed), ("sound", evaluation.sound)):
         for name, bound in variants.items():
             for check in bound.checks:
                 needed.setdefault(check, []).append(f"{side} {name}")
-    lines = []
+    if not needed:
+        return None
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
     for check, users in needed.items():
         word, style = _verdict(check)
         measured = f" (it is {_measured(check.measured)})" if check.measured is not None else ""
         who = "verified" if check.by == "verified" else "for the caller to vouch"
-        lines.append(
-            Text.assemble(
-                (f"  {word:<11} ", style), check.requires, measured, (f"  [{who}; {', '.join(users)}]", "dim")
-            )
+        table.add_row(
+            Text(word, style), Text.assemble(check.requires, measured, (f"  [{who}; {', '.join(users)}]", "dim"))
         )
-    return lines
+    return table
 
 
 def _verdict(check: Check) -> tuple[str, str]:
