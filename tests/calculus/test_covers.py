@@ -328,20 +328,24 @@ class TestRowsTwoOne:
         assert total <= ratio * (h + 1) / h
 
     def test_codewords_fit(self):
-        # G = sum over m >= h and step counts l of (2n)^l exp(-mu y(m, l)) must not exceed one.
-        worst = 0.0
-        for h in range(1, 25):
-            for n in (1, 2, 5, 10, 100, 10**4, 10**6):
-                mu = h * math.log(2) + (h + 1) / h * math.log(2 * n + 1)
-                total = 0.0
-                for m in range(h, h + 120):
-                    steps = 0
-                    while math.sqrt(steps * m / h) < (m + 1) / h:
-                        y = max(m / h, math.sqrt(steps * m / h))
-                        total += math.exp(steps * math.log(2 * n) - mu * y)
-                        steps += 1
-                worst = max(worst, total)
-        assert worst <= 1.0
+        # G = sum over m >= h and step counts l of (2n)^l exp(-mu y(m, l)) must not exceed one, whatever n.
+        for h in range(1, 13):
+            uniform, crude = 0.0, 0.0
+            totals = dict.fromkeys((1, 2, 5, 100, 10**6), 0.0)
+            for m in range(h, h + 120):
+                crude += 2.0**-m * ((m + 1) ** 2 / (h * m) + 1)
+                steps = 0
+                while math.sqrt(steps * m / h) < (m + 1) / h:
+                    y = max(m / h, math.sqrt(steps * m / h))
+                    assert steps <= (1 + 1 / h) * y
+                    uniform += math.exp((steps - (1 + 1 / h) * y) * math.log(3) - h * y * math.log(2))
+                    for n in totals:
+                        mu = h * math.log(2) + (h + 1) / h * math.log(2 * n + 1)
+                        totals[n] += math.exp(steps * math.log(2 * n) - mu * y)
+                    steps += 1
+            assert max(totals.values()) <= uniform <= 1.0
+            assert uniform <= crude
+            assert h < 3 or crude < 0.78
 
     @given(st.integers(1, 10**6), st.integers(1, 10**9))
     def test_factor_is_the_minimum_over_h(self, k, n):
