@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from certiformer._version import __version__
 
 if TYPE_CHECKING:
+    from certiformer.certification.report import Report
     from certiformer.core import Evaluation, Result
 
-__all__ = ["__version__", "bound", "explain", "results"]
+__all__ = ["__version__", "bound", "certify", "explain", "results"]
 
 
 def bound(id: str, /, **inputs: Any) -> Evaluation:
@@ -22,6 +23,16 @@ def bound(id: str, /, **inputs: Any) -> Evaluation:
     from certiformer.core import find
 
     return find(id).evaluate(inputs)
+
+
+def certify(model: Any = None, /, **options: Any) -> Report:
+    """What theory guarantees about a model's error on new data; `certiformer.certification.api.certify` lists options.
+
+    Without arguments: the embedded demo. `certify(model, heldout=(x, y), train=(x, y))` for a model of any origin.
+    """
+    from certiformer.certification import api
+
+    return api.certify(model, **options)
 
 
 def explain(id: str, /) -> Result:

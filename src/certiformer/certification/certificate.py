@@ -180,24 +180,29 @@ def examples_needed(evaluation: Evaluation, trivial: float, name: str) -> float 
 
 
 def size_needed(value: Callable[[float], float | None], size: float, trivial: float) -> float | None:
-    """The least sample size, within a factor of 1.003 or so, at which `value(n)` falls below the trivial value.
+    """The least sample size, within four percent, at which `value(n)` falls below the trivial value.
 
     `value` says what the bound would be at n; None, or an error that is the caller's to mend, means no bound there.
+    Bounds fall about like 1/sqrt(n), so the first guess squares the ratio that is missing.
     """
 
-    def informative(n: float) -> bool:
+    def at(n: float) -> float:
         try:
             found = value(float(round(n)))
         except CertiformerError:
-            return False
-        return found is not None and found < trivial
+            return math.inf
+        return math.inf if found is None else found
 
-    low = high = size
-    while not informative(high):
-        low, high = high, high * 10.0
-        if high > MOST_EXAMPLES:
+    low, reached = size, at(size)
+    high = low
+    while reached >= trivial:
+        low = high
+        if low >= MOST_EXAMPLES:
             return None
-    for _ in range(10):
+        missing = reached / trivial if math.isfinite(reached) else 10.0
+        high = min(low * min(max(2.0, 1.2 * missing * missing), 1e12), MOST_EXAMPLES)
+        reached = at(high)
+    while high > low * 1.04:
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if informative(middle) else (middle, high)
+        low, high = (low, middle) if at(middle) < trivial else (middle, high)
     return float(round(high))

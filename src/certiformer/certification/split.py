@@ -59,7 +59,9 @@ def example_hashes(inputs: NDArray[Any]) -> list[bytes]:
     return [hashlib.sha256(head + row.tobytes()).digest()[:16] for row in array]
 
 
-def refuse_overlap(certified: NDArray[Any], seen: NDArray[Any], *, allow_twins: bool = False) -> int:
+def refuse_overlap(
+    certified: NDArray[Any], seen: NDArray[Any], *, allow_twins: bool = False, what: str = "certified examples"
+) -> int:
     """Raise if an example to certify on was used for training or selection. Returns the number of twins if allowed.
 
     With `allow_twins` equal inputs are only counted: two independent draws of a small discrete input space may
@@ -69,7 +71,7 @@ def refuse_overlap(certified: NDArray[Any], seen: NDArray[Any], *, allow_twins: 
     twins = sum(digest in known for digest in example_hashes(certified))
     if twins and not allow_twins:
         raise InputError(
-            "certified examples",
+            what,
             f"{twins} of {len(certified)} that were also used for training or selection",
             "examples that played no part in choosing the model",
             "A certificate on seen examples guarantees nothing; hold others out. If equal inputs are independent "

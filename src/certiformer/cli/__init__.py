@@ -9,8 +9,10 @@ import typer
 
 from certiformer._version import __version__
 from certiformer.cli.bound import bound
+from certiformer.cli.certify import certify
 from certiformer.cli.explain import explain
 from certiformer.cli.theorems import theorems
+from certiformer.cli.train import train
 from certiformer.core.errors import CertiformerError
 
 app = typer.Typer(
@@ -41,6 +43,8 @@ def _root(
 app.command()(theorems)
 app.command()(explain)
 app.command()(bound)
+app.command()(train)
+app.command()(certify)
 
 
 def main() -> None:

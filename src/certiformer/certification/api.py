@@ -1,0 +1,189 @@
+"""`certiformer.certify`: one call from a model and data, or from predictions, to a report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from certiformer.certification.evidence import Findings
+from certiformer.certification.files import read_npz
+from certiformer.certification.flows import Pair, of_model, of_training
+from certiformer.certification.predictions import KNOWN as PREDICTION_ARRAYS
+from certiformer.certification.predictions import of_predictions
+from certiformer.certification.predictors import with_params
+from certiformer.certification.report import Report, build
+from certiformer.core.errors import InputError
+
+DATA_ARRAYS = ("inputs", "labels", "train_inputs", "train_labels", "heldout_inputs", "heldout_labels")
+
+
+def certify(
+    model: Callable[..., Any] | str | Path | None = None,
+    *,
+    heldout: Pair | None = None,
+    train: Pair | None = None,
+    data: Pair | str | Path | None = None,
+    predictions: Mapping[str, npt.ArrayLike] | str | Path | None = None,
+    fit: Callable[..., Callable[..., Any]] | None = None,
+    params: Any = None,
+    batched: bool = False,
+    initial: Any = None,
+    final: Callable[..., Any] | None = None,
+    unlabelled: npt.ArrayLike | None = None,
+    config: str | Path | Mapping[str, Any] | None = None,
+    models: int = 1,
+    delta: float = 0.05,
+    seed: int | None = None,
+    allow_twins: bool = False,
+    retrain: bool = False,
+    progress: bool | None = False,
+    title: str = "",
+    command: str = "",
+) -> Report:
+    """What theory guarantees about a model's error on new data.
+
+    - `certify()` runs the embedded demo (`retrain` trains it anew);
+    - `certify(model, heldout=(x, y), train=(x, y))` certifies a model: one of this package, any Equinox module or
+      function of one example, a function of a whole batch with `batched`, or `apply(params, x)` with `params`;
+    - `certify("model.safetensors", data="data.npz")` does so from files;
+    - `certify(predictions="preds.npz")`, or a mapping of arrays, certifies any model from its predictions;
+    - `certify(fit=train_it, data=(x, y))` plans the data: `fit(x, y, seed)` sees one part, the other certifies.
+
+    `models` is the number of models that were compared on the held-out examples: it is paid for.
+    """
+    if not 0.0 < delta < 1.0:
+        raise InputError("delta", delta, "a number in (0, 1)", "For example 0.05")
+    chosen = 0 if seed is None else seed
+    common: dict[str, Any] = {"allow_twins": allow_twins, "seed": chosen, "title": title}
+    if fit is not None:
+        if model is not None or not isinstance(data, tuple):
+            raise InputError("fit", "no data, or a model too", "data=(inputs, labels) and no model")
+        found = of_training(fit, data, batched=batched, **common)
+    elif predictions is not None:
+        if model is not None:
+            raise InputError("predictions", "both a model and predictions", "one of the two")
+        found = _from_predictions(predictions, models=models, **common)
+    elif isinstance(model, (str, Path)):
+        if data is None or isinstance(data, tuple):
+            raise InputError("data", data if data is None else "arrays", "a file of held-out examples (data.npz)")
+        found = _from_checkpoint(model, data, config, models=models, initial=initial, **common)
+    elif model is not None:
+        if heldout is None:
+            raise InputError("heldout", None, "held-out examples (inputs, labels) to certify on")
+        function = model if params is None else with_params(model, params)
+        found = of_model(
+            function,
+            heldout,
+            train,
+            batched=batched,
+            initial=initial,
+            final=final,
+            unlabelled=unlabelled,
+            models=models,
+            **common,
+        )
+    elif data is not None or heldout is not None or train is not None:
+        raise InputError("model", None, "a model, a checkpoint or predictions to go with the data")
+    else:
+        found = _demo(seed, retrain, progress)
+    return build(found, delta, command=command)
+
+
+def _demo(seed: int | None, retrain: bool, progress: bool | None) -> Findings:
+    from certiformer.certification.recipes import mnist
+
+    chosen = {} if seed is None else {"seed": seed}
+    return mnist.findings(**chosen, retrain=retrain, progress=progress)
+
+
+def _from_predictions(predictions: Mapping[str, npt.ArrayLike] | str | Path, **common: Any) -> Findings:
+    if isinstance(predictions, (str, Path)):
+        arrays = read_npz(predictions, PREDICTION_ARRAYS)
+        common["title"] = common["title"] or Path(predictions).name
+        return of_predictions(arrays, provenance={"predictions": str(predictions)}, **common)
+    return of_predictions({name: np.asarray(value) for name, value in predictions.items()}, **common)
+
+
+def _from_checkpoint(
+    path: str | Path, data: str | Path, config: str | Path | Mapping[str, Any] | None, **common: Any
+) -> Findings:
+    loaded, extra = _load(Path(path), config)
+    arrays = read_npz(data, DATA_ARRAYS)
+    heldout, train = _parts(arrays, str(data))
+    common["title"] = common["title"] or f"{getattr(loaded, 'name', 'model')} from {Path(path).name}"
+    training = extra.get("training", {})
+    return of_model(
+        loaded,
+        heldout,
+        train,
+        training=training if isinstance(training, dict) else {},
+        provenance={"checkpoint": str(path), "data": str(data)},
+        **common,
+    )
+
+
+def _parts(arrays: Mapping[str, npt.NDArray[Any]], source: str) -> tuple[Pair, Pair | None]:
+    """Held-out examples, and those the model was trained on; bare `inputs` and `labels` are held-out."""
+    names = ("heldout_inputs", "heldout_labels") if "heldout_inputs" in arrays else ("inputs", "labels")
+    if not all(name in arrays for name in names):
+        raise InputError(
+            "data",
+            sorted(arrays),
+            "heldout_inputs and heldout_labels (and train_inputs, train_labels), or inputs and labels, all held out",
+            f"In {source}",
+        )
+    known = "train_inputs" in arrays
+    if known != ("train_labels" in arrays):
+        raise InputError("data", sorted(arrays), "both train_inputs and train_labels, or neither", f"In {source}")
+    heldout = (arrays[names[0]], arrays[names[1]])
+    return heldout, (arrays["train_inputs"], arrays["train_labels"]) if known else None
+
+
+def _load(path: Path, config: str | Path | Mapping[str, Any] | None) -> tuple[Any, dict[str, Any]]:
+    """The model in a checkpoint of this package, or bare weights with a config given apart."""
+    from certiformer import models
+
+    if config is None:
+        return tuple(models.load(path))  # type: ignore[return-value]
+    settings = dict(config) if isinstance(config, Mapping) else _read_config(Path(config))
+    name = settings.pop("model", None)
+    if not isinstance(name, str):
+        raise InputError("config", name, '"model" with the name of an architecture', f"Known: {models.names()}")
+    cls = models.model_type(name)
+    tensors = _tensors(path)
+    import jax.numpy as jnp
+
+    described = models.config(name, **settings)
+    try:
+        return cls(config=described, **{key: jnp.asarray(value) for key, value in tensors.items()}), {}
+    except TypeError as error:
+        raise InputError("checkpoint", sorted(tensors), f"the tensors of {name}", f"({error})") from error
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError("config", str(path), "a readable JSON file", str(error.strerror)) from error
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise InputError("config", str(path), "a JSON object", str(error)) from error
+    if not isinstance(found, dict):
+        raise InputError("config", type(found).__name__, "a JSON object with model and its settings")
+    return found
+
+
+def _tensors(path: Path) -> dict[str, Any]:
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        raise InputError("checkpoint", str(path), "an existing file")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+    except (SafetensorError, OSError) as error:
+        raise InputError("checkpoint", str(path), "a complete safetensors file", f"({error})") from error

@@ -1,0 +1,40 @@
+"""The profile of a model and the sample it was trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from certiformer.certification.predictors import coded_labels, merged, outputs_of, tensors_of
+from certiformer.measure.profile import Profile, measure
+from certiformer.models import Model
+
+
+def profile_of(
+    model: Any,
+    inputs: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    *,
+    initial: Any = None,
+    training: Mapping[str, Any] | None = None,
+) -> Profile:
+    """Measure `model` on a sample; a model of this package also gets its name and config."""
+    values = np.asarray(inputs)
+    found = outputs_of(model, values)
+    classes = found.shape[1] if found.ndim == 2 else 2
+    known = isinstance(model, Model)
+    config = {**asdict(model.config), **asdict(merged(model).config)} if known else {}
+    return measure(
+        tensors_of(model),
+        values if values.ndim in (2, 3) and values.dtype.kind in "fiu" else None,
+        found,
+        coded_labels("labels", labels, classes, scalar=found.ndim == 1),
+        initial=None if initial is None else tensors_of(initial),
+        model=model.name if known else "",
+        config=config,
+        training=dict(training or {}),
+    )
