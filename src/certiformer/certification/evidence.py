@@ -23,7 +23,10 @@ MOST_LOSSES = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """Common to all: `subject` is the predictor that is certified, `label` tells two records of one id apart."""
+    """Common to all: `subject` is the predictor that is certified, `label` tells two records of one id apart.
+
+    `configurations` counts the settings ever compared on these examples; the share of delta is divided among them.
+    """
 
     id: ClassVar[str]
     bounds: ClassVar[str] = "risk_01"
@@ -31,6 +34,7 @@ class Evidence:
     subject: str = THE_MODEL
     label: str = ""
     note: str = ""
+    configurations: int = 1
 
     @property
     def key(self) -> str:

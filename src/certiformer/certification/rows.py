@@ -38,8 +38,9 @@ def _trivial(evidence: Evidence, classes: int) -> float:
 def evidence_row(evidence: Evidence, share: float, classes: int) -> Certificate:
     trivial = _trivial(evidence, classes)
     result = find(evidence.id)
+    paid = share / evidence.configurations
     row = from_evaluation(
-        result.evaluate(evidence.inputs(share)),
+        result.evaluate(evidence.inputs(paid)),
         bounds=evidence.bounds,
         trivial=trivial,
         delta=share,
@@ -51,10 +52,12 @@ def evidence_row(evidence: Evidence, share: float, classes: int) -> Certificate:
         grown = evidence.grown(n / evidence.size)
         if grown is None:
             return None
-        again = result.evaluate(grown.inputs(share))
+        again = result.evaluate(grown.inputs(paid))
         return None if again.best is None else again.sound[again.best].value
 
-    needed = None if row.informative else size_needed(value, float(evidence.size), trivial)
+    # No sample is large enough where the observed rate itself is no better than guessing.
+    hopeless = row.informative or max(row.terms.get(name, 0.0) for name in OBSERVED) >= trivial
+    needed = None if hopeless else size_needed(value, float(evidence.size), trivial, MOST_COUNTED)
     return replace(
         row,
         n_needed=needed,
@@ -67,6 +70,8 @@ def evidence_row(evidence: Evidence, share: float, classes: int) -> Certificate:
 
 def _own_terms(evidence: Evidence, share: float) -> dict[str, float]:
     own: dict[str, float] = {"examples": float(evidence.size), "share of delta": share}
+    if evidence.configurations > 1:
+        own |= {"configurations paid for": float(evidence.configurations)}
     if isinstance(evidence, Betting):
         own |= {"smoothing": evidence.smoothing}
     if isinstance(evidence, Margin):
@@ -85,6 +90,8 @@ COSTS = {
     "margin": "covering number",
     "progressive": "confidence: few examples",
 }
+MOST_COUNTED = 1e7
+"""Beyond this many examples, counts are not projected."""
 OBSERVED = ("observed", "empirical error of Q")
 
 
@@ -124,7 +131,7 @@ def _complexity(result: Result, inputs: Mapping[str, Any]) -> tuple[str, Bound] 
     """The smallest applicable variant that bounds a Rademacher complexity."""
     found = {
         name: bound
-        for name, bound in result.evaluate(inputs).sound.items()
+        for name, bound in result.sound(**result.check_inputs(inputs)).items()
         if bound.applies and (bound.bounds or result.bounds) is Quantity.RADEMACHER_COMPLEXITY
     }
     return min(found.items(), key=lambda item: (item[1].value, item[1].log10 or 0.0)) if found else None
@@ -187,14 +194,12 @@ def _number_row(result: Result, application: Application, share: float | None) -
     given = {**application.inputs, "delta": share} if application.takes_delta else dict(application.inputs)
 
     def best(inputs: Mapping[str, Any]) -> tuple[str, Bound] | str:
-        evaluation = result.evaluate(inputs)
+        sound = result.sound(**result.check_inputs(inputs))
         eligible = {
-            name: bound
-            for name, bound in evaluation.sound.items()
-            if bound.applies and bound.bounds in (None, result.bounds)
+            name: bound for name, bound in sound.items() if bound.applies and bound.bounds in (None, result.bounds)
         }
         if not eligible:
-            failing = [c.requires for b in evaluation.sound.values() for c in b.checks if c.holds is False]
+            failing = [c.requires for b in sound.values() for c in b.checks if c.holds is False]
             return "; ".join(dict.fromkeys(failing)) or "no variant applies"
         return min(eligible.items(), key=lambda item: (item[1].clipped, item[1].value))
 
@@ -244,7 +249,7 @@ def _printed_row(
     given = dict(application.printed_inputs)
     if application.takes_delta:
         given["delta"] = share
-    printed = result.evaluate(given).printed
+    printed = result.printed(**result.check_inputs(given))
     variants = {name: bound for name, bound in printed.items() if bound.bounds in (None, result.bounds)}
     if not variants:
         return None
