@@ -74,6 +74,10 @@ class TestEveryCover:
         for x in np.linspace(1e-9, 20, 300):
             assert cover.log_size_ln(cover.ln_radius - x) <= cover.quadratic * math.exp(2 * x) * (1 + 1e-9)
 
+    def test_constant(self, cover):
+        expected = cover.quadratic * math.exp(cover.ln_radius) ** 2
+        assert cover.constant == (math.inf if math.isinf(expected) else pytest.approx(expected, rel=1e-9))
+
     def test_scaling_moves_the_radius_only(self, cover):
         scaled = cover.scaled(3.0)
         for eps in (0.01, 0.3, 1.9):

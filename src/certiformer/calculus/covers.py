@@ -56,6 +56,11 @@ class Cover:
             return math.inf
         return self.entropy(ratio) if ratio > 0.0 else 0.0
 
+    @property
+    def constant(self) -> float:
+        """C with ln N(eps) <= C/eps^2 at every eps."""
+        return self.quadratic * _exp(2.0 * self.ln_radius)
+
     def scaled(self, factor: float, name: str | None = None) -> Cover:
         """The same class seen through inputs (or a loss) `factor` times larger."""
         return replace(self, ln_radius=self.ln_radius + _ln(factor), name=name or self.name)

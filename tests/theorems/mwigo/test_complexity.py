@@ -57,6 +57,11 @@ def test_perturbation_inequality_on_real_encoders(seed):
     assert np.all(moved <= net.movement + 1e-12)
     assert np.all(np.abs(encoder.output(X, *one)) <= net.output + 1e-12)
     assert net.radius == min(net.movement, net.output)
+    # at their own radius the covers of the three weights reach exactly as far as the class moves
+    assert math.exp(_shallow.cover_init(net).ln_radius) == pytest.approx(net.movement, rel=1e-9)
+    eta_A = min(net.eta_K * net.xi_Q, net.xi_K * net.eta_Q) / math.sqrt(dm)
+    reach = net.eta_O * (net.xi_V * B + net.eta_V * B + net.xi_V * rho**2 * eta_A * B)
+    assert math.exp(_shallow.cover_zero(net).ln_radius) == pytest.approx(reach, rel=1e-9)
 
 
 @pytest.mark.independent("mwigo.lem1", "mwigo.lem2")
@@ -218,6 +223,13 @@ def test_theorem_5_adds_up():
     mnist = {"n": 400, "ds": 13, "d": 64, "dm": 64, "RX": 1, "RQ": 1, "RK": 1, "RV": 1, "RO": 1}
     assert find("mwigo.thm5").evaluate({**mnist, **TRAINED}).sound["chain"].value == 7.0
     assert any("support" in check.requires for check in bound.checks)
+    in_range, wide = evaluation.printed["value"].checks[:2]
+    assert in_range.holds
+    assert not wide.holds
+    assert find("mwigo.thm5").evaluate({**SMALL, **TRAINED, "n": 8}).printed["value"].checks[1].holds
+    # networks that move further than twice their size: around f_0 the radius is 2 eta_O xi_V B
+    far = find("mwigo.thm5").evaluate({**SMALL, **TRAINED, "n": 10, "B": 20.0}).sound["value"]
+    assert far.terms["complexity"] == pytest.approx(2 * 2 * 1.1 * 2.1 * 20.0)
 
 
 def test_printed_quantities_without_data():
@@ -225,6 +237,10 @@ def test_printed_quantities_without_data():
     assert lone.printed["P"].value == 0.0
     assert lone.printed["value"].value == 0.0
     assert not lone.printed["value"].applies
+    pair = find("mwigo.lem2").evaluate({**SMALL, "n": 1, "ds": 2}).printed["P"].value
+    many = find("mwigo.lem2").evaluate({**SMALL, "n": 8, "ds": 2}).printed["P"].value
+    assert many == pytest.approx(4 * pair)  # log(N ds)
+    assert math.isinf(_shallow.exp(750.0))
     huge = find("mwigo.lem2").evaluate({**SMALL, "RQ": 1e200, "RK": 1e200, "RV": 1e100})
     assert math.isinf(huge.printed["P"].value)
     assert not math.isnan(huge.sound["chain_init"].value)
@@ -307,3 +323,9 @@ class TestLemma6:
         terms = [(4 * t(8, 1000), 2.0), (9 * t(8, 1000), 2.0), (4 * kappa(1, 8), 1.0)]
         expected = sum(C ** (1 / 3) * beta ** (2 / 3) for C, beta in terms) ** 3 / 0.25
         assert evaluation.sound["scalar"].value == pytest.approx(expected, rel=1e-9)
+        alone = find("mwigo.lem6").evaluate(self.BASE)
+        assert alone.sound["head"].bounds is None
+        assert "scalar" not in alone.sound
+        # one ball suffices from min(V21, V2) BX + A21 BX V2 rho^2 = 4 on
+        assert values("mwigo.lem6", **{**self.BASE, "eps": 3.99})["exact"] > 0
+        assert values("mwigo.lem6", **{**self.BASE, "eps": 4.01})["exact"] == 0

@@ -154,14 +154,17 @@ def test_conditions_and_time():
 
 
 @pytest.mark.independent("mwigo.lem4")
-def test_quantities_written_out():
-    inputs = {"n": 5, "ds": 3, "d": 4, "dm": 9, "RX": 0.7, "RQ": 0.1, "RK": 0.2, "RV": 0.3, "RO": 0.4, "B": 0.6}
+@pytest.mark.parametrize(
+    ("RX", "B", "alpha"), [(0.7, 0.6, 0.8), (0.02, 0.02, 0.3), (0.7, 0.6, 1e4), (0.02, 0.02, 1e-3)]
+)
+def test_quantities_written_out(RX, B, alpha):
+    inputs = {"n": 5, "ds": 3, "d": 4, "dm": 9, "RX": RX, "RQ": 0.1, "RK": 0.2, "RV": 0.3, "RO": 0.4, "B": B}
     first = {"WQF": 2.0, "WKF": 2.5, "WVF": 3.0, "wOF": 1.5, "WQ2": 1.1, "WK2": 1.2, "WV2": 1.3}
-    alpha, residual0 = 0.8, 1e-9
-    evaluation = LEMMA.evaluate({**inputs, **first, "alpha": alpha, "residual0": residual0, "flow": 1})
+    given = {**inputs, **first, "alpha": alpha}
+    evaluation = LEMMA.evaluate({**given, "residual0": 1e-9, "flow": 1})
     eta_O, xQ, xK, xV, eQ, eK, eV = 1.9, 1.2, 1.4, 1.6, 2.1, 2.7, 3.3
-    a = 2 / 3 * 0.49 * 3
-    rho = math.sqrt(5) * 3**1.5 * 0.7
+    a, flow = 2 / 3 * RX**2 * 3, B**2 / 3
+    rho, root = math.sqrt(5) * 3**1.5 * RX, math.sqrt(5)
 
     def M(q, k, v, a):
         return max(v / 0.4, eta_O / 0.3, a * k * v * eta_O / 0.1, a * q * v * eta_O / 0.2)
@@ -169,25 +172,45 @@ def test_quantities_written_out():
     def z(q, k, v, a):
         return eta_O**2 * (1 + a**2 * v**2 * (q**2 + k**2))
 
+    def same(got, expected):
+        assert got == pytest.approx(expected, rel=1e-9, abs=0.0)
+
     got = {name: bound.value for name, bound in evaluation.printed.items()}
-    assert got["rho"] == pytest.approx(rho)
-    assert got["M"] == pytest.approx(M(xQ, xK, xV, a))
-    assert got["M_hat"] == pytest.approx(M(eQ, eK, eV, a))
-    assert got["z"] == pytest.approx(z(xQ, xK, xV, a))
-    assert got["z_hat"] == pytest.approx(z(eQ, eK, eV, a))
-    root = math.sqrt(5)
-    printed = min(alpha**2 / (8 * rho * got["M_hat"] * root), alpha**3 * eta_O / (32 * rho**4 * got["z_hat"] * root))
-    assert got["value"] == pytest.approx(printed)
-    consistent = min(
-        alpha**2 / (8 * rho * got["M"] * math.sqrt(5)), alpha**3 * eta_O / (32 * rho**2 * got["z"] * math.sqrt(5))
+    same(got["rho"], rho)
+    same(got["M"], M(xQ, xK, xV, a))
+    same(got["M_hat"], M(eQ, eK, eV, a))
+    same(got["z"], z(xQ, xK, xV, a))
+    same(got["z_hat"], z(eQ, eK, eV, a))
+    same(
+        got["value"],
+        min(alpha**2 / (8 * rho * got["M_hat"] * root), alpha**3 * eta_O / (32 * rho**4 * got["z_hat"] * root)),
     )
-    assert evaluation.sound["proof_consistent"].value == pytest.approx(consistent)
-    flow = 0.36 / 3
-    assert evaluation.sound["M_flow"].value == pytest.approx(M(xQ, xK, xV, flow))
-    assert evaluation.sound["z_flow"].value == pytest.approx(z(xQ, xK, xV, flow))
-    limit = largest_residual({**inputs, **first, "alpha": alpha}, "flow")
-    expected = min(
-        alpha**2 / (4 * math.sqrt(5) * 0.6 * M(xQ, xK, xV, flow)),
-        alpha**3 * eta_O / (8 * 5 * 0.36 * z(xQ, xK, xV, flow)),
+    limits = alpha**2 / (8 * rho * got["M"]), alpha**3 * eta_O / (32 * rho**2 * got["z"])
+    same(evaluation.sound["proof_consistent"].value, min(limits) / root)
+    same(evaluation.sound["M_flow"].value, M(xQ, xK, xV, flow))
+    same(evaluation.sound["z_flow"].value, z(xQ, xK, xV, flow))
+    # where each hypothesis begins to fail
+    flow_limits = (
+        alpha**2 / (4 * root * B * M(xQ, xK, xV, flow)),
+        alpha**3 * eta_O / (8 * 5 * B**2 * z(xQ, xK, xV, flow)),
     )
-    assert limit == pytest.approx(expected, rel=1e-6)
+    for factor, holds in ((1 - 1e-6, True), (1 + 1e-6, False)):
+        for number, limit in enumerate(limits):
+            at = LEMMA.evaluate({**given, "residual0": limit * factor, "flow": 1})
+            assert at.printed["value"].checks[number].holds is holds
+            assert at.printed[f"hypothesis_{number + 1}"].value == float(holds)
+            assert at.sound["proof_consistent"].checks[3 + number].holds is holds
+        for number, limit in enumerate(flow_limits):
+            at = LEMMA.evaluate({**given, "residual0": limit * factor, "flow": 1})
+            assert at.sound["flow"].checks[2 + number].holds is holds
+
+
+def test_what_is_assumed_about_residuals_and_tokens():
+    _, _, inputs = setting(3)
+    at = {**inputs, "residual0": 1e-9, "flow": 1}
+    assert "grown" in LEMMA.evaluate(at).sound["lipschitz"].checks[0].requires
+    assert "residual" in LEMMA.evaluate({**at, "residual": 1e-3}).sound["lipschitz"].checks[0].requires
+    wide = LEMMA.evaluate({**at, "B": 2 * math.sqrt(DS) * inputs["RX"]}).sound["proof_consistent"]
+    assert not wide.checks[2].holds
+    assert LEMMA.evaluate(at).sound["proof_consistent"].checks[2].holds
+    assert not LEMMA.evaluate({**at, "n": 33}).printed["value"].applies

@@ -100,19 +100,3 @@ def test_dudley_orderings_and_range():
         assert negative.printed["value"].value < 0
         assert not negative.printed["value"].applies
         assert negative.sound["closed"].value == 1.0
-
-
-@pytest.mark.property_of("mwigo.rad2gap")
-def test_mwigo_gap_uses_the_range_of_the_loss():
-    gap = find("mwigo.rad2gap")
-    inputs = {"rho": 2, "rad": 0.1, "c": 1, "delta": 0.05, "n": 400}
-    evaluation = gap.evaluate({**inputs, "every_sample": 1})
-    root = math.sqrt(math.log(20) / 800)
-    assert evaluation.sound["data"].value == pytest.approx(0.4 + 3 * root, rel=1e-9)
-    assert evaluation.sound["uniform"].value == pytest.approx(0.4 + root, rel=1e-9)
-    assert evaluation.printed["value"].value == pytest.approx(0.4 + 3 * math.sqrt(math.log(40) / 800), rel=1e-12)
-    assert evaluation.sound["uniform"].value < evaluation.sound["data"].value < evaluation.printed["value"].value
-    # Half the range bounds the complexity of losses: a huge complexity gives the range, no more.
-    assert gap.evaluate({**inputs, "rad": 100, "n": 10**9}).sound["data"].value == 1.0
-    assert gap.evaluate({**inputs, "rad": 100}).sound["data"].terms["complexity"] == 1.0
-    assert not gap.evaluate(inputs).sound["uniform"].applies

@@ -63,7 +63,7 @@ class TestMaurey:
         impossible = find("trauger.lem3.1").evaluate({"gamma": 0.5, "b": 1, "f": 0.6, "k": 1})
         assert not impossible.sound["value"].applies
         huge = sound("trauger.lem3.1", gamma=1, b=1, f=0, k=10**6, d=10**6)["log_count"]
-        assert math.isfinite(huge)
+        assert huge == pytest.approx(10**6 * math.log(10**6 + 1), rel=1e-9)
 
 
 class TestBasis:
@@ -101,6 +101,9 @@ class TestBasis:
             sound("trauger.lem3.2", W=tuple(range(17)), d=1, Bx=2, eps=2)
         assert sound("trauger.lem3.2", W=tuple(range(16)), d=1, Bx=1, eps=100)["covering_number"] == 1
         assert printed("trauger.lem3.2", W=W, d=2, Bx=2, eps=2) == pytest.approx(math.log(4))
+        assert sound("trauger.lem3.2", W=(0, 3), d=1, Bx=1, eps=3.05)["covering_number"] == 1
+        assert sound("trauger.lem3.2", W=(0, 0, 3, 4), d=1, k=2, Bx=1, eps=5.05)["covering_number"] == 1
+        assert sound("trauger.lem3.2", W=(0, 0, 3, 4), d=1, k=2, Bx=1, eps=4.95)["covering_number"] == 2
 
 
 class TestEntrywiseAndColumns:
@@ -138,6 +141,7 @@ class TestEntrywiseAndColumns:
                 if name != "volume":
                     assert bound.value <= one.printed["value"].value * (1 + 1e-9)
             assert one.sound["exact"].value <= one.sound["value"].value
+            assert one.printed["value"].applies
             assert one.sound["volume"].value == pytest.approx(12 * math.log(1 + 3 / eps), rel=1e-9)
         beyond = find(id).evaluate({"Bw": 1, "Bx": 1.5, "eps": 1.5, "d": 3, "k": 4})
         assert all(bound.value == 0 for bound in beyond.sound.values())
@@ -230,6 +234,9 @@ class TestTwoOne:
         assert sound("trauger.lem3.5", **at, n=3)["external"] == pytest.approx(four["external"], rel=1e-12)
         assert sound("trauger.lem3.5", **at, n=10**6)["external"] > four["external"]
         assert "columns" not in four
+        for id, more in (("trauger.lem3.4", {}), ("trauger.lem3.5", {"n": 5})):
+            assert find(id).evaluate({**at, "eps": 2.0, **more}).printed["value"].applies
+            assert not find(id).evaluate({**at, "eps": 3.0, **more}).printed["value"].applies
         with_columns = sound("trauger.lem3.4", **at, columns=1)
         assert with_columns["columns"] == pytest.approx(6 * (math.log(4) + 4 * math.log(13)), rel=1e-9)
 

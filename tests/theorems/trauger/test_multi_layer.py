@@ -243,7 +243,16 @@ class TestProperties:
         wide = _multi_layer.network(1.0, 0.5, 0.2, 1.0, 3.0, 2, 4, 2.0, None)
         assert wide.radius == pytest.approx(3.0 * 4 * 0.5 * 0.2)
         assert _multi_layer.network(1.0, 9.0, 9.0, 1.0, 3.0, 2, 1, 2.0, None).radius == 3.0
+        assert _multi_layer.network(1.0, 0.5, 9.0, 1.0, 3.0, 2, 1, 2.0, None).radius == pytest.approx(1.5)
         assert _multi_layer.network(1.0, 1.0, 1.0, 1.0, 1.0, 1, 1, 2.0, 5.0).rho == 2.0
+        assert math.isinf(_multi_layer.exp(750.0))
+        assert _multi_layer.exp(700.0) == math.exp(700.0)
+
+    def test_fine_covers_count_parameters(self):
+        # At tiny radii only volume is left: each factor e of the radius costs the number of parameters.
+        base = {"B": 2, "Bx": 1, "d": 5, "k": 3, **NET, "heads": 2}
+        fine, finer = (values("trauger.cor4.2.1", **{**base, "eps": e})["exact"] for e in (1e-8, 1e-8 / math.e))
+        assert finer - fine == pytest.approx(5 + 2 * 2 * (15 + 15 + 25), rel=1e-3)
 
     def test_own_norms_and_exact_counts_help(self):
         base = {"B": 2, "Bx": 1, "d": 16, "k": 8, **NET}
@@ -260,7 +269,7 @@ class TestProperties:
     def test_printed_conditions(self):
         inside = find("trauger.thm4.2").evaluate({**NET, "C1": 4, "CBx": 1})
         assert inside.printed["value"].applies
-        for change in ({"L_sigma": 1.5}, {"heads": 2}, {"Bx": 1.5}):
+        for change in ({"L_sigma": 1.05}, {"heads": 2}, {"Bx": 1.05}):
             assert not find("trauger.thm4.2").evaluate({**NET, "C1": 4, "CBx": 1, **change}).printed["value"].applies
         one = find("trauger.corF.0.2").evaluate({**NET, "B": 1, "Bx": 1, "d": 1, "k": 1})
         assert one.printed["value"].value == 0.0
@@ -341,6 +350,8 @@ class TestAppendixE:
         assert moved / evaluation.printed["value"].value == pytest.approx(50, rel=1e-3)
         assert not evaluation.printed["value"].applies
         assert moved <= evaluation.sound["value"].value
+        assert find("trauger.lemE.2").evaluate({**inputs, "B": 1}).printed["value"].applies
+        assert not find("trauger.lemE.2").evaluate({**inputs, "B": 1.5}).printed["value"].applies
 
     @pytest.mark.property_of("trauger.lemE.2")
     def test_terms(self):

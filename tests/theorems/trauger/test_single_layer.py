@@ -145,6 +145,7 @@ def test_scaling_laws(id, more):
     point = values(id, **BASE, rho=0.0, **more)
     scale = BASE["Bw"] * BASE["Bc"] * BASE["Bv"]
     assert point["closed"] == pytest.approx(scale * 24 * math.sqrt(math.log(128) / 10**6), rel=1e-9)
+    assert point["closed_half"] == pytest.approx(scale * 12 * math.sqrt(math.log(128) / 10**6), rel=1e-9)
     # Tokens of small sup norm bound the outputs.
     assert values(id, **BASE, D=1e-6, **more)["closed"] == pytest.approx(scale * 1e-6)
     # Larger than the l2 norm they cannot be.

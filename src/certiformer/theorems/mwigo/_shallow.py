@@ -55,7 +55,6 @@ ASSUMPTIONS = (
     "the initial weights are independent of the sample, and the radii fixed before it is seen (or paid for: `strata`)",
     "every token has l2 norm at most B",
 )
-MONOTONE = {"n": -1, "d": 1, "RX": 1, "RQ": 1, "RK": 1, "RV": 1, "RO": 1}
 
 
 @dataclass(frozen=True, slots=True)

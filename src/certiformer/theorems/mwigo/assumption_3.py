@@ -42,7 +42,7 @@ def sound(pairs: int, large: int, delta: float) -> Variants:
         raise InputError("large", large, f"at most the number of pairs, {pairs}")
     # P(Bin(pairs, 1/e) >= large) = P(Bin(pairs, 1 - 1/e) <= pairs - large); widened by its rounding error.
     slack = 4e-16 * math.lgamma(pairs + 1.0) + 1e-13
-    ln = min(0.0, log_binomial_cdf(pairs - large, pairs, 1.0 - _CEILING) + slack)
+    ln = log_binomial_cdf(pairs - large, pairs, 1.0 - _CEILING) + slack
     compatible = verified("the data do not refute the assumption at level delta", ln >= math.log(delta), math.exp(ln))
     lowest = 1.0 - binomial_upper(pairs - large, pairs, math.log(delta))
     return {

@@ -21,7 +21,6 @@ from certiformer.theorems.mwigo import MWIGO
 from certiformer.theorems.mwigo._shallow import (
     ASSUMPTIONS,
     INITIAL,
-    MONOTONE,
     SHAPE,
     complexity_variants,
     encoder,
@@ -122,6 +121,6 @@ RESULT = Result(
         "The bound on ||W_K^T W_Q||_{2,1} is crude by sqrt(dm), and d = dm is assumed without need.",
         "The constant c and further logarithms are hidden.",
     ),
-    monotone=MONOTONE,
+    monotone={"n": -1, "d": 1, "RX": 1, "RQ": 1, "RK": 1, "RV": 1, "RO": 1},
     proof="docs/proofs/mwigo.md",
 )

@@ -71,7 +71,7 @@ def sound(
     if eta_O is not None:
         # The hat sits on w_O's factor: |w h - w_hat h_hat| <= |(w - w_hat) h| + eta_O ||h - h_hat||, h of norm V2 BX.
         read = smallest(dual_sudakov(eta_O, 1, dm), volumetric(eta_O, dm)).scaled(V2 * BX)
-        constants.append(read.quadratic * math.exp(2.0 * read.ln_radius))
+        constants.append(read.constant)
         betas = [eta_O, eta_O * attention, 1.0]
         covers.append(read)
         variants["scalar"] = upper_bound(quadratic_total(constants, betas) / eps / eps, note="with w_O")

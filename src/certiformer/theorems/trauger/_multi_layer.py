@@ -73,7 +73,7 @@ DEFECTS = (
     "The proof attaches the wrong covers to the matrices, and writes 'is' for 'is at most'.",
     "The softmax constant is 1: 1 + 4q can be 1 + 2q.",
 )
-MONOTONE = {"L_sigma": 1, "Bc2": 1, "Bv2": 1, "BQK2": 1, "Bw": 1, "layers": 1, "eps": -1, "rho": 1, "heads": 1}
+INCREASING = ("L_sigma", "Bc2", "Bv2", "BQK2", "Bw", "layers", "rho", "heads")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from certiformer.theorems.trauger import TRAUGER
 from certiformer.theorems.trauger._multi_layer import (
     ASSUMPTIONS,
     DEFECTS,
-    MONOTONE,
+    INCREASING,
     NETWORK,
     OPTIONS,
     Network,
@@ -90,7 +90,7 @@ def sound(
         "q": volumetric(BQK2, d * d),
     }
     # Maurey's covers project onto convex subclasses and volume packs any subset around zero: both are proper.
-    constants = {kind: cover.quadratic * math.exp(2.0 * cover.ln_radius) for kind, cover in sparse.items()}
+    constants = {kind: cover.constant for kind, cover in sparse.items()}
     ln = ln_total(net, constants, proper=True)
     covers = {kind: smallest(sparse[kind], dense[kind]) for kind in sparse}
     return {
@@ -152,6 +152,6 @@ RESULT = Result(
             "0.707, so log N(0.706) >= M ln 2 = 345 at d = 500, Bx = 100, where 253 is printed."
         ),
     ),
-    monotone={**MONOTONE, "B": 1, "Bx": 1, "d": 1, "k": 1},
+    monotone={**dict.fromkeys(INCREASING, 1), "eps": -1, "B": 1, "Bx": 1, "d": 1, "k": 1},
     proof="docs/proofs/trauger.md",
 )

@@ -21,7 +21,7 @@ from certiformer.theorems.trauger import TRAUGER
 from certiformer.theorems.trauger._multi_layer import (
     ASSUMPTIONS,
     DEFECTS,
-    MONOTONE,
+    INCREASING,
     NETWORK,
     OPTIONS,
     complexity_variants,
@@ -73,7 +73,7 @@ def sound(
 
     def constant(outputs: int, inputs: int) -> float:
         # An l2 ball of R^inputs lies in the l1 ball of sqrt(inputs) times its radius.
-        return B * B * inputs * columns_one_inf(1.0, outputs, inputs).quadratic
+        return inputs * columns_one_inf(B, outputs, inputs).constant
 
     constants = {"w": constant(1, d), "c": constant(d, k), "v": constant(k, d), "q": constant(d, d)}
     ln = ln_total(net, constants, proper=False)
@@ -111,6 +111,6 @@ RESULT = Result(
         "One pair of dimensions serves all matrices: W_c^T is d x k, W_v^T is k x d, W_QK^T is d x d, w^T is 1 x d.",
         "No orientation is stated; the opposite of Theorem 4.1's is needed.",
     ),
-    monotone={**MONOTONE, "B": 1, "Bx": 1, "d": 1, "k": 1},
+    monotone={**dict.fromkeys(INCREASING, 1), "eps": -1, "B": 1, "Bx": 1, "d": 1, "k": 1},
     proof="docs/proofs/trauger.md",
 )

@@ -21,7 +21,7 @@ from certiformer.theorems.trauger import TRAUGER
 from certiformer.theorems.trauger._multi_layer import (
     ASSUMPTIONS,
     DEFECTS,
-    MONOTONE,
+    INCREASING,
     NETWORK,
     OPTIONS,
     complexity_variants,
@@ -114,6 +114,6 @@ RESULT = Result(
         "Read with the norms of the transposes it is Lemma 3.4 as printed, which is false.",
         "One pair of dimensions serves all matrices, and dk = 1 gives 0.",
     ),
-    monotone={**MONOTONE, "B": 1, "Bx": 1, "d": 1, "k": 1},
+    monotone={**dict.fromkeys(INCREASING, 1), "eps": -1, "B": 1, "Bx": 1, "d": 1, "k": 1},
     proof="docs/proofs/trauger.md",
 )

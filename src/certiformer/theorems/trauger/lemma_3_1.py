@@ -29,6 +29,7 @@ from certiformer.core import (
     upper_bound,
     verified,
 )
+from certiformer.core.rounding import up
 from certiformer.theorems.trauger import TRAUGER
 
 
@@ -52,7 +53,7 @@ def sound(gamma: float, b: float, f: float, k: int, d: int | None) -> Variants:
 
 
 def _possible(gamma: float, b: float, f: float) -> Check:
-    return verified("||f|| <= gamma b", f <= gamma * b * (1 + 1e-12), f)
+    return verified("||f|| <= gamma b", f <= up(gamma * b), f)
 
 
 RESULT = Result(

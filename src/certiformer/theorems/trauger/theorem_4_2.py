@@ -20,7 +20,7 @@ from certiformer.theorems.trauger import TRAUGER
 from certiformer.theorems.trauger._multi_layer import (
     ASSUMPTIONS,
     DEFECTS,
-    MONOTONE,
+    INCREASING,
     NETWORK,
     OPTIONS,
     complexity_variants,
@@ -110,6 +110,6 @@ RESULT = Result(
     sound=sound,
     assumptions=ASSUMPTIONS,
     defects=DEFECTS,
-    monotone={**MONOTONE, "CBx": 1},
+    monotone={**dict.fromkeys(INCREASING, 1), "eps": -1, "CBx": 1},
     proof="docs/proofs/trauger.md",
 )

@@ -46,7 +46,7 @@ def sound(
 ) -> Variants:
     if len(C) != len(beta):
         raise InputError("beta", beta, f"as many numbers as C, {len(C)}")
-    head = WF * b * (WF * b) * perceptron_vocabulary(1.0, n, K).quadratic
+    head = perceptron_vocabulary(WF, n, K).scaled(b).constant
     betas = (_LIPSCHITZ, *(_LIPSCHITZ * row * each for each in beta))
     total = quadratic_total((head, *C), betas)
     variants: dict[str, Bound] = {
