@@ -495,3 +495,10 @@ def test_offset_formulas():
     assert risk.offset_c(0.02, 0.1) == pytest.approx(0.38)
     value = risk.offset_sample_cover(0.5, 3.0, 40, M=2.0, kappa=1.5, radius=0.01, empirical=0.1)
     assert value == pytest.approx(0.2 + 2.25 * 2 * 3 / 20 + 2 * 2.5 * 0.015)
+
+
+def test_radius_zero_is_for_finite_classes():
+    assert risk.required_log_size(GIVEN, 0.0) == 20.0
+    assert risk.required_log_size(GIVEN, 1e-300) == 20.0
+    for cover in (volumetric(1.0, 3), low_rank(1.0, 3, 3, 1), maurey(1.0, 3)):
+        assert risk.required_log_size(cover, 0.0) == math.inf

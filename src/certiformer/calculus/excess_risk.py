@@ -73,8 +73,8 @@ def required_log_size(cover: Cover, radius: float, *, domain: bool = True) -> fl
         raise InputError("cover", cover.name, "a proper cover (members in the class)", "See Cover.made_proper")
     if domain and not cover.domain:
         raise InputError("cover", cover.name, "a cover of the whole domain", "Sample covers: see offset_sample_cover")
-    # A finite class is its own cover at radius zero.
-    return cover.log_size_ln(math.log(radius) if radius > 0.0 else -math.inf)
+    # At radius zero only a finite class has a cover, itself; `given_cover` knows its size, the others answer inf.
+    return cover.log_size(radius) if radius > 0.0 else cover.entropy(math.inf)
 
 
 # --- S1: a Bernstein condition -----------------------------------------------------------------------------------

@@ -271,8 +271,12 @@ def test_the_better_cover_is_used_and_both_are_shown(radius):
     better, plain = network.norm_cover(), network.plain_norm_cover()
     assert better.log_size(radius) <= plain.log_size(radius) * (1 + 1e-12)
     assert better.log_size(radius) <= network.gamma**3 / radius**2
-    assert better.proper and better.domain and plain.proper and plain.domain
-    assert network.rank_cover().proper and network.rank_cover().domain
+    assert better.proper
+    assert better.domain
+    assert plain.proper
+    assert plain.domain
+    assert network.rank_cover().proper
+    assert network.rank_cover().domain
     only_maurey = sum(
         maurey_plain(weight.l1_norm, weight.entries).log_size(radius / (7 * math.exp(weight.ln_beta)))
         for weight in network.weights

@@ -1,4 +1,4 @@
-"""The printed claims that are false, each with the example that shows it; the sound bounds hold on the same examples."""
+"""The printed claims that are false, each with the example that shows it; the sound bounds hold on the same ones."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_absolute_loss_with_flat_noise():
 
 @pytest.mark.counterexample("li.cor4.5", "li.cor4.8", "li.cor4.13")
 def test_a_cross_that_misses_the_target():
-    """CE3: u relu(v x), x = +-1, gives the cross {(s,0)} u {(0,s)}; P(Y=1|x) = 1/2 +- h, h = 1/(2 sqrt n), squared loss."""
+    """CE3: u relu(v x), x = +-1, is the cross {(s,0)} u {(0,s)}; squared loss, P(Y=1|x) = 1/2 +- 1/(2 sqrt n)."""
     rng = np.random.default_rng(0)
     n, runs = 10**8, 20_000
     h = 0.5 / math.sqrt(n)
@@ -151,7 +151,7 @@ def test_large_labels():
 
 
 def basis_regression(d, n, power, runs, seed=0):
-    """Mean excess risk of least squares, exact in law: (1/d) sum_j (mean of n_j signs)^2, and the constraint is inactive."""
+    """Mean excess risk of least squares, exact in law: (1/d) sum_j (mean of n_j signs)^2, constraint inactive."""
     rng = np.random.default_rng(seed)
     values = []
     for _ in range(runs):
@@ -232,7 +232,7 @@ def test_regression_in_the_rank_one_class_of_one_layer():
 @pytest.mark.counterexample("li.thm6.4", "li.thm6.5", "li.thm6.6")
 @pytest.mark.independent("li.thm6.4", "li.thm6.5", "li.thm6.6")
 def test_bounded_inputs_refute_the_sub_gaussian_theorems():
-    """||X|| = 1 satisfies Assumption 6.2 with nu = 1; at M = 12 the truncation error is below 1e-24 with any constant."""
+    """||X|| = 1 satisfies Assumption 6.2 with nu = 1; at M = 12 the truncation error is below 1e-24."""
     d, n = 50_000, 10**15
     excess = basis_regression(d, n, power=1, runs=3)
     radii = np.exp(np.linspace(-38, -24, 29))

@@ -81,7 +81,7 @@ def test_the_lemma_does_not_cover_the_l2_ball_and_no_constant_is_universal():
 
 @pytest.mark.independent("li.lemB.6", "li.ass5.7")
 def test_the_product_cover_of_rank_one_matrices():
-    """d = k = 2, r = 1, eps = 1/2: nets of the two factors at eps/2, their products cover, and are no more than allowed."""
+    """d = k = 2, r = 1, eps = 1/2: nets of the two factors at eps/2; their products cover, and are few enough."""
     eps = 0.5
     step = eps / 2  # radius 1 factor balls, covered at eps/2 in l2 by a square grid of side eps/sqrt(2)
     side = step * math.sqrt(2)

@@ -1,4 +1,4 @@
-"""What the evaluations of the paper's results say: scaling laws, orderings, which variants apply, what happens at the edges."""
+"""What the evaluations say: scaling laws, orderings, which variants apply, what happens at the edges."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 import pytest
-from calculus.tiny_problems import erm, law, samples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calculus.tiny_problems import erm, law, samples
 from certiformer.calculus import excess_risk, offset, robust, truncation
 from certiformer.core import InputError, find, results
 
@@ -75,7 +75,9 @@ def test_the_printed_offset_theorem_is_below_its_sound_form(roff, approx):
         assert printed(id, **inputs)["value"] == pytest.approx(4 * roff + approx)
         assert sound(id, **inputs)["C"] == pytest.approx(4 * roff + 3 * approx)
         without = evaluate(id, **inputs)
-        assert "A" not in without.sound and "B" not in without.sound and without.best is None
+        assert "A" not in without.sound
+        assert "B" not in without.sound
+        assert without.best is None
         free = evaluate(id, **inputs, noise_free=1)
         assert free.best == "C"
 
@@ -134,9 +136,11 @@ def test_which_variants_of_the_corollary_apply():
     assert full.sound["S3_kl"].value <= full.sound["S3_hp"].value
     assert full.sound["S3"].value <= full.sound["S3_hp"].value
     assert full.sound["S1_hp"].value >= full.sound["S1"].value
-    assert "S1_hp" not in fast.sound and "S3" not in fast.sound
+    assert "S1_hp" not in fast.sound
+    assert "S3" not in fast.sound
     rough = sound("li.cor4.5", **{**inputs, "n": 1}, emp=0.3)
-    assert rough["S4"] == 4.0 and rough["S3"] == 4.0  # clipped at the range of the loss
+    assert rough["S4"] == 4.0
+    assert rough["S3"] == 4.0
 
 
 @pytest.mark.property_of("li.cor4.8", "li.cor4.13")
@@ -337,21 +341,23 @@ def test_truncated_variants_are_those_of_the_calculus():
 
 def test_truncated_evaluations_say_what_they_need():
     plain = evaluate("li.thm6.4", **SUBG)
-    assert "S7" not in plain.sound and "S7clip_lip" not in plain.sound and "S7clip_hp" not in plain.sound
+    assert "S7" not in plain.sound
+    assert "S7clip_lip" not in plain.sound
+    assert "S7clip_hp" not in plain.sound
     assert plain.best == "S4_opt"
     assert evaluate("li.thm6.4", **SUBG, clipped=1).best == "S4clip_opt"
     assert evaluate("li.thm6.4", **SUBG, squared_loss=1, well_specified=1).sound["S8"].applies
     assert evaluate("li.thm6.4", **SUBG, clipped=1, squared_loss=1, well_specified=1).best == "S7clip_sq_opt"
     given_v = evaluate("li.thm6.4", **SUBG, V=5.0, bernstein=1, well_specified=1)
-    assert given_v.sound["S7"].applies and not given_v.sound["S7clip_lip"].applies
+    assert given_v.sound["S7"].applies
+    assert not given_v.sound["S7clip_lip"].applies
     assert not evaluate("li.thm6.4", **SUBG, V=5.0, well_specified=1).sound["S7"].applies
     assert not evaluate("li.thm6.4", **SUBG, V=5.0, bernstein=1).sound["S7"].applies
     assert "S9" not in sound("li.thm6.9", **POWER, moment=4.0)
     assert evaluate("li.thm6.6", **SUBG, layers=2).best == "S4clip_opt"
     hp = evaluate("li.thm6.6", **SUBG, layers=2, V=5.0, bernstein=1, approx=0.1, eta=0.05, fraction=0.0)
-    assert (
-        hp.sound["S7clip_lip"].applies and not hp.sound["S7clip_hp"].applies
-    )  # P_n g <= 0 needs the truth in the class
+    assert hp.sound["S7clip_lip"].applies
+    assert not hp.sound["S7clip_hp"].applies
 
 
 def test_ranks_define_the_class_once_given():
@@ -373,7 +379,8 @@ def test_default_tails_are_those_of_the_lemma():
     assert sound("li.thm6.4", **SUBG, a=20.0)["P"] == pytest.approx(20 * math.exp(-18.0))
     assert sound("li.thm6.4", **{**SUBG, "nu": 2.0})["P"] == pytest.approx(9 * math.exp(-9.0))
     check = evaluate("li.thm6.4", **SUBG).sound["S8"].checks[0]
-    assert "9 exp(-t^2/2)" in check.requires and check.holds is None
+    assert "9 exp(-t^2/2)" in check.requires
+    assert check.holds is None
     assert "2 t^-4" in evaluate("li.thm6.9", **POWER).sound["S8"].checks[0].requires
 
 
@@ -383,9 +390,10 @@ def test_truncation_errors_as_printed():
     values = printed("li.thm6.4", **{**UNBOUNDED, "d": 32, "kappa": 2.0}, T=16, nu=2.0, M=10.0)
     assert values["T_err"] == pytest.approx(0.000715517409)
     # The proof has (M^2 + 2 nu^2) where the theorem has nu.
-    assert (10.0**2 + 2 * 4) / 2.0 * 0.000715517409 == pytest.approx(0.03863794009)
+    assert pytest.approx(0.03863794009) == (10.0**2 + 2 * 4) / 2.0 * 0.000715517409
     heavy = evaluate("li.thm6.9", **{**POWER, "beta": 1.5})
-    assert heavy.printed["value"].value == math.inf and not heavy.printed["value"].applies
+    assert heavy.printed["value"].value == math.inf
+    assert not heavy.printed["value"].applies
     assert printed("li.thm6.9", **{**POWER, "beta": 3.0, "M": 10.0})["bias"] == pytest.approx(1.2)
 
 
@@ -473,12 +481,15 @@ def test_definition_inputs():
     )
     assert "half_width" not in sound("li.def3.1", n=5, beta=0.5, logN=1.0, draws=100)
     few = evaluate("li.def3.1", **{**values, "logN": 0.1})
-    assert not few.sound["finite"].applies and not few.printed["finite"].applies
+    assert not few.sound["finite"].applies
+    assert not few.printed["finite"].applies
     wide = evaluate("li.def3.1", n=5, beta=0.5, logN=1.0, bound=2.0)
-    assert not wide.printed["finite"].applies and wide.sound["finite"].applies
+    assert not wide.printed["finite"].applies
+    assert wide.sound["finite"].applies
     assert evaluate("li.def3.1", n=5, beta=0.5, logN=1.0, bound=1.0).printed["finite"].applies
     long = evaluate("li.def3.1", n=19, beta=0.5, logN=0.0, values=[0.0] * 19)
-    assert "value" not in long.sound and "value" not in long.printed
+    assert "value" not in long.sound
+    assert "value" not in long.printed
     with pytest.raises(InputError, match="multiple of n"):
         evaluate("li.def3.1", n=3, beta=0.5, logN=1.0, values=[1.0, 2.0])
 
@@ -486,7 +497,8 @@ def test_definition_inputs():
 def test_printed_bounds_say_when_they_claim_nothing():
     big = evaluate("li.thmB.4", **{**SETTING, "radius": 50.0}, **RANKS)
     assert big.printed["N_rank"].value < 0
-    assert big.printed["value"].value == math.inf and not big.printed["value"].applies
+    assert big.printed["value"].value == math.inf
+    assert not big.printed["value"].applies
     negative = evaluate("li.thmB.1", **{**SETTING, "n": 1, "B": 1000.0, "radius": 1000.0})
     assert not negative.printed["value"].applies
     assert not evaluate("li.lemB.6", r=1, d=2, k=2, B=1.0, Bx=1.0, eps=5.0).printed["value"].applies
@@ -501,7 +513,46 @@ def test_printed_bounds_say_when_they_claim_nothing():
 
 def test_every_result_of_the_paper_is_here():
     expected = (
-        "def3.1 thm4.4 cor4.5 thm4.7 cor4.8 thm4.11 cor4.13 lem5.2 thm5.3 cor5.6 ass5.7 thm5.8 lem6.1 ass6.2 thm6.4 thm6.5 "
-        "thm6.6 rem6.7 thm6.9 thm6.10 thm6.11 rem6.12 thmB.1 thmB.2 lemB.3 thmB.4 thmB.5 lemB.6"
+        "def3.1 thm4.4 cor4.5 thm4.7 cor4.8 thm4.11 cor4.13 lem5.2 thm5.3 cor5.6 ass5.7 thm5.8 lem6.1 ass6.2 thm6.4 "
+        "thm6.5 thm6.6 rem6.7 thm6.9 thm6.10 thm6.11 rem6.12 thmB.1 thmB.2 lemB.3 thmB.4 thmB.5 lemB.6"
     )
     assert [result.id for result in LI] == [f"li.{tail}" for tail in expected.split()]
+
+
+def test_defaults_and_ranges_of_the_inputs():
+    half = {"n": 100, "beta": 0.5, "logN": 1.0, "bound": 1.0, "draws": 1000}
+    assert sound("li.def3.1", **half) == sound("li.def3.1", **half, eta=0.05)
+    common = {**HEAD, "BX": 1.0, "kappa": 1.0, "B": 1.0, "Roff": 0.1, "Roff_loss": 0.02, "emp": 0.1}
+    assert sound("li.thm4.4", **common)["A"] == pytest.approx(sound("li.thm4.4", **common, a=1.0)["A"])
+    robustly = {**POWER, "moment": 4.0, "eta": 0.05, "fraction": 0.0}
+    assert sound("li.thm6.9", **robustly)["S9"] == sound("li.thm6.9", **robustly, alpha=2.0)["S9"]
+    tilt = {**SUBG, "tilt": 1.0}
+    assert sound("li.thm6.4", **tilt)["S8"] == sound("li.thm6.4", **SUBG)["S8"]  # 1/(4 sigma^2) at sigma = 1/2
+    for id, inputs, wrong in (
+        ("li.def3.1", half, {"eta": 1.0}),
+        ("li.def3.1", half, {"logN": -0.1}),
+        ("li.thm6.9", robustly, {"alpha": 1.0}),
+        ("li.thm6.9", robustly, {"alpha": 2.1}),
+        ("li.thm6.9", robustly, {"eta": 1.0}),
+        ("li.thm6.9", robustly, {"fraction": 1.1}),
+        ("li.thm6.9", robustly, {"tilt": 2.0}),  # not below 1/(2 sigma^2)
+        ("li.rem6.7", {"a": 9.0, "v": 1.0}, {"n": 1}),
+        ("li.rem6.12", {"beta": 3.0}, {"n": 1}),
+        ("li.thmB.4", {**SETTING, **RANKS}, {"approx": -0.1}),
+        ("li.cor4.5", {"n": 10, "logN": 1, "kappa": 1, "M_SH": 1, "V": 1, "M": 1, "radius": 0.1}, {"eta": 1.0}),
+    ):
+        with pytest.raises(InputError):
+            evaluate(id, **{**inputs, **wrong})
+    assert sound("li.thm6.9", **{**robustly, "fraction": 1.0})["S9"] > sound("li.thm6.9", **robustly)["S9"]
+    assert sound("li.rem6.7", a=9.0, v=1.0, n=2)["M"] > 0
+    assert sound("li.lem6.1", v=1.0, d1=2, d2=2, t=0.0)["tail"] == 1.0
+
+
+def test_promises_of_monotonicity_are_made():
+    """Every bound says how it answers to the sample size, the rank-based ones to the dimensions too."""
+    for result in LI:
+        names = {entry.name for entry in result.inputs if entry.required}
+        if "n" in names and result.id not in ("li.rem6.12",):
+            assert result.monotone["n"] == -1
+        if "rv" in names:
+            assert all(result.monotone[name] == 1 for name in ("d", "k", "rv", "rqk"))
