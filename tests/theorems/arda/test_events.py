@@ -62,6 +62,12 @@ def test_probabilities_never_vanish_and_never_exceed_one() -> None:
     assert TINY == 2.0**-1022
     assert sound("arda.def1", m=4, d=2, R=200)["exact"] > 0
     assert sound("arda.def1", m=4, d=2, R=200)["value"] > 0
+    certain = {"fact4": {"d": 2, "t": 0.01, "copies": 10**6}, "def1": {"m": 10**6, "d": 2, "R": 0.01}}
+    for kind, inputs in certain.items():
+        assert sound(f"arda.{kind}", **inputs) == {"value": 1.0, "exact": 1.0}
+    with mpmath.workdps(30):
+        true = chi_tail(3, mpmath.sqrt(3) + 2)
+    assert float(sound("arda.fact4", d=3, t=2, copies=1)["exact"] / true - 1) == pytest.approx(1.01e-10, rel=0.03)
     near = find("arda.def1").evaluate({"m": 1000, "d": 2, "R": 0.1})
     assert near.sound["value"].value == 1.0
     assert near.sound["value"].clipped

@@ -56,6 +56,7 @@ def test_kernel_blocks_are_averages_over_the_head_vector(name: str) -> None:
     for block, values in draws.items():
         error = values.std() / math.sqrt(len(values))
         assert abs(values.mean() - bounds[block].value) < 4 * error + 1e-12
+    assert bounds["K"].note == ("given W, closed form" if name == "erf" else "given W, 80 x 80 quadrature")
     assert bounds["K"].value == pytest.approx(sum(bounds[block].value for block in draws), rel=1e-12)
     printed = find("arda.lem4").evaluate({"activation": name, **inputs}).printed
     assert all(printed[block].value == bounds[block].value for block in ("K_c", "K_u", "K_w", "K"))
@@ -102,4 +103,7 @@ def test_a_matrix_that_is_no_gram_matrix_is_refused() -> None:
     inputs = {"S11": 0.1, "S12": 0.2, "S22": 0.1, "N11": 0, "N12": 0, "N22": 0, "tr_MM": 0, "qq": 0}
     with pytest.raises(InputError, match="S12"):
         find("arda.lem4").evaluate({"activation": "tanh", **inputs})
+    for beyond in (0.101, 0.1 * (1 + 5.2e-10)):
+        with pytest.raises(InputError, match="S12"):
+            find("arda.lem4").evaluate({"activation": "tanh", **inputs, "S12": beyond})
     find("arda.lem4").evaluate({"activation": "tanh", **inputs, "S12": 0.1})

@@ -28,10 +28,10 @@ def union_tail(t: float, copies: float) -> float:
 
 
 def exact_tail(d: int, t: float, copies: float) -> float:
-    """P(max ||g_i|| > sqrt d + t); the incomplete gamma function is allowed a relative error of 1e-10."""
+    """P(max ||g_i|| > sqrt d + t), t > 0; the incomplete gamma function is allowed a relative error of 1e-10."""
     radius = math.sqrt(d) + t
-    single = min(1.0, float(gammaincc(d / 2.0, 0.5 * radius * radius)) * (1.0 + 1e-10))
-    return -math.expm1(copies * math.log1p(-single)) if single < 1.0 else 1.0
+    single = float(gammaincc(d / 2.0, 0.5 * radius * radius)) * (1.0 + 1e-10)  # below 1/2: beyond the median
+    return -math.expm1(copies * math.log1p(-single))
 
 
 def printed(d: int, t: float, copies: int) -> Variants:
