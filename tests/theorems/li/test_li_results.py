@@ -124,6 +124,10 @@ def test_which_variants_of_the_corollary_apply():
     assert fast.best == "S1"
     dishonest = evaluate("li.cor4.5", **inputs, bernstein=1, well_specified=1, honest_kappa=0)
     assert dishonest.best is None
+    robustly = {**POWER, "moment": 4.0, "eta": 0.05, "fraction": 0.0, "clipped": 1}
+    assert evaluate("li.thm6.9", **robustly).sound["S9"].applies
+    assert not evaluate("li.thm6.9", **robustly, honest_kappa=0).sound["S9"].applies
+    assert not evaluate("li.thm6.9", **{**robustly, "clipped": 0}).sound["S9"].applies
     off = evaluate("li.cor4.5", **inputs, bernstein=1)
     assert not off.sound["S1"].applies
     near = evaluate("li.cor4.5", **inputs, bernstein=1, approx=0.01)

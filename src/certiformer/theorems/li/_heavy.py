@@ -12,6 +12,7 @@ from certiformer.core import Bound, Input, Variants, assumed, printed_value, rea
 from certiformer.theorems.li import _rank_based
 from certiformer.theorems.li._architecture import growth, many_layers, one_layer
 from certiformer.theorems.li._truncated import many_layer_variants, one_layer_variants, tail_checks
+from certiformer.theorems.li._variants import honest
 
 TAIL: tuple[Input, ...] = (
     real("C", "P(b(X) > t) <= C t^-beta", example=1),
@@ -171,7 +172,7 @@ def _robust(
     all_checks = (
         *checks,
         *tail_checks(tail),
-        assumed("kappa is the Lipschitz constant of l(y, .) for every label y", honest_kappa),
+        honest(honest_kappa),
         assumed("the predictor minimises the mean of psi(s l)/s with the scale reported"),
         assumed("E l^alpha <= moment for every function of the class"),
     )
