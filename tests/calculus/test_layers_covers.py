@@ -173,6 +173,26 @@ def test_a_table_is_covered_on_its_entries_whatever_the_sample() -> None:
     assert cover.log_size(0.5) == 0.0  # every row is within its own norm of zero
 
 
+def test_covers_of_oriented_norms_are_used_for_maps_and_not_for_tables() -> None:
+    """Row sums and column norms belong to x -> Wx; a table is read the other way round."""
+    weight = Weight("W", (50, 50), rows_two_one=1.0)
+    cover = term(one_linear(weight, proper=False), "W")
+    # Without a sample: the 50 unit vectors, for inputs of l1 norm sqrt(50).
+    atoms = covers.rows_two_one(1.0, 50, 50, domain=True).scaled(math.sqrt(50.0))
+    assert cover.log_size(0.9) == pytest.approx(min(atoms.log_size(0.9), covers.dual_sudakov(1, 50, 50).log_size(0.9)))
+    sparse = layers.analyse(layers.linear(layers.tokens(50, 1.0, positions=2, l1=1.0), weight))
+    assert term(sparse, "W").log_size(0.9) == pytest.approx(
+        covers.rows_two_one(1.0, 50, 50).made_proper().log_size(0.9)
+    )
+    table = layers.analyse(layers.embedding(weight, positions=2))
+    parts = [
+        covers.volumetric(1.0, 2500),
+        covers.dual_sudakov(1.0, 50, 50),
+        covers.perceptron_matrix(1.0, 50, 50),
+    ]
+    assert term(table, "W").log_size(0.9) == pytest.approx(min(part.log_size(0.9) for part in parts))
+
+
 def test_two_weights_may_not_share_a_name() -> None:
     x = layers.tokens(2, 1.0, positions=2)
     graph = layers.linear(layers.linear(x, Weight("W", (2, 2), spectral=1)), Weight("W", (2, 2), spectral=2))
@@ -237,15 +257,16 @@ def test_a_loss_in_a_known_interval_has_half_its_length_as_range() -> None:
     assert layers.analyse(layers.loss(z, 2.0, bound=4.0)).range.value == pytest.approx(2.0)
 
 
-def test_a_gain_is_covered_in_the_sup_metric_or_with_a_discount_in_the_euclidean_one() -> None:
-    gain = Weight("g", (4, 1), l1=1.0, frobenius=0.8, max_row_distance=0.5, reference=Reference(2.0, max_row=1.0))
-    graph = layers.layer_norm(layers.tokens(4, 1.0, positions=3), gain)
-    cover, discount = term(layers.analyse(graph), "g"), math.sqrt(3 / 4)
+@pytest.mark.parametrize("d", [4, 400])
+def test_a_gain_is_covered_in_the_sup_metric_or_with_a_discount_in_the_euclidean_one(d: int) -> None:
+    gain = Weight("g", (d, 1), l1=2.0, frobenius=0.8, max_row_distance=0.7, reference=Reference(2.0, max_row=1.0))
+    graph = layers.layer_norm(layers.tokens(d, 1.0, positions=3), gain)
+    cover, discount = term(layers.analyse(graph), "g"), math.sqrt(1 - 1 / d)
     parts = [
-        covers.volumetric(0.5, 4),
-        covers.dual_sudakov(0.8, 4, 1).scaled(discount),
-        covers.maurey(1.0, 4).scaled(discount),
-        covers.perceptron_vocabulary(0.8, 1, 4),
+        covers.volumetric(0.7, d),
+        covers.dual_sudakov(0.8, d, 1).scaled(discount),
+        covers.maurey(2.0, d).scaled(discount),
+        covers.perceptron_vocabulary(0.8, 1, d),
     ]
     assert cover.domain
     for eps in SCALES:
