@@ -201,6 +201,19 @@ class TestNetwork:
         chain = chaining.proper_chain(network, 1.0, 200)
         assert chain == 1.0
 
+    def test_a_weight_of_infinite_reach_cannot_be_covered(self):
+        network = network_cover(
+            [Term("near", covers.maurey(1.0, 8), 0.0), Term("far", covers.maurey(1.0, 8), math.inf)]
+        )
+        assert network.log_size(1.0) == math.inf
+        assert chaining.proper_chain(network, 2.0, 10) == 2.0
+        assert chaining.proper_chain(network, math.inf, 10) == math.inf
+        assert quadratic_total((1e300, 1e300), (1e300, 1.0)) == math.inf
+
+    def test_quadratic_coefficient_is_at_most_the_sum(self):
+        terms = mixed_terms(np.random.default_rng(7), 4)
+        assert network_cover(terms).quadratic <= sum(term.cover.quadratic for term in terms) * (1 + 1e-9)
+
     def test_reach(self):
         assert Term("x", covers.maurey(3.0, 2), math.log(5.0)).ln_reach == pytest.approx(math.log(15.0))
 

@@ -35,7 +35,8 @@ class Term:
 
 def quadratic_total(constants: Sequence[float], betas: Sequence[float]) -> float:
     r"""gamma^3 with gamma = sum_i C_i^{1/3} beta_i^{2/3}: the least sum of C_i/eps_i^2 under sum beta_i eps_i = 1."""
-    return float(sum(c ** (1 / 3) * b ** (2 / 3) for c, b in zip(constants, betas, strict=True))) ** 3
+    gamma = float(sum(c ** (1 / 3) * b ** (2 / 3) for c, b in zip(constants, betas, strict=True)))
+    return gamma * gamma * gamma  # overflows to inf, where a power would raise
 
 
 def quadratic_split(constants: Sequence[float], betas: Sequence[float], eps: float) -> list[float]:
@@ -57,6 +58,8 @@ def network_cover(terms: Sequence[Term], name: str = "network") -> Cover:
         return Cover(name, -math.inf, lambda x: 0.0)
     reach = np.array([term.ln_reach for term in live])
     ln_radius = float(np.logaddexp.reduce(reach))
+    if math.isinf(ln_radius):
+        return Cover(name, ln_radius, lambda x: math.inf)
     shares = _ln_shares(live, reach)
 
     def entropy(x: float) -> float:
@@ -97,10 +100,9 @@ def _ln_shares(terms: Sequence[Term], reach: Array) -> list[Array]:
         candidates.append((first + second) / 2.0)
     if not candidates:
         # Mixed kinds: every weight is given a nominal cost of one kind or the other.
-        nominal = np.where(np.isfinite(quadratic), np.log(np.maximum(quadratic, 1.0)) / 3.0 + 2.0 / 3.0 * reach, 0.0)
-        candidates.append(
-            np.where(np.isfinite(quadratic), nominal, np.log(np.where(np.isfinite(parameters), parameters, 1.0)))
-        )
+        by_norm = np.log(np.maximum(quadratic, 1.0)) / 3.0 + 2.0 / 3.0 * reach
+        by_count = np.log(np.where(np.isfinite(parameters), parameters, 1.0))
+        candidates.append(np.where(np.isfinite(quadratic), by_norm, by_count))
         candidates.append(np.zeros(len(terms)))
         candidates.append(reach)
     return [_normalised(candidate) for candidate in candidates]
@@ -117,5 +119,4 @@ def _quadratic_coefficient(terms: Sequence[Term], ln_radius: float) -> float:
     ln_gamma = float(
         np.logaddexp.reduce([math.log(term.cover.quadratic) / 3.0 + 2.0 / 3.0 * term.ln_reach for term in terms])
     )
-    exponent = 3.0 * ln_gamma - 2.0 * ln_radius
-    return math.exp(exponent) if exponent < 709.0 else math.inf
+    return math.exp(3.0 * ln_gamma - 2.0 * ln_radius)  # at most the sum of the coefficients (Hoelder)

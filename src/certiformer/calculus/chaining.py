@@ -81,6 +81,8 @@ def chain_value(scales: Array, log_sizes: Array, n: float, *, external: bool) ->
 
 
 def _chain(log_size: LogSize, radius: float, n: float, *, external: bool) -> float:
+    if math.isinf(radius):
+        return radius
     scales = radius * np.exp(-np.linspace(0.0, _DECADES * math.log(10.0), _POINTS))
     costs = np.sqrt(2.0 * np.array([0.0, *(log_size(float(eps)) for eps in scales[1:])]) / n)
     best, path = _shortest_path(scales, costs, external=external)

@@ -142,7 +142,7 @@ def weights(net: Network, *, proper: bool) -> list[Weight]:
 def ln_total(net: Network, constants: Mapping[str, float], *, proper: bool) -> float:
     """ln of gamma^3 (Lemma E.1), where a weight of kind i costs constants[i] (input norm/eps)^2."""
     parts = [
-        (math.log(constants[weight.kind]) + 2.0 * weight.ln_input + 2.0 * weight.ln_beta) / 3.0
+        (_ln(constants[weight.kind]) + 2.0 * weight.ln_input + 2.0 * weight.ln_beta) / 3.0
         + (0.0 if weight.kind == "w" else math.log(net.heads))
         for weight in weights(net, proper=proper)
     ]
@@ -181,7 +181,7 @@ def proper_covers() -> Check:
 
 def printed_variants(net: Network, C1: float, CBx: float, eps: float) -> Variants:
     """gamma, eta and (gamma + eta)^3/eps^2 letter by letter."""
-    ln_1, ln_x, two_thirds = math.log(C1) / 3.0, math.log(CBx) / 3.0, 2.0 / 3.0
+    ln_1, ln_x, two_thirds = _ln(C1) / 3.0, _ln(CBx) / 3.0, 2.0 / 3.0
     ln_sigma, ln_w = math.log(net.L_sigma), math.log(net.Bw)
     ln_cv = ln_sigma + math.log(net.Bc2) + math.log(net.Bv2)
     ln_layer = ln_cv + math.log1p(4.0 * net.BQK2)

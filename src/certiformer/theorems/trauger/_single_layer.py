@@ -73,7 +73,8 @@ def closed_variants(
 ) -> dict[str, Bound]:
     """Rad <= scale min(D, 2 E), E Dudley's closed form for ln N = ln 2d + rho^4 C/eps^2 at radius D; any covers."""
     additive = math.log(2 * d)
-    entropy = weight_sensitivity(half_diameter) ** 2 * constant
+    sensitivity = weight_sensitivity(half_diameter)
+    entropy = sensitivity * sensitivity * constant
     return {
         "closed": _bound(scale, radius, 2.0, chaining.dudley_closed(entropy, radius, n, additive)),
         "closed_half": _bound(scale, radius, 2.0, chaining.dudley_closed_half(entropy, radius, n, additive)),

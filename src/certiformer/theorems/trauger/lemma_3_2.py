@@ -47,9 +47,10 @@ def sound(W: tuple[float, ...], d: int, k: int, Bx: float, eps: float, q: float)
 
 def covering_number(matrices: NDArray[np.float64], Bx: float, eps: float, q: float) -> int:
     """The smallest number of members whose open eps-balls, on the scaled basis, contain the class."""
-    differences = matrices[:, None] - matrices[None, :]
-    # B_x e_j picks column j; the q-norm of a column, the largest over columns.
-    distances = np.max(Bx * np.sum(np.abs(differences) ** q, axis=2) ** (1.0 / q), axis=2)
+    differences = np.abs(matrices[:, None] - matrices[None, :])
+    # B_x e_j picks column j; its q-norm, the largest over columns. Scaled first, so that powers stay finite.
+    largest = max(float(differences.max()), 1e-300)
+    distances = Bx * largest * np.max(np.sum((differences / largest) ** q, axis=2) ** (1.0 / q), axis=2)
     near = distances < eps
     members = range(len(matrices))
     return next(
