@@ -179,7 +179,9 @@ def examples_needed(evaluation: Evaluation, trivial: float, name: str) -> float 
     return size_needed(value, float(given[name]), trivial)
 
 
-def size_needed(value: Callable[[float], float | None], size: float, trivial: float) -> float | None:
+def size_needed(
+    value: Callable[[float], float | None], size: float, trivial: float, most: float = MOST_EXAMPLES
+) -> float | None:
     """The least sample size, within four percent, at which `value(n)` falls below the trivial value.
 
     `value` says what the bound would be at n; None, or an error that is the caller's to mend, means no bound there.
@@ -197,10 +199,10 @@ def size_needed(value: Callable[[float], float | None], size: float, trivial: fl
     high = low
     while reached >= trivial:
         low = high
-        if low >= MOST_EXAMPLES:
+        if low >= most:
             return None
         missing = reached / trivial if math.isfinite(reached) else 10.0
-        high = min(low * min(max(2.0, 1.2 * missing * missing), 1e12), MOST_EXAMPLES)
+        high = min(low * min(max(2.0, 1.2 * missing * missing), 1e12), most)
         reached = at(high)
     while high > low * 1.04:
         middle = math.sqrt(low * high)

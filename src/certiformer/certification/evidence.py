@@ -18,7 +18,7 @@ import numpy as np
 from certiformer.core.errors import InputError
 
 THE_MODEL = "the model"
-MOST_LOSSES = 1_000_000
+MOST_LOSSES = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)

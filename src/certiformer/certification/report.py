@@ -188,7 +188,7 @@ def headline(rows: tuple[Certificate, ...], delta: float) -> str:
         needed = (
             ""
             if first.n_needed is None
-            else f" About {int(first.n_needed):,} held-out examples at this error rate would."
+            else f" About {int(first.n_needed):,} held-out examples at this error rate would show more."
         )
         return (
             f"Nothing here is guaranteed to be better than guessing: with confidence {confidence} the error rate is at "
