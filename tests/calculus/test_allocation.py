@@ -111,28 +111,23 @@ class TestNetwork:
             assert lower <= feasible * (1 + 1e-9)
 
     def test_exactly_one_of_three_splits(self):
-        terms = mixed_terms(np.random.default_rng(5), 2)
-        betas = [math.exp(term.ln_beta) for term in terms]
-        radii = [math.exp(term.cover.ln_radius) for term in terms]
-        network = network_cover(terms)
-        eps = 0.03
-        norm = np.array(
-            [
-                b * e / eps
-                for b, e in zip(
-                    betas,
-                    quadratic_split([t.cover.quadratic * r**2 for t, r in zip(terms, radii, strict=True)], betas, eps),
-                    strict=True,
-                )
-            ]
-        )
-        count = np.array([t.cover.parameters for t in terms]) / sum(t.cover.parameters for t in terms)
-        mean = np.sqrt(norm * count)
-        costs = [
-            sum(t.cover.log_size(s * eps / b) for t, s, b in zip(terms, shares, betas, strict=True))
-            for shares in (norm, count, mean / mean.sum())
-        ]
-        assert network.log_size(eps) == pytest.approx(min(costs), rel=1e-9)
+        winners = set()
+        for seed in range(6):
+            terms = mixed_terms(np.random.default_rng(seed), 2)
+            betas = np.array([math.exp(term.ln_beta) for term in terms])
+            constants = [term.cover.constant for term in terms]
+            network = network_cover(terms)
+            for eps in np.geomspace(0.01, 0.5, 12) * math.exp(network.ln_radius):
+                norm = betas * quadratic_split(constants, betas, eps) / eps
+                count = betas * parameter_split([term.cover.parameters for term in terms], betas, eps) / eps
+                mean = np.sqrt(norm * count)
+                costs = [
+                    sum(t.cover.log_size(s * eps / b) for t, s, b in zip(terms, shares, betas, strict=True))
+                    for shares in (norm, count, mean / mean.sum())
+                ]
+                winners.add(int(np.argmin(costs)))
+                assert network.log_size(eps) == pytest.approx(min(costs), rel=1e-9)
+        assert winners == {0, 1, 2}
 
     def test_the_reference_network(self):
         terms = [
