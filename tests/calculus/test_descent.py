@@ -172,6 +172,12 @@ def test_step_size_is_checked_one_step_ahead():
     assert isinstance(at(1.2999999, 0.3), Refusal)
 
 
+def test_step_size_limit_is_one():
+    run = Run(0.0, 0.0, 0.0, 0.0, 0.0, 1, 1.0)
+    for smooth, fine in ((0.999, True), (1.001, False)):
+        assert isinstance(certify(landscape(smooth=smooth, drift=0.0), run), Certificate) is fine
+
+
 def test_a_target_at_the_start_is_a_certificate():
     answer = certify(landscape(), Run(0.0, 0.5, 0.5, 0.7, 0.7, 1, 0.5))
     assert isinstance(answer, Certificate)

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 Modulus = Callable[[Array | float], Array]
 
 _SLACK = 1.0 + MARGIN
-_SMALL_ANGLE = 0.1
+_LAMBERT = 20
 _GRID = 300
 _ZOOMS = 4
 _REFINEMENTS = 8
@@ -104,10 +104,11 @@ def sturm(angle: Array | float) -> Sturm:
     From f'' + s^2 f >= 0 on [0, 1]:  f(1) s/sin s >= f(0) s cot s + f'(0).
     """
     s = np.asarray(angle, dtype=np.float64)
-    safe = np.where(s < _SMALL_ANGLE, _SMALL_ANGLE, s)
-    t = s * s
-    series = t * (1 / 3 + t * (1 / 45 + t * (2 / 945 + t * (1 / 4725 + t * 2 / 93555))))
-    deficit = np.where(s < _SMALL_ANGLE, series, 1.0 - safe / np.tan(safe))
+    # Lambert: 1 - s cot s = s^2/(3 - s^2/(5 - s^2/(7 - ...))), no cancellation at small s
+    fraction = np.full_like(s, 2.0 * _LAMBERT + 3.0)
+    for k in range(_LAMBERT, 0, -1):
+        fraction = 2.0 * k + 1.0 - s * s / fraction
+    deficit = s * s / fraction
     return Sturm(1.0 - deficit, 1.0 / np.sinc(s / np.pi), deficit)
 
 

@@ -146,6 +146,15 @@ def test_printed_beta1_fails_under_pooling():
     assert evaluation.sound["beta1"].value == pytest.approx(4.0)
 
 
+def test_printed_constants_are_flagged_outside_their_hypotheses():
+    inputs = {"b": 1, "T": 4, "R": 1, "d": 3, "H": 16}
+    assert all(bound.applies for bound in find("deora.cor1").evaluate(inputs).printed.values())
+    for change in ({"R": 0.99}, {"readout": "pooling"}, {"G": 2}, {"C": 2}, {"Q": 0.3}):
+        bounds = find("deora.cor1").evaluate({**inputs, **change}).printed
+        assert not any(bound.applies for bound in bounds.values())
+    assert find("deora.cor1").evaluate({**inputs, "readout": "last"}).printed["beta2"].applies
+
+
 @pytest.mark.independent("deora.cor1")
 def test_loss_constants_hold_for_many_heads():
     """Gradient, Hessian and least eigenvalue of the empirical loss by automatic differentiation."""

@@ -269,7 +269,10 @@ def test_margin_is_withheld_when_the_noise_is_too_large():
     # the guard C >= 0: (1 - zeta)(S^2 - Zmu - Znu) turns negative
     assert value("deora.prop2", "gamma_W", **{**inputs, "Znu": 0.96}, Zmu=0.05) == -math.inf
     assert value("deora.prop2", "gamma_W", **{**inputs, "Znu": 0.94}, Zmu=0.05) > -math.inf
-    # the guard A > 0 alone: zeta tiny makes the spread of A as wide as S^2
+    # the guard S^2 >= 2 Zmu, and A (S^2 - Zmu) >= C Zmu at the corners: 2.55 * 2.1 < 3.45 * 1.9
+    assert value("deora.prop2", "gamma_W", **inputs, Zmu=0.49) > -math.inf
+    assert value("deora.prop2", "gamma_W", **{**inputs, "S": 2, "Znu": 1.0}, Zmu=1.9) == -math.inf
+    assert value("deora.prop2", "gamma_W", **{**inputs, "S": 2, "Znu": 0.0}, Zmu=1.9) > -math.inf
     assert evaluate("deora.prop2", **inputs, Zmu=0.05).sound["gamma_sum"].applies
     gone = evaluate("deora.prop2", **{**inputs, "P": 5.0}, Zmu=0.05)
     assert not gone.sound["gamma_sum"].applies
@@ -450,3 +453,56 @@ def test_scale_constant_at_the_printed_noise_level():
     louder = evaluate("deora.prop3", eps=0.01, zeta=0.25, M=2, S=1.7, Zmu=0.37, Znu=0.1, T=8)
     assert not louder.printed["Gamma"].applies
     assert louder.sound["Gamma"].applies
+
+
+@pytest.mark.property_of("deora.prop2", "deora.prop3", "deora.eq8", "deora.sec5.3")
+def test_weak_signals_keep_their_small_positive_margins():
+    """Margins scale with S; nothing but their sign decides whether they count."""
+    S = 0.1
+    inputs = {"T": 4, "zeta": 0.5, "M": 1, "S": S, "Zmu": 0, "Znu": 0}
+    U, W = S * 0.5 * math.sqrt(2), 4 * 0.125 * S**4 / 8
+    after = evaluate("deora.prop2", **inputs, Z=0, P=0, n=10, delta=0.1)
+    assert after.sound["gamma_sum"].value == pytest.approx(U + W)
+    assert after.sound["gamma_opt"].value == pytest.approx(math.sqrt(2) * math.hypot(U, W))
+    assert after.sound["gamma_zero"].value == pytest.approx(math.sqrt(2) * U)
+    assert all(bound.applies for bound in (*after.sound.values(), *after.printed.values()))
+    order = evaluate("deora.sec5.3", **inputs)
+    assert order.sound["gamma_star"].value == pytest.approx(math.sqrt(2) * math.hypot(U, W))
+    assert order.sound["gamma_attn"].value == pytest.approx(S * math.sqrt(2))
+    assert all(bound.applies for bound in order.sound.values())
+    assert order.sound["crossing"].value == pytest.approx(S**3 * 2 * 0.25 / (4 * math.sqrt(2)))
+    saturated = evaluate("deora.prop3", **inputs, eps=0.2)
+    assert saturated.sound["Gamma"].value == pytest.approx(math.log(5) * 2 / S**2)
+    assert saturated.sound["Gamma_tight"].value == pytest.approx(math.log(4) * 2 / S**2)
+    assert saturated.sound["gamma_attn"].value == pytest.approx(S * math.sqrt(2) * 0.8)
+    assert all(bound.applies for bound in saturated.sound.values())
+    assert evaluate("deora.eq8", S=S, Zmu=0, Znu=0).sound["gap"].applies
+    # a weak attention block: only the projection counts
+    noisy = evaluate("deora.prop2", **{**inputs, "Zmu": 0.3 * S**2}, Z=0, P=1.0, n=10, delta=0.1).sound
+    assert noisy["gamma_W"].value < 0 < noisy["gamma_U"].value
+    assert noisy["gamma_opt"].value == pytest.approx(math.sqrt(2) * noisy["gamma_U"].value)
+
+
+def test_signs_of_the_checks_follow_the_signs_of_the_margins():
+    """Each check flips where its number changes sign."""
+    base = {"T": 4, "zeta": 0.5, "M": 1, "S": 1, "Znu": 0}
+    # gamma_U = 0 at Zmu = zeta S^2/(2 (1 - zeta)) = 1/2; beyond it the zero start is not good
+    for Zmu, positive in ((0.49, True), (0.51, False)):
+        assert (
+            evaluate("deora.prop2", **base, Zmu=Zmu, Z=0, P=0, n=10, delta=0.1).sound["gamma_zero"].applies is positive
+        )
+        assert evaluate("deora.sec5.3", **base, Zmu=Zmu).sound["gamma_lin"].applies is positive
+    # the gap (1)(1 - 2 Zmu) - Zmu vanishes at Zmu = 1/3
+    for Zmu, positive in ((0.33, True), (0.34, False)):
+        for id, name, more in (("deora.prop3", "Gamma", {"eps": 0.1}), ("deora.sec5.3", "gamma_attn", {})):
+            assert evaluate(id, **base, **more, Zmu=Zmu).sound[name].applies is positive
+        assert evaluate("deora.eq8", S=1, Zmu=Zmu, Znu=0).sound["gap"].applies is positive
+    # the printed scale changes sign at eps = 1/zeta - 1
+    for eps, positive in ((0.24, True), (0.26, False)):
+        scale = evaluate("deora.prop3", eps=eps, zeta=0.8, M=1, S=4, Zmu=0, Znu=0, T=5).printed["Gamma"]
+        assert abs(scale.value) < 0.1
+        assert scale.applies is positive
+    for S, positive in ((1.99, True), (2.01, False)):  # S^3 sqrt(T) zeta^2 = 4 sqrt(M + 1) at S = 2
+        result = evaluate("deora.sec5.3", T=8, zeta=0.5, M=1, S=S, Zmu=0, Znu=0)
+        assert (result.sound["crossing"].value < 1) is positive
+        assert result.printed["gamma_attn"].applies is positive

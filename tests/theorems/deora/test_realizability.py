@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -90,6 +92,9 @@ def test_margin_formula_and_consistency():
     assert evaluate("deora.def1", **{**inputs, "N": 4, "achieved": 5.99}).sound["gamma"].applies
     assert not evaluate("deora.def1", **{**inputs, "N": 4, "achieved": 6.01}).sound["gamma"].applies
     assert not evaluate("deora.def1", **{**inputs, "achieved": 0.0}).sound["gamma"].applies
+    tiny = evaluate("deora.def1", achieved=2e-15, norm=1.0, feature_norm=1.0, N=1).sound["gamma"]
+    assert tiny.applies
+    assert tiny.value == pytest.approx(math.sqrt(2) * (2e-15 - 5 * 2.0**-52), rel=1e-6)
 
 
 # --- realizability ---
@@ -200,6 +205,19 @@ def test_spread_of_the_direction():
     assert free["g"].value == pytest.approx(0.5 + free["lambda"].value * math.sqrt(2))
     assert even["g"].value == pytest.approx(0.5 + even["lambda"].value * math.sqrt(2e-8))
     assert given_["g"].value == pytest.approx(0.5 + given_["lambda"].value * 0.3)
+
+
+@pytest.mark.property_of("deora.ass2")
+def test_last_number_of_heads_with_a_target():
+    """T = R = gamma = 1, B2 = ninf = 0: lambda - lambda^2/sqrt(H) peaks at sqrt(H)/4, so H = (4 wanted)^2."""
+    wanted = -math.log(math.expm1(0.01))
+    threshold = (4 * wanted) ** 2
+    inputs = {"eps": 0.01, "gamma": 1, "BPhi": 0, "B2": 0, "T": 1, "R": 1, "ninf": 0}
+    assert not evaluate("deora.ass2", **inputs, H=math.floor(threshold)).sound["g0"].applies
+    enough = evaluate("deora.ass2", **inputs, H=math.ceil(threshold)).sound
+    assert enough["g0"].applies
+    root = math.sqrt(math.ceil(threshold))
+    assert enough["lambda"].value == pytest.approx((root - math.sqrt(root**2 - 4 * wanted * root)) / 2, rel=1e-6)
 
 
 def test_no_target_with_too_few_heads():
@@ -322,6 +340,15 @@ def test_corollary_is_the_composition_of_its_parts():
     assert evaluate("deora.cor2", **inputs, ninf=0.01).best is None
     lower = evaluate("deora.cor2", **inputs, ninf=0.01, L0=0.5).sound
     assert lower["train"].value < corollary.sound["train"].value
+
+
+def test_fixed_points_agree_with_the_vectors_to_eight_digits():
+    rows = json.loads((Path(__file__).parents[2] / "vectors" / "deora.json").read_text())
+    for row in rows:
+        if row["id"] in ("deora.thm1", "deora.thm2", "deora.cor2"):
+            bounds = find(row["id"]).evaluate(row["inputs"]).sound
+            for name, expected in row["sound"].items():
+                assert bounds[name].value == pytest.approx(expected, rel=1e-8)
 
 
 @pytest.mark.property_of("deora.cor2")

@@ -257,6 +257,36 @@ def test_printed_conditions_are_checked():
     assert side["eta_max"].value == pytest.approx(1 / side["rho"].value)
     assert evaluate("deora.thm1", **{**ok, "D": 1e-4, "Lt": 1.0}).printed["eta_max"].value == pytest.approx(1e-9)
     assert evaluate("deora.thm1", **{**ok, "D": 1e-5, "L0": 1.0}).printed["eta_max"].value == pytest.approx(1e-10)
+    assert printed("deora.thm1", **{**ok, "D": 1e-5, "Lt": 0.001})["eta_max"].value == pytest.approx(1e-8)
+    assert printed("deora.thm1", **{**ok, "R": 1e-3, "L0": 0.5})["eta_max"].value == 1.0
+
+
+@pytest.mark.property_of("deora.thm1")
+@pytest.mark.parametrize(("readout", "factor"), [("full", 2.0), ("pooling", 8.0), ("last", 1.0)])
+def test_norm_bound_from_the_start(readout, factor):
+    """B = b0 + eta C (sqrt(T), T^{3/2} or 1) R (L0 + S)/sqrt(H), T = 4; or b + lift distance, whichever is smaller."""
+    inputs = {
+        "D": 1.0,
+        "b": 0.0,
+        "b0": 0.2,
+        "Lt": 0.1,
+        "L0": 0.7,
+        "H": 10**6,
+        "K": 10,
+        "eta": 0.2,
+        "T": 4,
+        "R": 0.6,
+        "d": 1,
+    }
+    bounds = evaluate("deora.thm1", **inputs, readout=readout, C=1.5, G=2.0).sound
+    total = 10 * sum(bounds["value"].terms.values())
+    assert bounds["B"].value == pytest.approx(0.2 + 0.2 * 1.5 * factor * 0.6 * (0.7 + total) / 1000, rel=1e-9)
+    near = evaluate(
+        "deora.thm1", **{**inputs, "D": 1e-3, "Lt": 1e-9, "L0": 1e-9, "b0": 0.0, "eta": 1e-4, "H": 1}, readout=readout
+    ).sound
+    lift = 2.0 if readout == "pooling" else 1.0
+    start = 1e-4 * factor * 0.6 * (1e-9 + 10 * sum(near["value"].terms.values()))
+    assert near["B"].value == pytest.approx(min(lift * near["distance"].value, start), rel=1e-6)
 
 
 def test_a_target_at_the_start_gives_the_trivial_certificate():

@@ -25,8 +25,7 @@ class Mixture:
 
     @property
     def R(self) -> float:
-        """Assumption 3: every token has norm at most sqrt(S^2 + Z^2 + 2 Znu/M)."""
-        return math.sqrt(self.S**2 + self.Z**2 + 2.0 * self.Znu / self.M)
+        return token_radius(self.S, self.Z, self.Znu, self.M)
 
     @property
     def target_norm(self) -> float:
@@ -71,19 +70,7 @@ class Mixture:
         return self.zeta * rest * between - rest * noise**2 * (A + C) ** 2 / (4.0 * A)
 
     def logit_gap(self) -> float:
-        r"""min over queries, keys and noise of (relevant - irrelevant) logit under W_*, exactly.
-
-        Relevant query: S^2 (S^2 - e'). Irrelevant one: (q + e)(S^2 - e') - (q + f) f' with q = S^2 +- Znu and e, f, e',
-        f' in [-Zmu, Zmu]: linear in each, so the corners suffice. Where it is positive, S^2 >= 2 Zmu and it equals
-        min(S^2 (S^2 - Zmu), (S^2 - Znu)(S^2 - 2 Zmu) - Zmu S^2).
-        """
-        square, noise = self.S**2, (-self.Zmu, self.Zmu)
-        irrelevant = min(
-            (q + e) * (square - e_key) - (q + f) * f_key
-            for q in (square - self.Znu, square + self.Znu)
-            for e, f, e_key, f_key in itertools.product(noise, repeat=4)
-        )
-        return min(square * (square - self.Zmu), irrelevant)
+        return logit_gap(self.S, self.Zmu, self.Znu)
 
     def printed_margin(self, P: float) -> float:
         """gamma_* of (7)."""
@@ -102,6 +89,27 @@ class Mixture:
                 "orthogonal patterns of norm S; the noise bounds hold almost surely (Gaussian noise must be truncated)"
             ),
         )
+
+
+def token_radius(S: float, Z: float, Znu: float, M: int) -> float:
+    """Assumption 3: every token has norm at most sqrt(S^2 + Z^2 + 2 Znu/M)."""
+    return math.sqrt(S**2 + Z**2 + 2.0 * Znu / M)
+
+
+def logit_gap(S: float, Zmu: float, Znu: float) -> float:
+    r"""min over queries, keys and noise of (relevant - irrelevant) logit under W_*, exactly.
+
+    Relevant query: S^2 (S^2 - e'). Irrelevant one: (q + e)(S^2 - e') - (q + f) f' with q = S^2 +- Znu and e, f, e', f'
+    in [-Zmu, Zmu]: linear in each, so the corners suffice. Where it is positive, S^2 >= 2 Zmu and it equals
+    min(S^2 (S^2 - Zmu), (S^2 - Znu)(S^2 - 2 Zmu) - Zmu S^2).
+    """
+    square, noise = S**2, (-Zmu, Zmu)
+    irrelevant = min(
+        (q + e) * (square - e_key) - (q + f) * f_key
+        for q in (square - Znu, square + Znu)
+        for e, f, e_key, f_key in itertools.product(noise, repeat=4)
+    )
+    return min(square * (square - Zmu), irrelevant)
 
 
 def _whole(relevant: float, T: int) -> bool:

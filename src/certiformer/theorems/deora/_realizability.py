@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 
 from certiformer.core import flag, real
+from certiformer.core.rounding import MARGIN, up
 from certiformer.theorems.deora._attention import Attention
 
-_SLACK = 1e-12
 _BISECTIONS = 200
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
@@ -22,7 +22,7 @@ NINF = real(
     "max_h ||theta_*,h|| of the direction",
     symbol="||θ_⋆||_{2,∞}",
     low_open=False,
-    high=math.sqrt(2.0) * (1 + 1e-9),
+    high=up(math.sqrt(2.0)),
     optional=True,
     derived="sqrt(2), which always holds; sqrt(2/H) if spread evenly over the heads (even=1)",
     example=0.0014142135623730951,
@@ -59,7 +59,7 @@ def least_multiple(model: Attention, gamma: float, BPhi: float, B2: float, ninf:
     def excess(multiple: float) -> float:
         gain = multiple * gamma
         cost = BPhi + multiple * multiple * float(model.model_hessian(B2 + multiple * ninf)) / math.sqrt(model.H)
-        return gain - cost - wanted - _SLACK * (gain + cost + abs(wanted))
+        return gain - cost - wanted - MARGIN * (gain + cost + abs(wanted))
 
     if -BPhi >= wanted:
         return 0.0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from certiformer.calculus.descent import Certificate, Refusal, Run, certify, least_count, log_stability, sturm
 from certiformer.core import Bound, Check, Quantity, assumed, count, real, upper_bound, verified
 from certiformer.theorems.deora._attention import Attention, printed_beta3
@@ -111,7 +113,8 @@ def heads_needed(model: Attention, run: Run) -> Bound:
 
 
 def _exp(ln: float) -> float:
-    return math.exp(ln) if ln < 709.0 else math.inf
+    with np.errstate(over="ignore"):
+        return float(np.exp(ln))
 
 
 def _ratio(numerator: float, denominator: float) -> float:

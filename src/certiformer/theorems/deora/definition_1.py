@@ -26,6 +26,7 @@ from certiformer.core import (
     real,
     verified,
 )
+from certiformer.core.rounding import up
 from certiformer.theorems.deora import DEORA
 
 _EPSILON = 2.0**-52
@@ -39,9 +40,7 @@ def sound(achieved: float, norm: float, feature_norm: float, N: int) -> Variants
     gamma = math.sqrt(2.0) * (achieved / norm - (N + 4) * _EPSILON * feature_norm)
     checks = (
         verified("the achieved margin is positive beyond rounding", gamma > 0.0, gamma),
-        verified(
-            "achieved <= norm feature_norm, as for every inner product", achieved <= norm * feature_norm * (1 + 1e-9)
-        ),
+        verified("achieved <= norm feature_norm, as for every inner product", achieved <= up(norm * feature_norm)),
         assumed("achieved = min_i y_i <grad, w> and norm = ||w|| were computed in double precision for the same w"),
         assumed("to serve the gap (not the training loss) it must hold for almost every training set"),
     )

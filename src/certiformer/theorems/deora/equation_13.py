@@ -11,6 +11,7 @@ L(theta_{k+1}) <= L - eta (1 - eta beta2/2) ||grad||^2.
 from __future__ import annotations
 
 from certiformer.core import Quantity, Result, Status, Variants, assumed, printed_value, real, upper_bound, verified
+from certiformer.core.rounding import up
 from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._attention import B_NORM, DIMENSION, HEADS, RADIUS, TOKENS, Attention, printed_beta2
 
@@ -31,7 +32,7 @@ def sound(
     beta1 = float(model.beta1(b))
     data = (
         assumed("every token of the training data has norm at most R"),
-        verified("gradient <= beta1(b) L, as for every such loss", gradient <= beta1 * L * (1 + 1e-9), beta1 * L),
+        verified("gradient <= beta1(b) L, as for every such loss", gradient <= up(beta1 * L), beta1 * L),
     )
     square = gradient * gradient
     return {

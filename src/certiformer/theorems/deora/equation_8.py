@@ -2,7 +2,7 @@ r"""(8): softmax logits under W_*.
 
 Printed: O(S^4) at relevant tokens, O(S^2) at irrelevant ones, for every query.
 
-Sound: at relevant tokens at least min(S^4, S^2 (S^2 - Znu - Zmu)); at irrelevant tokens at most
+Sound: at relevant tokens at least S^2 (S^2 - Znu - Zmu); at irrelevant tokens at most
 max(S^2 Zmu, 2 (S^2 + Znu + Zmu) Zmu) in absolute value; and the gap between the two, minimised jointly over the
 corners of the noise, is, where it is positive,
 
@@ -23,7 +23,7 @@ from certiformer.core import (
     verified,
 )
 from certiformer.theorems.deora import DEORA
-from certiformer.theorems.deora._mixture import NOISE_MU, NOISE_NU, SIGNAL, Mixture
+from certiformer.theorems.deora._mixture import NOISE_MU, NOISE_NU, SIGNAL, logit_gap
 
 
 def printed(S: float, Zmu: float, Znu: float) -> Variants:
@@ -37,10 +37,10 @@ def printed(S: float, Zmu: float, Znu: float) -> Variants:
 def sound(S: float, Zmu: float, Znu: float) -> Variants:
     square = S**2
     noise = (assumed("orthogonal patterns of norm S; the noise bounds hold almost surely"),)
-    gap = Mixture(2, 0.5, 1, S, Zmu, Znu).logit_gap()
+    gap = logit_gap(S, Zmu, Znu)
     return {
         "relevant": lower_bound(
-            min(square**2, square * (square - Znu - Zmu)),
+            square * (square - Znu - Zmu),
             checks=noise,
             bounds=Quantity.CONSTANT,
             note="least logit of a relevant token",
@@ -69,7 +69,7 @@ RESULT = Result(
     statement="[r_t]_t' = O(S^4) for relevant t', O(S^2) for irrelevant t'",
     latex=r"[r_t]_{t'}=\mathcal O(S^4)\ (t'\in\mathcal R),\quad \mathcal O(S^2)\ (t'\in\mathcal R^c)",
     sound_statement=(
-        "relevant >= min(S^4, S^2 (S^2 - Znu - Zmu)); |irrelevant| <= max(S^2 Zmu, 2 (S^2 + Znu + Zmu) Zmu); "
+        "relevant >= S^2 (S^2 - Znu - Zmu); |irrelevant| <= max(S^2 Zmu, 2 (S^2 + Znu + Zmu) Zmu); "
         "gap = min(S^2 (S^2 - Zmu), (S^2 - Znu)(S^2 - 2 Zmu) - Zmu S^2) where positive, which needs S^2 >= 2 Zmu"
     ),
     inputs=(SIGNAL, NOISE_MU, NOISE_NU),

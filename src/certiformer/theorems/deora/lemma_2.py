@@ -26,7 +26,7 @@ from certiformer.core import (
     upper_bound,
 )
 from certiformer.theorems.deora import DEORA
-from certiformer.theorems.deora._mixture import NOISE, NOISE_NU, PATTERNS, SIGNAL, SPARSITY, Mixture
+from certiformer.theorems.deora._mixture import NOISE, NOISE_NU, PATTERNS, SIGNAL, SPARSITY, token_radius
 
 
 def printed(n1: int, delta: float, S: float, Z: float, Znu: float, M: int, zeta: float, d: int) -> Variants:
@@ -38,7 +38,7 @@ def printed(n1: int, delta: float, S: float, Z: float, Znu: float, M: int, zeta:
 
 
 def sound(n1: int, delta: float, S: float, Z: float, Znu: float, M: int, zeta: float, d: int) -> Variants:
-    R = Mixture(2, zeta, M, S, 0.0, Znu, Z).R
+    R = token_radius(S, Z, Znu, M)
     checks = (
         assumed("the n1 first-phase samples are independent draws of the mixture, not used again in the second phase"),
         assumed("the noise bounds hold almost surely"),

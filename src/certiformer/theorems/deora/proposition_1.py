@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 
 from certiformer.core import Quantity, Result, Status, Variants, assumed, printed_value, real, upper_bound, verified
+from certiformer.core.rounding import up
 from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._attention import DIMENSION, RADIUS, TOKENS
 from certiformer.theorems.deora.lemma_1 import Y as ROWS
@@ -25,9 +26,8 @@ from certiformer.theorems.deora.lemma_1 import blocks
 def printed(T: int, R: float, Y: float, Xmax: float, d: int) -> Variants:
     gradient = 2 * R**2 * Y + math.sqrt(T) * R
     hessian = 6 * d * R**2 * Xmax**2 * Y + 2 * math.sqrt(T * d) * R**2 * Xmax
-    consistent = verified(
-        "X_max <= R <= sqrt(d) X_max", Xmax <= R * (1 + 1e-9) and math.sqrt(d) * Xmax * (1 + 1e-9) >= R
-    )
+    fits = Xmax <= up(R) and up(math.sqrt(d) * Xmax) >= R
+    consistent = verified("X_max <= R <= sqrt(d) X_max", fits)
     return {
         "gradient": printed_value(gradient, bounds=Quantity.LIPSCHITZ_CONSTANT),
         "hessian": printed_value(hessian, checks=(consistent,)),

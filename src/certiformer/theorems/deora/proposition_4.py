@@ -29,9 +29,8 @@ def sound(q: float, L: float) -> Variants:
             "q is at least beta3 ||theta_1 - theta_2||^2 / sqrt(H), beta3 of deora.cor1 at the larger of the two norms"
         ),
     )
-    # With L = 0 at both ends f'' + q f >= 0 still forces f <= 0.
     factor = segment_maximum(q)
-    return {"value": upper_bound(factor * L if L > 0.0 or math.isfinite(factor) else math.inf, checks=checks)}
+    return {"value": upper_bound(math.inf if math.isinf(factor) else factor * L, checks=checks)}
 
 
 RESULT = Result(
