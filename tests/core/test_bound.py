@@ -7,8 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certiformer.core import Bound, Quantity, assumed, lower_bound, printed_value, side_number, upper_bound, verified
-from certiformer.core import rounding
+from certiformer.core import (
+    Bound,
+    Quantity,
+    assumed,
+    lower_bound,
+    printed_value,
+    rounding,
+    side_number,
+    upper_bound,
+    verified,
+)
 
 
 def test_nan_is_refused():

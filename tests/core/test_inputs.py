@@ -27,9 +27,9 @@ def parse(**changes):
 
 def test_text_becomes_numbers():
     values = parse(odd="yes", rho="2")
-    assert values == {
-        "eps": 0.5, "q": 0.0, "n": 1_000_000, "C": (1.0, 2.0, 3.0), "j": (0, -2), "activation": "tanh", "odd": True, "rho": 2.0,
-    }  # fmt: skip
+    assert values.pop("C") == (1.0, 2.0, 3.0)
+    assert values.pop("j") == (0, -2)
+    assert values == {"eps": 0.5, "q": 0.0, "n": 1_000_000, "activation": "tanh", "odd": True, "rho": 2.0}
     assert isinstance(values["n"], int)
 
 

@@ -7,8 +7,20 @@ import pytest
 
 import certiformer
 from certiformer.core import (
-    Direction, Paper, Quantity, Result, Status, UnknownNameError, assumed, find, lower_bound, papers, real, results,
-    side_number, upper_bound,
+    Direction,
+    Paper,
+    Quantity,
+    Result,
+    Status,
+    UnknownNameError,
+    assumed,
+    find,
+    lower_bound,
+    papers,
+    real,
+    results,
+    side_number,
+    upper_bound,
 )  # fmt: skip
 from certiformer.core.registry import normalise
 from certiformer.core.sweeping import Range, parse_sweep, sweep

@@ -1,4 +1,4 @@
-"""Which results the tests vouch for: the string arguments of the marks `independent`, `property_of`, `counterexample`."""
+"""Which results the tests vouch for: the arguments of the marks `independent`, `property_of`, `counterexample`."""
 
 import ast
 from pathlib import Path

@@ -29,8 +29,8 @@ def marks():
 @pytest.mark.parametrize("result", ALL, ids=lambda r: r.id)
 class TestEveryResult:
     def test_tells_its_story(self, result):
-        assert result.title and result.place and result.paper.reference
-        assert result.statement and result.latex and result.sound_statement and result.reason
+        story = (result.title, result.place, result.paper.reference, result.statement, result.latex)
+        assert all((*story, result.sound_statement, result.reason))
         assert result.printed is None or result.status is not Status.NONE
         if result.status in (Status.FALSE, Status.CONSTANT, Status.UNPROVEN):
             assert result.defects
@@ -39,7 +39,8 @@ class TestEveryResult:
         names = [name for entry in result.inputs for name in (entry.name, *entry.aliases)]
         assert len(names) == len(set(names))
         for entry in result.inputs:
-            assert entry.meaning and entry.range
+            assert entry.meaning
+            assert entry.range
             assert entry.example is not None
             if entry.optional:
                 assert entry.derived, f"{entry.name} is derived from the others, but how is not said"

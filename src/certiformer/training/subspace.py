@@ -106,8 +106,8 @@ def descend(
         params = (state.z, state.ln_scale)
         value, gradient = jax.value_and_grad(objective)(params, (data[0][rows], data[1][rows]), noise, rounding)
         updates, memory = optimiser.update(gradient, state.memory)
-        z, ln_scale = optax.apply_updates(params, updates)
-        return _State(z, ln_scale, memory, jax.random.key_data(key)), {"loss": value}
+        moved: Any = optax.apply_updates(params, updates)
+        return _State(*moved, memory, jax.random.key_data(key)), {"loss": value}
 
     start = (jnp.zeros(subspace.dimension), jnp.asarray(math.log(settings.first_scale)))
     state = _State(*start, optimiser.init(start), jax.random.key_data(key))

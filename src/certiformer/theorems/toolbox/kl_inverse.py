@@ -27,7 +27,7 @@ RESULT = Result(
     bounds=Quantity.RISK,
     statement="nothing printed",
     latex=r"\mathrm{kl}^{-1}(q,c)=\sup\{p: \mathrm{kl}(q\|p)\le c\}",
-    sound_statement="p <= kl^{-1}(q, budget) whenever kl(q || p) <= budget; pinsker: q + sqrt(budget/2), never smaller.",
+    sound_statement="p <= kl^{-1}(q, budget) whenever kl(q || p) <= budget; pinsker: q + sqrt(budget/2) >= it.",
     inputs=(
         real("q", "observed rate", low_open=False, high=1.0, high_open=False, example=0.01),
         real("budget", "bound on kl(q || p), e.g. (KL + ln(2 sqrt(n)/delta))/n", low_open=False, example=0.01),
