@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import jax
 import numpy as np
@@ -30,7 +31,7 @@ def small(name):
     return {key: value for key, value in SMALL[name].items() if key in known}
 
 
-@pytest.mark.parametrize("name", ["mwigo", "trauger", "deora", "arda-indrnn"])
+@pytest.mark.parametrize("name", ["trauger", "deora", "arda-indrnn"])
 def test_presets_train(name):
     chosen = preset(name)
     recipe = chosen.recipe
@@ -83,7 +84,8 @@ def test_recipes_refuse_what_they_cannot_do():
 
 @pytest.fixture
 def app(monkeypatch, tmp_path):
-    monkeypatch.setattr("certiformer.cli.train.own_process", lambda threads: 1)
+    # The package's attribute `train` is the command itself, so the module is looked up by its name.
+    monkeypatch.setattr(sys.modules["certiformer.cli.train"], "own_process", lambda threads: 1)
     monkeypatch.chdir(tmp_path)
     application = typer.Typer(pretty_exceptions_enable=False)
     application.command()(train)

@@ -14,9 +14,8 @@ def own_process(threads: int | None) -> int:
 
     To be called before JAX starts its thread pools, that is before the first array.
     """
-    available = (
-        sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
-    )
+    pinned = hasattr(os, "sched_getaffinity")
+    available = sorted(os.sched_getaffinity(0)) if pinned else list(range(os.cpu_count() or 1))
     if threads is not None:
         if not 1 <= threads <= len(available):
             raise InputError("--threads", threads, f"between 1 and {len(available)}, the CPUs at hand")

@@ -40,7 +40,7 @@ class MergedPatches(NamedTuple):
 
 
 def merge_patches(
-    x: npt.ArrayLike, y: npt.ArrayLike, *, buckets: int = 4, rows: int = ROWS
+    x: npt.ArrayLike, y: npt.ArrayLike, *, buckets: int = 2, rows: int = ROWS
 ) -> tuple[MergedPatches, ...]:
     """Merge equal tokens of each sample (n, d_s, d); samples go to a few buckets by their number of distinct tokens."""
     inputs, labels = np.asarray(x), np.asarray(y)
