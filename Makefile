@@ -7,10 +7,8 @@ STAMP := .venv/.installed
 
 demo: $(STAMP)
 	mkdir -p out
-	$(BIN)/certiformer bound trauger.thm4.1 Bw=1 Bc=2 L_sigma=1 Bv=1.5 Bx=1 C=0.5 n=1e6 d=64
-	$(BIN)/certiformer bound binomial errors=35 n=4780 delta=0.05
-	$(BIN)/certiformer bound trauger.thm4.1 Bw=1 Bc=1 L_sigma=1 Bv=1 Bx=1 C=20 d=64 --sweep n=1e1:1e9:60 --plot out/theorem_4_1.png > /dev/null
-	@echo "The figure is in out/theorem_4_1.png"
+	$(BIN)/certiformer certify --out out
+	@echo "Open out/report.html in a browser."
 
 test: lint types layers pytest
 

@@ -35,6 +35,7 @@ def environment() -> jinja2.Environment:
     )
     found.filters["number"] = number
     found.filters["percent"] = percent
+    found.filters["percent_up"] = percent_up
     return found
 
 
@@ -66,6 +67,11 @@ def number(value: Any) -> str:
 def percent(value: Any) -> str:
     """0.0123 as 1.23 %."""
     return "–" if value is None else f"{100 * float(value):.2f} %"
+
+
+def percent_up(value: float) -> str:
+    """A bound as a percentage, rounded up: what is printed is still a bound."""
+    return f"{math.ceil(value * 10_000 - 1e-9) / 100:.2f} %"
 
 
 def _panels(document: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -109,7 +115,7 @@ def _kind(row: Mapping[str, Any]) -> str:
 def _text(row: Mapping[str, Any]) -> str:
     value = row["value"]
     if isinstance(value, (int, float)) and row["bounds"] in TOGETHER and value <= 1:
-        return percent(value)
+        return percent_up(value)
     return f"10^{row['log10']:.1f}" if row["log10"] > 4 else number(value)
 
 
