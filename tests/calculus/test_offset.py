@@ -50,7 +50,7 @@ def test_enumeration_refuses_what_it_cannot_finish():
     assert limit == 18
     with pytest.raises(InputError, match="18"):
         offset.exact(np.zeros((1, limit + 1)), 1.0)
-    assert offset.exact(np.zeros((1, 12)), 1.0) == 0.0
+    assert offset.exact(np.zeros((1, limit)), 1.0) == 0.0
 
 
 @pytest.mark.independent("li.def3.1")
@@ -123,3 +123,14 @@ def test_quadratic_entropy_gives_the_slow_rate_only():
     values = [offset.chain(cover, 1.0, 10.0**k) for k in (8, 10)]
     slope = math.log(values[1] / values[0]) / math.log(100.0)
     assert -0.5 < slope < -0.35
+
+
+def test_the_signs_of_an_estimate_are_signs():
+    values = {offset.monte_carlo(np.array([[1.0]]), 0.25, draws=1, eta=0.1, seed=seed).value for seed in range(20)}
+    assert values == {0.75, -1.25}
+
+
+def test_a_class_too_rich_to_cover_costs_its_radius():
+    """One ball of the whole radius, K = 0: 2 ln 2/(beta n) + radius."""
+    cover = Cover("rich", math.log(3.0), lambda x: 1e12)
+    assert offset.chain(cover, 0.5, 40) == pytest.approx(2 * math.log(2) / 20 + 3.0, rel=1e-9)

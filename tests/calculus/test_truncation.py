@@ -58,6 +58,9 @@ def test_tails_never_exceed_one_and_moments_may_be_infinite():
     assert Power(4.0, 2.0).probability(1.0) == 1.0
     assert SubGaussian(9.0, 1.0).crossing == pytest.approx(math.sqrt(2 * math.log(9)))
     assert SubGaussian(1.0, 1.0).crossing == 0.0
+    assert SubGaussian(1.05, 1.0).crossing == pytest.approx(math.sqrt(2 * math.log(1.05)))
+    assert Power(1.0, 1.05).area(2.0) == pytest.approx(2.0**-0.05 / 0.05)
+    assert Power(1.0, 2.1).moment(2.0) == pytest.approx(2 * 2.0**-0.1 / 0.1)
     assert Power(8.0, 3.0).crossing == pytest.approx(2.0)
     assert truncation.first_moment(Power(1.0, 1.0), 2.0) == math.inf
     assert truncation.second_moment(Power(1.0, 2.0), 2.0) == math.inf

@@ -50,9 +50,9 @@ class Estimate:
 
 def monte_carlo(values: Array, beta: float, draws: int, eta: float, seed: int) -> Estimate:
     """The mean supremum over random signs, with its half-width."""
-    functions, n = values.shape
+    n = values.shape[1]
     signs = np.random.default_rng(seed).choice((-1.0, 1.0), size=(draws, n))
-    bound = float(np.max(np.abs(values))) if functions else 0.0
+    bound = float(np.max(np.abs(values)))
     return Estimate(float(np.mean(_suprema(values, beta, signs))), half_width(bound, n, draws, eta), eta)
 
 
