@@ -50,8 +50,7 @@ def _layer(profile: Profile, radii: Radii | None, *, head: int | None = None, to
         return value if radii is None else radii.pay(name, value)
 
     def norm(weight: str, kind: str) -> float:
-        value = profile.largest(weight, kind) if head is None else profile.each(weight, kind)[head]
-        return size(f"||{weight}||_{{1,inf}}{_of(head)}", value)
+        return size(f"||{weight}||_{{1,inf}}{_of(head)}", _norm(profile, weight, kind, head))
 
     return {
         "Bw": size("||w||_1", _readout(profile, "l1")),
@@ -65,6 +64,12 @@ def _layer(profile: Profile, radii: Radii | None, *, head: int | None = None, to
         "d": profile.config["d"],
         "odd": profile.config["activation"] in ODD,
     }
+
+
+def _norm(profile: Profile, weight: str, kind: str, head: int | None) -> float:
+    """The norm of one head, or the largest of all; of many heads only the largest is measured."""
+    each = profile.each(weight, kind)
+    return profile.largest(weight, kind) if head is None or head >= len(each) else each[head]
 
 
 def _of(head: int | None) -> str:
@@ -81,7 +86,7 @@ QK_NORMS = {
 def _head_inputs(profile: Profile, id: str, radii: Radii | None, head: int | None = None) -> dict[str, Any]:
     label, norm, token = QK_NORMS[id]
     given = _layer(profile, radii, head=head, token=token)
-    size = profile.largest("W_QK", norm) if head is None else profile.each("W_QK", norm)[head]
+    size = _norm(profile, "W_QK", norm, head)
     given["BQK"] = size if radii is None else radii.pay(f"{label}{_of(head)}", size)
     return given
 
