@@ -114,5 +114,6 @@ def _plain_descent(model, names, loss_of, *, rate, radius):  # type: ignore[no-u
 CASES = [
     Case("arda_width", "projected GD step, n=5000, m=256", 3.0, width_step),
     Case("ar96_transformer", "GD step, AR(96), 64 heads", 2.8, autoregressive_transformer),
-    Case("ar96_indrnn", "GD step, AR(96), 64 units", 5.5, autoregressive_indrnn),
+    # Float32 gradients through 97 steps at |u| = 1.5 carry about 1 % of noise: later losses may drift apart.
+    Case("ar96_indrnn", "GD step, AR(96), 64 units", 5.5, autoregressive_indrnn, agreement_steps=2),
 ]

@@ -50,4 +50,4 @@ def make(dtype: str) -> tuple[Callable[[int], Losses], Callable[[int], Losses]]:
     return plain, ours
 
 
-CASES = [Case("deora", "GD step of n=100 leave-one-out models", 3.5, make)]
+CASES = [Case("deora", "GD step of n=100 leave-one-out models", 3.5, make, steps=20)]
