@@ -24,6 +24,14 @@ MODELS = {
     "low rank": ("low_rank_cls_transformer", {"d": 4, "k": 3, "rank": 2}),
     "attention": ("multi_head_attention", {"d": 4, "tokens": 3, "heads": 2}),
 }
+ONE_HEAD = {
+    "trauger.thm4.1",
+    "trauger.cor4.1.1",
+    "trauger.corD.0.1",
+    "trauger.corD.0.2",
+    "li.thmB.1",
+    "li.thmB.4",
+}
 APPLIES = {
     "encoder": {"mwigo.lem1", "mwigo.lem2", "mwigo.thm5"},
     "one head": {
@@ -38,14 +46,7 @@ APPLIES = {
     "deep": {"trauger.thm4.2", "trauger.cor4.2.1", "trauger.corF.0.1", "trauger.corF.0.2"},
     "deep li": {"li.thm5.3", "li.thm5.8"},
     "logits": {"trauger.thm5.1"},
-    "low rank": {
-        "trauger.thm4.1",
-        "trauger.cor4.1.1",
-        "trauger.corD.0.1",
-        "trauger.corD.0.2",
-        "li.thmB.1",
-        "li.thmB.4",
-    },
+    "low rank": ONE_HEAD,
     "attention": {"deora.thm1", "deora.thm2"},
 }
 

@@ -24,10 +24,12 @@ def read_npz(path: str | Path, known: tuple[str, ...]) -> Arrays:
         raise InputError("file", str(source), "a file, not a folder")
     try:
         # Objects hidden in arrays would be unpickled, which runs code: never.
-        with np.load(source, allow_pickle=False) as archive:
+        with source.open("rb") as file:
+            archive = np.load(file, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise InputError("file", str(source), "an .npz archive with named arrays", "Use numpy.savez")
-            found = {name: archive[name] for name in archive.files}
+            with archive:
+                found = {name: archive[name] for name in archive.files}
     except InputError:
         raise
     except OSError as error:

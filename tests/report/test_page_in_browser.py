@@ -1,0 +1,138 @@
+"""The certificate's page in a real browser: no console error, the chart is there, the table sorts, two widths, dark."""
+
+import os
+import shutil
+
+import pytest
+
+from certiformer.certification.evidence import Findings, Gibbs, HoldOut, Occam, Progressive
+from certiformer.certification.report import build
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+REQUIRED = os.environ.get("CERTIFORMER_REQUIRE_BROWSER") == "1"
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+HOSTILE = "<script>document.title='owned'</script> & \"friends\""
+
+
+def missing(what):
+    """Skip with a visible reason, or fail where a browser is required."""
+    if REQUIRED:
+        pytest.fail(f"{what} is missing and CERTIFORMER_REQUIRE_BROWSER is set")
+    pytest.skip(f"{what} is missing: the page was not looked at in a browser")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        missing("chromium")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing("playwright")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    report = build(
+        Findings(
+            title=HOSTILE,
+            classes=2,
+            observed={"train_error": 0.0, "heldout_error": 0.01, "heldout_examples": 1000},
+            evidence=(
+                HoldOut(errors=10, n=1000),
+                Occam(errors=20, n=5000, code_length=200.0, subject="a quantised network"),
+                Gibbs(error=0.01, n=500, KL=600.0, subject="a randomised network"),
+                Progressive(mean_loss=0.02, n=1000, subject="an iterate drawn at random"),
+            ),
+            configuration={"flow": "test"},
+            splits={},
+            seed=0,
+        )
+    )
+    page, _ = report.write(tmp_path_factory.mktemp("page"))
+    return page.as_uri()
+
+
+@pytest.fixture
+def opened(browser, address):
+    """Opens the page with given settings; whatever the console, the page or the network says is collected."""
+    contexts = []
+
+    def open_page(**settings):
+        context = browser.new_context(**settings)
+        contexts.append(context)
+        page = context.new_page()
+        said = []
+        page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: said.append(request.url) if request.url.startswith("http") else None)
+        page.goto(address)
+        return page, said
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_loads_and_fits(opened, width):
+    page, said = opened(viewport={"width": width, "height": 900})
+    assert said == []
+    assert page.locator("svg.chart").count() >= 1
+    assert page.locator("svg.chart rect").first.is_visible()
+    assert page.locator(".headline").inner_text().startswith("The model errs on at most")
+    # Wide tables and charts scroll inside their own box; the page itself does not.
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_names_from_files_are_text(opened):
+    page, _ = opened()
+    assert page.title() == f"Certificate: {HOSTILE}"
+    assert HOSTILE in page.locator("h1").inner_text()
+
+
+def test_the_table_sorts(opened):
+    page, said = opened()
+    column = page.locator("#certificates tbody tr td:nth-child(3)")
+
+    def keys():
+        return [float(cell.get_attribute("data-sort")) for cell in column.all()]
+
+    button = page.get_by_role("button", name="value")
+    button.click()
+    ascending = keys()
+    assert ascending == sorted(ascending)
+    assert page.locator("#certificates th[aria-sort=ascending]").count() == 1
+    button.click()
+    assert keys() == sorted(ascending, reverse=True)
+    assert said == []
+
+
+def test_dark_mode_is_dark(opened):
+    def brightness(page):
+        colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        return sum(int(part) for part in colour[4:-1].split(",")[:3])
+
+    light, _ = opened(color_scheme="light")
+    dark, said = opened(color_scheme="dark")
+    assert brightness(dark) < 150 < 600 < brightness(light)
+    assert said == []
+
+
+def test_print_shows_everything(opened):
+    page, _ = opened()
+    page.emulate_media(media="print")
+    assert page.locator("#certificates").is_visible()
+    assert page.get_by_text("How delta was divided").is_visible()
