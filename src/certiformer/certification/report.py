@@ -180,8 +180,8 @@ def headline(rows: tuple[Certificate, ...], delta: float) -> str:
     if chosen is not None and chosen.value is not None:
         subject = chosen.subject[:1].upper() + chosen.subject[1:]
         return (
-            f"{subject} errs on at most {_percent_up(chosen.value)} of new examples, with confidence {confidence} "
-            f"({chosen.title[:1].lower()}{chosen.title[1:]})."
+            f"{subject} errs on at most {_percent_up(chosen.value)} of new examples, with confidence {confidence}, by the "
+            f"{_inside_sentence(chosen.title)}."
         )
     first = next((row for row in rows if row.id == "holdout" and row.value is not None), None)
     if first is not None and first.value is not None:
@@ -195,6 +195,11 @@ def headline(rows: tuple[Certificate, ...], delta: float) -> str:
             f"most {_percent_up(first.value)}.{needed}"
         )
     return f"No certificate says anything about the error rate on new examples at confidence {confidence}."
+
+
+def _inside_sentence(title: str) -> str:
+    """A title in the middle of a sentence: lower case, unless it begins with a name like PAC-Bayes."""
+    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
 
 
 def _percent_up(value: float) -> str:
