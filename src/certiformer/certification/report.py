@@ -180,8 +180,8 @@ def headline(rows: tuple[Certificate, ...], delta: float) -> str:
     if chosen is not None and chosen.value is not None:
         subject = chosen.subject[:1].upper() + chosen.subject[1:]
         return (
-            f"{subject} errs on at most {_percent_up(chosen.value)} of new examples, with confidence {confidence}, by the "
-            f"{_inside_sentence(chosen.title)}."
+            f"{subject} errs on at most {_percent_up(chosen.value)} of new examples, with confidence {confidence}, "
+            f"by the {_inside_sentence(chosen.title)}."
         )
     first = next((row for row in rows if row.id == "holdout" and row.value is not None), None)
     if first is not None and first.value is not None:

@@ -14,7 +14,16 @@ from rich.table import Table
 
 from certiformer.cli._output import console, print_json
 from certiformer.core.errors import InputError
-from certiformer.report.page import QUANTITY_TITLES, number, percent
+from certiformer.report.page import number, percent
+
+SHORT = {
+    "risk_01": "error rate",
+    "gibbs_risk_01": "error rate, randomised",
+    "mean_iterate_risk_01": "error rate, mean iterate",
+    "smoothed_cross_entropy": "smoothed cross-entropy",
+    "excess_risk": "excess risk",
+    "training_loss": "training loss",
+}
 
 
 def certify(
@@ -81,8 +90,11 @@ def show(target: Console, document: Mapping[str, Any]) -> None:
     )
     target.print(f"Observed: {observed}")
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name, justify in (("certificate", "left"), ("bounds", "left"), ("value", "right"), ("trivial", "right")):
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    # An id is what a reader copies into the next command: it is never cut short.
+    table.add_column("certificate", no_wrap=True)
+    table.add_column("bounds")
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("trivial", justify="right", no_wrap=True)
     table.add_column("verdict")
     table.add_column("n needed", justify="right")
     silent = []
@@ -94,7 +106,7 @@ def show(target: Console, document: Mapping[str, Any]) -> None:
         label = f"{row['id']} (printed)" if row["version"] == "printed" else row["id"]
         table.add_row(
             _plain(label),
-            QUANTITY_TITLES.get(row["bounds"], row["bounds"]),
+            SHORT.get(row["bounds"], row["bounds"]),
             _value(row),
             number(row["trivial"]),
             row["verdict"],
@@ -110,7 +122,7 @@ def _value(row: Mapping[str, Any]) -> str:
     value = row["value"]
     if value is None:
         return f"10^{row['log10']:.1f}"
-    if isinstance(value, (int, float)) and value <= 1 and "risk" in row["bounds"]:
+    if isinstance(value, (int, float)) and 0 <= value <= 1 and "risk" in row["bounds"]:
         return percent(value)
     return number(value)
 
