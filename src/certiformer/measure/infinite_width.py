@@ -44,6 +44,7 @@ class KernelEstimate:
 
     mean: Kernel
     error: Kernel
+    total_error: Array
     draws: int
 
 
@@ -164,7 +165,7 @@ def infinite_width_kernel(
         np.sqrt(np.maximum(square / draws - mean**2, 0.0) / (draws - 1))
         for square, mean in zip(squares, means, strict=True)
     ]
-    return KernelEstimate(Kernel(*means[:3]), Kernel(*errors[:3]), draws)
+    return KernelEstimate(Kernel(*means[:3]), Kernel(*errors[:3]), errors[3], draws)
 
 
 @dataclass(frozen=True)

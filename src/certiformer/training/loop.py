@@ -41,7 +41,7 @@ class DivergenceError(CertiformerError):
         where = f" in {len(runs)} of the parallel runs (first: run {runs[0]})" if runs else ""
         super().__init__(
             f"training diverged at step {step}{where}: loss {loss:g}. Use a smaller learning rate, or check the data; "
-            "the state before that step is kept in the last checkpoint"
+            "the last checkpoint, if one was written, is from before that step"
         )
 
 
