@@ -25,7 +25,9 @@ layers: $(STAMP)
 pytest: $(STAMP)
 	HYPOTHESIS_PROFILE=ci $(BIN)/python -m pytest -n 2 -q
 
+# PyTorch is only compared with: 2.13.0 from the default index brings CUDA along (several GB) where there is no CPU build.
 bench: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
 	$(BIN)/python -m benchmarks
 
 mutants: $(STAMP)
