@@ -502,3 +502,22 @@ def test_radius_zero_is_for_finite_classes():
     assert risk.required_log_size(GIVEN, 1e-300) == 20.0
     for cover in (volumetric(1.0, 3), low_rank(1.0, 3, 3, 1), maurey(1.0, 3)):
         assert risk.required_log_size(cover, 0.0) == math.inf
+
+
+def test_what_is_not_given_counts_nothing():
+    cover, base = volumetric(1.0, 3), {"V": 3.0, "M": 4.0, "kappa": 2.0}
+    plain = risk.bernstein_hp(GIVEN, 0.001, 1000, **base, ln_inverse_eta=3.0)
+    zero = {"empirical": 0.0, "widen": 0.0, "widen_observed": 0.0}
+    assert plain.value == risk.bernstein_hp(GIVEN, 0.001, 1000, **base, ln_inverse_eta=3.0, **zero).value
+    nothing = {"approximation": 0.0, "widen": 0.0}
+    assert risk.bernstein_best(cover, 1000, **base).value == risk.bernstein_best(cover, 1000, **base, **nothing).value
+    noise = {"b_h": 4.0, "sigma": 0.5}
+    assert risk.squared_best(cover, 1000, **noise).value == risk.squared_best(cover, 1000, **noise, **nothing).value
+    loss = {"loss_range": 4.0, "kappa": 2.0}
+    assert risk.slow_best(cover, 1000, **loss).value == risk.slow_best(cover, 1000, **loss, approximation=0.0).value
+    closed = risk.slow_chain_closed(1.0, 2.0, 1000, kappa=1.0)
+    assert closed == risk.slow_chain_closed(1.0, 2.0, 1000, kappa=1.0, approximation=0.0)
+    for terms in (risk.bernstein(GIVEN, 0.001, 1000, **base).terms, risk.squared(GIVEN, 0.001, 1000, **noise).terms):
+        assert terms["approximation"] == terms["outside"] == terms["optimisation"] == 0.0
+    slow = risk.slow(GIVEN, 0.001, 1000, **loss).terms
+    assert slow["approximation"] == slow["optimisation"] == 0.0

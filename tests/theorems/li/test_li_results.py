@@ -357,6 +357,9 @@ def test_truncated_evaluations_say_what_they_need():
     assert not given_v.sound["S7clip_lip"].applies
     assert not evaluate("li.thm6.4", **SUBG, V=5.0, well_specified=1).sound["S7"].applies
     assert not evaluate("li.thm6.4", **SUBG, V=5.0, bernstein=1).sound["S7"].applies
+    assert not evaluate("li.thm6.4", **SUBG, clipped=1, squared_loss=1).sound["S7clip_sq"].applies
+    assert evaluate("li.thm6.4", **SUBG, clipped=1, squared_loss=1, approx=0.1).sound["S7clip_sq"].applies
+    assert not evaluate("li.thmB.4", **SETTING, **RANKS, squared_loss=1).sound["S2"].applies
     assert "S9" not in sound("li.thm6.9", **POWER, moment=4.0)
     assert evaluate("li.thm6.6", **SUBG, layers=2).best == "S4clip_opt"
     hp = evaluate("li.thm6.6", **SUBG, layers=2, V=5.0, bernstein=1, approx=0.1, eta=0.05, fraction=0.0)
