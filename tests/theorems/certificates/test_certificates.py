@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import certiformer
-from certiformer.calculus.tails import binary_kl
+from certiformer.calculus.tails import binary_kl, binomial_upper, kl_inverse
 from certiformer.core.errors import InputError
 
 DELTA = 0.1
@@ -222,3 +222,44 @@ def test_progressive_lies_above_what_was_seen_and_azuma_is_not_free():
 def test_more_errors_than_examples(id, inputs):
     with pytest.raises(InputError, match="at most"):
         certiformer.bound(id, **inputs)
+
+
+@pytest.mark.parametrize(
+    ("id", "inputs"),
+    [
+        ("holdout", {"errors": 9, "n": 9, "delta": 0.1}),
+        ("occam", {"errors": 9, "n": 9, "delta": 0.1, "code_length": 1}),
+        ("pacbayes.single", {"errors": 9, "n": 9, "delta": 0.1, "log_ratio": 1}),
+        ("pacbayes.gibbs", {"error": 1, "n": 9, "delta": 0.1, "KL": 1}),
+        ("margin", {"margin_errors": 9, "n": 9, "delta": 0.1, "logN": 1}),
+        ("disagreement", {"errors": 9, "n": 9, "disagreements": 4, "unlabelled": 4, "delta": 0.1}),
+        ("progressive", {"mean_loss": 1, "n": 9, "delta": 0.1}),
+    ],
+)
+def test_a_rate_is_never_above_one(id, inputs):
+    for bound in certiformer.bound(id, **inputs).sound.values():
+        assert bound.value == 1.0
+        assert bound.trivial == 1.0
+
+
+def test_prices_by_hand():
+    share = 0.1 * 0.05
+    limit = binomial_upper(200, 10_000, math.log(share))
+    budget = (5 + math.log(2 * math.sqrt(1000) / (0.05 - share))) / 1000
+    sampled = value("pacbayes.gibbs", error=0.02, n=1000, KL=5.0, delta=0.05, pairs=10_000)
+    assert sampled == pytest.approx(kl_inverse(limit, budget), rel=1e-9)
+    single = value("pacbayes.single", errors=20, n=1000, log_ratio=2.0, delta=0.05, draws=3)
+    expected = kl_inverse(0.02, (2 + math.log(2 * math.sqrt(1000) * 3 / 0.05)) / 1000)
+    assert single == pytest.approx(expected, rel=1e-9)
+    half = math.log(0.025)
+    both = binomial_upper(3, 300, half) + binomial_upper(2, 900, half)
+    assert value("disagreement", errors=3, n=300, disagreements=2, unlabelled=900, delta=0.05) == pytest.approx(both)
+
+
+def test_a_budget_below_zero_is_no_credit():
+    # ln(2 sqrt(n)/delta) can be outweighed by a negative log ratio, never by more than all of it.
+    assert value("pacbayes.gibbs", error=0.25, n=1, KL=0.0, delta=0.999) >= 0.25
+    assert (
+        certiformer.bound("pacbayes.single", errors=1, n=4, log_ratio=-50, delta=0.5).sound["value"].terms["budget"]
+        == 0.0
+    )
