@@ -12,10 +12,21 @@ from typing import TYPE_CHECKING, Any
 from certiformer._version import __version__
 
 if TYPE_CHECKING:
+    from certiformer.auditing.runner import Audit
     from certiformer.certification.report import Report
     from certiformer.core import Evaluation, Result
 
-__all__ = ["__version__", "bound", "certify", "explain", "results"]
+__all__ = ["__version__", "audit", "bound", "certify", "explain", "results"]
+
+
+def audit(*ids: str, seed: int = 0, budget: float = 60.0) -> Audit:
+    """Attack the named results, or all: what breaks, with its counterexample, and how tight the rest is.
+
+    The same ids, seed and budget give the same verdicts.
+    """
+    from certiformer.auditing import runner
+
+    return runner.run(ids, seed=seed, budget=budget)
 
 
 def bound(id: str, /, **inputs: Any) -> Evaluation:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from certiformer._version import __version__
+from certiformer.cli.audit import audit
 from certiformer.cli.bound import bound
 from certiformer.cli.certify import certify
 from certiformer.cli.explain import explain
@@ -45,6 +46,7 @@ app.command()(explain)
 app.command()(bound)
 app.command()(train)
 app.command()(certify)
+app.command()(audit)
 
 
 def main() -> None:

@@ -1,0 +1,1 @@
+"""The audit: every claim, printed and sound alike, is attacked; what breaks is shown with its counterexample."""

@@ -1,0 +1,405 @@
+"""Deora et al.: derivatives of one attention head and of its logistic loss, steps of gradient descent, segments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from certiformer.auditing.attack import Attack, Instance, Version
+from certiformer.auditing.search import Array, explore
+from certiformer.auditing.verify import (
+    array,
+    attention_output,
+    gradient,
+    hessian,
+    logistic_loss,
+    softmax,
+    spectral_norm,
+)
+from certiformer.core import find
+
+Data = Mapping[str, Any]
+Built = tuple[dict[str, Any], float, Mapping[str, Any], float | None] | None
+_T, _D = 2, 1
+_SIZE = _T * _D + _D * _D  # parameters of one head
+_GRID = np.linspace(0.0, 1.0, 33)
+
+
+# --- the search's own model: formulas written out, all examples and points of a segment at once ----------------------
+
+
+def _unpack(theta: Array) -> tuple[Array, Array]:
+    return theta[..., : _T * _D].reshape(*theta.shape[:-1], _T, _D), theta[..., _T * _D :].reshape(
+        *theta.shape[:-1], _D, _D
+    )
+
+
+def _forward(X: Array, theta: Array) -> tuple[Array, Array, Array]:
+    """Outputs (..., n) and their gradients (..., n, parameters) for parameters (..., p)."""
+    U, W = _unpack(theta)
+    P = softmax(np.einsum("nti,...ij,nsj->...nts", X, W, X))
+    A = np.einsum("...nts,nsd->...ntd", P, X)
+    outputs = np.einsum("...td,...ntd->...n", U, A)
+    values = np.einsum("...td,nsd->...nts", U, X)
+    centred = P * (values - np.sum(P * values, axis=-1, keepdims=True))
+    by_score = np.einsum("nti,...nts,nsj->...nij", X, centred, X)
+    flat = (A.reshape(*A.shape[:-2], -1), by_score.reshape(*by_score.shape[:-2], -1))
+    return outputs, np.concatenate(flat, axis=-1), A
+
+
+def _loss(X: Array, y: Array, theta: Array, weights: Array | None = None) -> tuple[Array, Array]:
+    """Loss and gradient; weights default to the mean."""
+    weights = np.full(len(y), 1 / len(y)) if weights is None else weights
+    outputs, slopes, _ = _forward(X, theta)
+    z = y * outputs
+    push = -y * np.exp(-np.logaddexp(0.0, z)) * weights
+    return np.logaddexp(0.0, -z) @ weights, np.einsum("...n,...np->...p", push, slopes)
+
+
+def _radius(X: Any) -> float:
+    return float(np.max(np.linalg.norm(array(X), axis=-1)))
+
+
+def _b(*thetas: Array) -> float:
+    return max(float(np.linalg.norm(theta[: _T * _D])) for theta in thetas)
+
+
+def _beta1(b: float, R: float) -> float:
+    return math.sqrt(_T) * R * max(1.0, R * R * b)
+
+
+# --- the second path: everything from the output by complex steps ----------------------------------------------------
+
+
+def _plain_loss(X: Any, y: Any, weights: Any = None) -> Callable[[Any], Any]:
+    def loss(theta: Any) -> Any:
+        U, W = theta[: _T * _D].reshape(_T, _D), theta[_T * _D :].reshape(_D, _D)
+        return logistic_loss(array(X), array(y), U, W, weights)
+
+    return loss
+
+
+def _plain_output(X: Any) -> Callable[[Any], Any]:
+    def output(theta: Any) -> Any:
+        return attention_output(array(X), theta[: _T * _D].reshape(_T, _D), theta[_T * _D :].reshape(_D, _D))
+
+    return output
+
+
+def _tokens(z: Array, count: int = 1) -> Array:
+    return np.tanh(z[: count * _T * _D].reshape(count, _T, _D))
+
+
+def _shape(X: Any, b: float) -> dict[str, Any]:
+    return {"b": b, "T": _T, "R": _radius(X), "d": _D, "H": 1}
+
+
+# --- deora.prop1, deora.lem1: derivatives of the output ---------------------------------------------------------------
+
+
+def _scores_sum(X: Array, theta: Array) -> float:
+    U, _ = _unpack(theta)
+    return float(np.sum(np.max(np.abs(X[0] @ U.T), axis=0)))
+
+
+def _output_inputs(id: str, X: Array, theta: Array) -> dict[str, Any]:
+    inputs = {"T": _T, "R": _radius(X), "Y": _scores_sum(X, theta)}
+    return inputs | ({"Xmax": float(np.max(np.abs(X))), "d": _D} if id == "deora.prop1" else {})
+
+
+def _output_derivative(id: str, variant: str, part: slice) -> Attack:
+    def measure(X: Array, theta: Array) -> float:
+        if variant.startswith("hessian"):
+            step = 1e-5
+            columns = [
+                (_forward(X, theta + step * e)[1][0] - _forward(X, theta - step * e)[1][0]) / (2 * step)
+                for e in np.eye(_SIZE)
+            ]
+            return float(np.max(np.abs(np.linalg.eigvalsh((np.array(columns) + np.array(columns).T) / 2))))
+        return float(np.linalg.norm(_forward(X, theta)[1][0][part]))
+
+    def build(z: Array, version: Version) -> Built:
+        X, theta = _tokens(z), z[_T * _D :]
+        if _radius(X) < 0.05 or _scores_sum(X, theta) < 1e-3:
+            return None
+        return {"X": X, "theta": theta}, measure(X, theta), _output_inputs(id, X, theta), None
+
+    def instance(data: Data, version: Version) -> Instance:
+        X, theta = array(data["X"]), array(data["theta"])
+        output = _plain_output(X[0])
+        if variant.startswith("hessian"):
+            attained = spectral_norm(hessian(output, theta))
+        else:
+            attained = float(np.linalg.norm(gradient(output, theta)[part]))
+        return Instance(attained, _output_inputs(id, X, theta))
+
+    return Attack(
+        id,
+        "random search and hill climbing over tokens and weights of one head",
+        explore(_T * _D + _SIZE, build),
+        instance,
+        versions=("printed", "sound") if id == "deora.prop1" else ("sound",),
+        variants=(variant,),
+        tolerance=1e-6 if variant == "hessian" else None,
+        points=1500,
+        seconds=0.5,
+        label=variant,
+    )
+
+
+# --- deora.cor1: derivatives of the loss -----------------------------------------------------------------------------
+
+
+def _loss_derivative(variant: str) -> Attack:
+    def measure(X: Array, theta: Array) -> float:
+        y = np.ones(1)
+        value, slope = _loss(X, y, theta)
+        if variant == "beta1":
+            return float(np.linalg.norm(slope) / value)
+        step = 1e-5
+        columns = [
+            (_loss(X, y, theta + step * e)[1] - _loss(X, y, theta - step * e)[1]) / (2 * step) for e in np.eye(_SIZE)
+        ]
+        spectrum = np.linalg.eigvalsh((np.array(columns) + np.array(columns).T) / 2)
+        return float(np.max(np.abs(spectrum)) if variant == "beta2" else -spectrum[0] / value)
+
+    def build(z: Array, version: Version) -> Built:
+        X, theta = _tokens(z), z[_T * _D :]
+        if _radius(X) < 0.05 or np.max(np.abs(theta)) > 30:
+            return None
+        return {"X": X, "theta": theta}, measure(X, theta), _shape(X, _b(theta)), None
+
+    def instance(data: Data, version: Version) -> Instance:
+        X, theta = array(data["X"]), array(data["theta"])
+        loss = _plain_loss(X, [1.0])
+        value = float(loss(theta))
+        if variant == "beta1":
+            attained = float(np.linalg.norm(gradient(loss, theta))) / value
+        else:
+            spectrum = np.linalg.eigvalsh(hessian(loss, theta))
+            attained = float(np.max(np.abs(spectrum)) if variant == "beta2" else -spectrum[0] / value)
+        return Instance(attained, _shape(X, _b(theta)))
+
+    return Attack(
+        "deora.cor1",
+        "random search and hill climbing over one example and one head",
+        explore(_T * _D + _SIZE, build),
+        instance,
+        variants=(variant,),
+        agreement=1e-4,
+        tolerance=None if variant == "beta1" else 1e-6,
+        points=1500,
+        seconds=0.6,
+        label=variant,
+    )
+
+
+# --- steps and segments ----------------------------------------------------------------------------------------------
+
+
+def _pair(z: Array, count: int) -> tuple[Array, Array, Array, float]:
+    """Tokens, two parameters, a step size, from one free vector."""
+    X = _tokens(z, count)
+    rest = np.clip(z[count * _T * _D :], -30.0, 30.0)
+    first, second = rest[:_SIZE], rest[_SIZE : 2 * _SIZE]
+    return X, first, second, float(np.exp(np.clip(rest[2 * _SIZE], -6, 3)))
+
+
+def _segment_maximum(values: Array, distance: float, beta1: float) -> float:
+    """A bound on the loss of the whole segment from a grid: |grad L| <= beta1 L between its points."""
+    return float(np.max(values)) * math.exp(min(beta1 * distance / (2 * (len(_GRID) - 1)), 300.0))
+
+
+def _descent_inputs(X: Array, theta: Array, following: Array, eta: float, L: float, slope: Array) -> dict[str, Any]:
+    named = {"L": L, "gradient": float(np.linalg.norm(slope)), "eta": eta, "b_next": _b(following)}
+    return {**named, **_shape(X, _b(theta))}
+
+
+def _descent_build(z: Array, version: Version) -> Built:
+    X, theta, _, eta = _pair(z, 1)
+    y = np.ones(1)
+    value, slope = _loss(X, y, theta)
+    following = theta - eta * slope
+    if value < 1e-6 or _radius(X) < 0.05:
+        return None
+    after = float(_loss(X, y, following)[0])
+    return (
+        {"X": X, "theta": theta, "eta": eta},
+        after,
+        _descent_inputs(X, theta, following, eta, float(value), slope),
+        None,
+    )
+
+
+def _descent(data: Data, version: Version) -> Instance:
+    X, theta, eta = array(data["X"]), array(data["theta"]), float(data["eta"])
+    loss = _plain_loss(X, [1.0])
+    slope = gradient(loss, theta)
+    following = theta - eta * slope
+    return Instance(float(loss(following)), _descent_inputs(X, theta, following, eta, float(loss(theta)), slope))
+
+
+def _expansion_inputs(X: Array, here: Array, there: Array, L: float, slope: Array, lowest: float) -> dict[str, Any]:
+    shape = {name: value for name, value in _shape(X, _b(here, there)).items() if name != "d"}
+    inner = float(slope @ (there - here))
+    return {"L": L, "inner": inner, "distance": float(np.linalg.norm(there - here)), "lambda_min": lowest, **shape}
+
+
+def _expansion_build(z: Array, version: Version) -> Built:
+    X, here, there, _ = _pair(z, 1)
+    y = np.ones(1)
+    value, slope = _loss(X, y, here)
+    if np.linalg.norm(there - here) < 0.1 or _radius(X) < 0.1:
+        return None
+    lowest, step = math.inf, 1e-5
+    for s in _GRID[::16]:
+        point = here + s * (there - here)
+        rows = [
+            (_loss(X, y, point + step * e)[1] - _loss(X, y, point - step * e)[1]) / (2 * step) for e in np.eye(_SIZE)
+        ]
+        lowest = min(lowest, float(np.linalg.eigvalsh((np.array(rows) + np.array(rows).T) / 2)[0]))
+    attained = float(_loss(X, y, there)[0])
+    inputs = _expansion_inputs(X, here, there, float(value), slope, lowest)
+    return {"X": X, "here": here, "there": there}, attained, inputs, None
+
+
+def _expansion(data: Data, version: Version) -> Instance:
+    X, here, there = array(data["X"]), array(data["here"]), array(data["there"])
+    loss = _plain_loss(X, [1.0])
+    lowest = min(float(np.linalg.eigvalsh(hessian(loss, here + s * (there - here)))[0]) for s in _GRID[::16])
+    inputs = _expansion_inputs(X, here, there, float(loss(here)), gradient(loss, here), lowest)
+    return Instance(float(loss(there)), inputs)
+
+
+def _target_inputs(X: Array, here: Array, there: Array, Lt: float, slope: Array, values: Array) -> dict[str, Any]:
+    distance, b = float(np.linalg.norm(there - here)), _b(here, there)
+    Lmax = _segment_maximum(values, distance, _beta1(b, _radius(X)))
+    return {"Lt": Lt, "inner": float(slope @ (here - there)), "distance": distance, "Lmax": Lmax, **_shape(X, b)}
+
+
+def _target_build(z: Array, version: Version) -> Built:
+    X, here, there, _ = _pair(z, 1)
+    y = np.ones(1)
+    if np.linalg.norm(there - here) < 1e-3 or _radius(X) < 0.05:
+        return None
+    values, _ = _loss(X, y, here + _GRID[:, None] * (there - here))
+    value, slope = _loss(X, y, here)
+    inputs = _target_inputs(X, here, there, float(values[-1]), slope, values)
+    return {"X": X, "here": here, "there": there}, float(value), inputs, None
+
+
+def _target(data: Data, version: Version) -> Instance:
+    X, here, there = array(data["X"]), array(data["here"]), array(data["there"])
+    loss = _plain_loss(X, [1.0])
+    values = array([float(loss(here + s * (there - here))) for s in _GRID])
+    inputs = _target_inputs(X, here, there, float(loss(there)), gradient(loss, here), values)
+    return Instance(float(loss(here)), inputs)
+
+
+def _spread_inputs(X: Array, here: Array, there: Array, eta: float, values: Array) -> dict[str, Any]:
+    distance, b = float(np.linalg.norm(there - here)), _b(here, there)
+    Lmax = _segment_maximum(values, distance, _beta1(b, _radius(X)))
+    return {"distance": distance, "Lmax": Lmax, "eta": eta, **_shape(X, b)}
+
+
+def _spread_build(z: Array, version: Version) -> Built:
+    X, here, there, eta = _pair(z, 1)
+    y = np.ones(1)
+    if np.linalg.norm(there - here) < 1e-2 or _radius(X) < 0.05:
+        return None
+    values, slopes = _loss(X, y, here + _GRID[:, None] * (there - here))
+    attained = float(np.linalg.norm(here - there - eta * (slopes[0] - slopes[-1])))
+    data = {"X": X, "here": here, "there": there, "eta": eta}
+    return data, attained, _spread_inputs(X, here, there, eta, values), None
+
+
+def _spread(data: Data, version: Version) -> Instance:
+    X, here, there, eta = array(data["X"]), array(data["here"]), array(data["there"]), float(data["eta"])
+    loss = _plain_loss(X, [1.0])
+    values = array([float(loss(here + s * (there - here))) for s in _GRID])
+    after = here - eta * gradient(loss, here) - (there - eta * gradient(loss, there))
+    return Instance(float(np.linalg.norm(after)), _spread_inputs(X, here, there, eta, values))
+
+
+_OUT = np.array([0.0, 0.5])
+
+
+def _left_out_build(z: Array, version: Version) -> Built:
+    """Two examples; the first is left out of the second run."""
+    X, here, there, eta = _pair(z, 2)
+    y = np.ones(2)
+    if np.linalg.norm(there - here) < 1e-2 or _radius(X) < 0.05:
+        return None
+    values, slopes = _loss(X, y, here + _GRID[:, None] * (there - here), _OUT)
+    _, slope = _loss(X, y, here)
+    first = float(_loss(X[:1], y[:1], here)[0])
+    attained = float(np.linalg.norm(here - eta * slope - there + eta * slopes[-1]))
+    inputs = {**_spread_inputs(X, here, there, eta, values), "li": first, "n": 2}
+    return {"X": X, "here": here, "there": there, "eta": eta}, attained, inputs, None
+
+
+def _left_out(data: Data, version: Version) -> Instance:
+    X, here, there, eta = array(data["X"]), array(data["here"]), array(data["there"]), float(data["eta"])
+    full, rest = _plain_loss(X, [1.0, 1.0]), _plain_loss(X, [1.0, 1.0], _OUT)
+    values = array([float(rest(here + s * (there - here))) for s in _GRID])
+    after = here - eta * gradient(full, here) - (there - eta * gradient(rest, there))
+    inputs = {**_spread_inputs(X, here, there, eta, values), "li": float(_plain_loss(X[:1], [1.0])(here)), "n": 2}
+    return Instance(float(np.linalg.norm(after)), inputs)
+
+
+def _curvature(X: Array, here: Array, there: Array, version: Version) -> float:
+    constants = find("deora.cor1")
+    side = constants.printed if version == "printed" else constants.sound
+    assert side is not None
+    beta3 = side(**constants.check_inputs(_shape(X, _b(here, there))))["beta3"].value
+    return float(beta3 * np.sum((there - here) ** 2))
+
+
+def _segment_build(z: Array, version: Version) -> Built:
+    X, here, there, _ = _pair(z, 1)
+    y = np.ones(1)
+    if _radius(X) < 0.05:
+        return None
+    values, _ = _loss(X, y, here + _GRID[:, None] * (there - here))
+    inputs = {"q": _curvature(X, here, there, version), "L": float(max(values[0], values[-1]))}
+    return {"X": X, "here": here, "there": there}, float(np.max(values)), inputs, None
+
+
+def _segment(data: Data, version: Version) -> Instance:
+    X, here, there = array(data["X"]), array(data["here"]), array(data["there"])
+    loss = _plain_loss(X, [1.0])
+    values = [float(loss(here + s * (there - here))) for s in _GRID]
+    return Instance(max(values), {"q": _curvature(X, here, there, version), "L": max(values[0], values[-1])})
+
+
+_ONE, _TWO = _T * _D + 2 * _SIZE + 1, 2 * _T * _D + 2 * _SIZE + 1
+_WHAT = "random search and hill climbing over one head and its data"
+
+ATTACKS = [
+    _output_derivative("deora.prop1", "gradient", slice(None)),
+    _output_derivative("deora.prop1", "hessian", slice(None)),
+    _output_derivative("deora.lem1", "gradient_U", slice(0, _T * _D)),
+    _output_derivative("deora.lem1", "gradient_W", slice(_T * _D, None)),
+    _loss_derivative("beta1"),
+    _loss_derivative("beta2"),
+    _loss_derivative("beta3"),
+    Attack("deora.eq13", _WHAT, explore(_ONE, _descent_build), _descent, points=1500, seconds=0.4),
+    Attack("deora.eq14", _WHAT, explore(_ONE, _expansion_build), _expansion, agreement=1e-4, points=1200, seconds=2.0),
+    Attack("deora.eq16", _WHAT, explore(_ONE, _target_build), _target, points=1500, seconds=0.6),
+    Attack("deora.eq19", _WHAT, explore(_ONE, _spread_build), _spread, points=1500, seconds=0.6),
+    Attack("deora.eq21", _WHAT, explore(_TWO, _left_out_build), _left_out, points=2500, seconds=1.2),
+    Attack("deora.prop4", _WHAT, explore(_ONE, _segment_build), _segment, points=1500, seconds=0.6),
+]
+REASONS = {
+    "deora.lem1:printed": "it states identities of derivatives and no number",
+    "deora.eq17": "the sum of (13) and (16) over the steps, which are attacked one by one",
+    "deora.thm1": "it sums (13) and (16), which are attacked, over a run; its conditions ask for too many heads to search",
+    "deora.thm2": "an expectation over training sets of runs whose certificates need thousands of heads",
+    "deora.lem3": "an expectation over training sets under hypotheses on the whole distribution",
+    "deora.cor2": "combines deora.ass2 with Theorems 1 and 2; its first step is attacked as deora.ass2",
+    "deora.eq12": "a number of heads that suffices, up to a constant: no instance contradicts it",
+    "deora.def1": "a definition: the margin that a given direction achieves",
+}

@@ -1,0 +1,244 @@
+"""Certificates: exact probabilities that a bound lies below the truth."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from scipy.special import bdtr
+
+from certiformer.auditing.attack import Attack, Candidate, Instance, Version
+from certiformer.auditing.search import Search
+from certiformer.auditing.verify import binomial_tail
+from certiformer.core import find
+
+Data = Mapping[str, Any]
+Inputs = Callable[[int, int, float, int], dict[str, Any]]
+
+
+def _value(id: str, inputs: Mapping[str, Any], variant: str) -> float:
+    result = find(id)
+    return result.sound(**result.check_inputs(inputs))[variant].value
+
+
+# --- N predictors whose errors are independent coins of probability p, the best of them certified ---------------------
+# With k* the largest number of errors whose certificate lies below p, it fails with probability 1 - P(K > k*)^N.
+
+
+def _covered(id: str, variant: str, inputs: Inputs, predictors: tuple[int, ...], seconds: float) -> Attack:
+    def search(search: Search) -> list[Candidate]:
+        found = []
+        while search.spent < search.points:
+            n = int(search.rng.integers(3, 40))
+            delta = float(search.rng.uniform(0.01, 0.4))
+            N = int(search.rng.choice(predictors))
+            values = [_value(id, inputs(k, n, delta, N), variant) for k in range(min(n, 12) + 1)]
+            # The risk just above a certificate is where it fails most often; and a few risks in between.
+            for p in [v * (1 + 1e-12) for v in values if v < 1] + list(search.rng.uniform(0.01, 0.99, size=60)):
+                below = sum(v < p for v in values)
+                single = float(bdtr(below - 1, n, p)) if below else 0.0
+                attained = -math.expm1(N * math.log1p(-min(single, 1 - 1e-16)))
+                search.spent += 1
+                found.append((attained / delta, Candidate({"n": n, "p": float(p), "delta": delta, "N": N}, attained)))
+        found.sort(key=lambda entry: -entry[0])
+        return [candidate for _, candidate in found[:3]]
+
+    def instance(data: Data, version: Version) -> Instance:
+        n, p, delta, N = int(data["n"]), float(data["p"]), float(data["delta"]), int(data["N"])
+        failing = [k for k in range(min(n, 12) + 1) if _value(id, inputs(k, n, delta, N), variant) < p]
+        single = binomial_tail(n, p, max(failing)) if failing else 0.0
+        return Instance(1.0 - (1.0 - single) ** N, inputs(0, n, delta, N), delta)
+
+    return Attack(
+        id,
+        "exact probability that the certificate of the best of independent predictors lies below its risk",
+        search,
+        instance,
+        versions=("sound",),
+        agreement=1e-5,
+        points=1200,
+        seconds=seconds,
+        label=variant,
+    )
+
+
+# --- betting: all sequences of zeros and ones -------------------------------------------------------------------------
+
+_LENGTH = 7
+
+
+def _bets(delta: float) -> dict[tuple[float, ...], float]:
+    return {
+        losses: _value("betting", {"losses": losses, "delta": delta}, "value")
+        for losses in itertools.product((0.0, 1.0), repeat=_LENGTH)
+    }
+
+
+def _betting_search(search: Search) -> list[Candidate]:
+    found = []
+    for _ in range(2):
+        delta = float(search.rng.uniform(0.05, 0.4))
+        table = _bets(delta)
+        heads = np.array([sum(losses) for losses in table])
+        values = np.array(list(table.values()))
+        for p in np.concatenate([values[values < 1] * (1 + 1e-12), search.rng.uniform(0.01, 0.99, search.points // 2)]):
+            chance = p**heads * (1 - p) ** (_LENGTH - heads)
+            attained = float(np.sum(chance[values < p]))
+            search.spent += 1
+            found.append((attained / delta, Candidate({"p": float(p), "delta": delta}, attained)))
+    found.sort(key=lambda entry: -entry[0])
+    return [candidate for _, candidate in found[:3]]
+
+
+def _betting(data: Data, version: Version) -> Instance:
+    p, delta = float(data["p"]), float(data["delta"])
+    failing = [losses for losses, value in _bets(delta).items() if value < p]
+    attained = math.fsum(math.prod(p if loss else 1 - p for loss in losses) for losses in failing)
+    return Instance(attained, {"losses": [0.0] * _LENGTH, "delta": delta}, delta)
+
+
+# --- progressive validation against a learner that stops when the certificate is beaten -------------------------------
+
+
+def _stopping(n: int, p: float, values: Any) -> float:
+    """P(some t: t p/n > certificate of the errors so far), the learner being perfect from then on."""
+    alive = np.zeros(n + 1)
+    alive[0] = 1.0
+    stopped = 0.0
+    for t in range(1, n + 1):
+        moved = alive * (1 - p)
+        moved[1:] += alive[:-1] * p
+        beaten = t * p / n > values
+        stopped += float(moved[beaten].sum())
+        alive = np.where(beaten, 0.0, moved)
+    return stopped
+
+
+def _progressive_values(n: int, delta: float) -> Any:
+    return np.array(
+        [_value("progressive", {"mean_loss": k / n, "n": n, "delta": delta}, "value") for k in range(n + 1)]
+    )
+
+
+def _progressive_search(search: Search) -> list[Candidate]:
+    found = []
+    for _ in range(6):
+        n, delta = int(search.rng.integers(5, 60)), float(search.rng.uniform(0.05, 0.4))
+        values = _progressive_values(n, delta)
+        for p in search.rng.uniform(0.02, 1.0, size=search.points // 6 + 1):
+            attained = _stopping(n, float(p), values)
+            search.spent += 1
+            found.append((attained / delta, Candidate({"n": n, "p": float(p), "delta": delta}, attained)))
+    found.sort(key=lambda entry: -entry[0])
+    return [candidate for _, candidate in found[:3]]
+
+
+def _progressive(data: Data, version: Version) -> Instance:
+    n, p, delta = int(data["n"]), float(data["p"]), float(data["delta"])
+    values = _progressive_values(n, delta)
+    chances: dict[int, float] = {0: 1.0}
+    stopped = 0.0
+    for t in range(1, n + 1):
+        following: dict[int, float] = {}
+        for errors, chance in chances.items():
+            for more, weight in ((0, 1 - p), (1, p)):
+                if t * p / n > values[errors + more]:
+                    stopped += chance * weight
+                else:
+                    following[errors + more] = following.get(errors + more, 0.0) + chance * weight
+        chances = following
+    return Instance(stopped, {"mean_loss": 0.0, "n": n, "delta": delta}, delta)
+
+
+# --- kl_inverse: the inverse itself ----------------------------------------------------------------------------------
+
+
+def _inverse_search(search: Search) -> list[Candidate]:
+    found = []
+    for _ in range(search.points):
+        q, p = np.sort(search.rng.uniform(0.001, 0.999, size=2))
+        budget = float(q * np.log(q / p) + (1 - q) * np.log((1 - q) / (1 - p)))
+        if budget < 1e-6:
+            continue
+        search.spent += 1
+        value = _value("kl_inverse", {"q": float(q), "budget": budget}, "value")
+        found.append((float(p) / value, Candidate({"q": float(q), "p": float(p)}, float(p))))
+    found.sort(key=lambda entry: -entry[0])
+    return [candidate for _, candidate in found[:3]]
+
+
+def _inverse(data: Data, version: Version) -> Instance:
+    q, p = float(data["q"]), float(data["p"])
+    budget = math.fsum([q * math.log(q), -q * math.log(p), (1 - q) * math.log1p(-q), -(1 - q) * math.log1p(-p)])
+    return Instance(p, {"q": q, "budget": budget})
+
+
+def _one(k: int, n: int, delta: float, N: int) -> dict[str, Any]:
+    return {"errors": k, "n": n, "delta": delta}
+
+
+ATTACKS = [
+    _covered("binomial", "value", _one, (1,), 0.6),
+    _covered("binomial", "kl", _one, (1,), 0.6),
+    _covered("holdout", "value", lambda k, n, delta, N: {**_one(k, n, delta, N), "models": N}, (1, 2, 10), 1.0),
+    _covered(
+        "occam", "value", lambda k, n, delta, N: {**_one(k, n, delta, N), "code_length": math.log(N)}, (2, 10), 1.0
+    ),
+    _covered(
+        "margin",
+        "value",
+        lambda k, n, delta, N: {"margin_errors": k, "n": n, "delta": delta, "logN": math.log(N)},
+        (2, 10),
+        1.0,
+    ),
+    _covered(
+        "pacbayes.single",
+        "value",
+        lambda k, n, delta, N: {**_one(k, n, delta, N), "log_ratio": math.log(N)},
+        (2, 10),
+        1.0,
+    ),
+    _covered(
+        "pacbayes.gibbs",
+        "value",
+        lambda k, n, delta, N: {"n": n, "KL": math.log(N), "delta": delta, "error": k / n},
+        (2, 10),
+        1.0,
+    ),
+    Attack(
+        "betting",
+        "all sequences of seven zeros and ones: exact probability of failure",
+        _betting_search,
+        _betting,
+        versions=("sound",),
+        points=1200,
+        seconds=1.5,
+    ),
+    Attack(
+        "progressive",
+        "a learner that stops learning when the certificate is beaten: exact probability of failure",
+        _progressive_search,
+        _progressive,
+        versions=("sound",),
+        points=1200,
+        seconds=0.8,
+    ),
+    Attack(
+        "kl_inverse",
+        "random pairs of probabilities",
+        _inverse_search,
+        _inverse,
+        versions=("sound",),
+        points=1500,
+        seconds=0.5,
+        # the divergence of nearby probabilities is known to fewer digits
+        tolerance=1e-8,
+    ),
+]
+REASONS = {
+    "disagreement": "two hold-out bounds added, each at half the delta; the hold-out bound itself is attacked",
+    "strata": "a sum of weights that is at most one by construction; nothing random in it",
+}

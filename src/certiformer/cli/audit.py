@@ -1,0 +1,87 @@
+"""`certiformer audit [ID ...]`: attack the claims, printed and sound, and show what breaks."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from certiformer.cli._output import console, print_json
+from certiformer.core.errors import InputError
+
+_FEW = 3
+
+
+def audit(
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", help="Results to attack; all by default.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of every search.")] = 0,
+    budget: Annotated[float, typer.Option(help="Seconds for the whole audit; more finds more.")] = 60.0,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw attained against bound (.png, .pdf, .svg).")
+    ] = None,
+    recheck: Annotated[
+        str | None,
+        typer.Option(metavar="FILE|JSON", help="Check recorded counterexamples again: no search, plain numpy."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Attack claims: search for instances that break them, and show how tight the ones that stand are."""
+    from certiformer.auditing import report, runner
+
+    if recheck is not None:
+        verdicts = [runner.recheck(document) for document in runner.recorded(_document(recheck))]
+        if json:
+            print_json({"claims": [verdict.as_json() for verdict in verdicts]})
+        else:
+            console.print(report.details(verdicts))
+        return
+    with _progress() as bar:
+        task = bar.add_task("audit", total=None)
+
+        def step(done: int, total: int, what: str) -> None:
+            bar.update(task, completed=done, total=total, description=what)
+
+        found = runner.run(ids or (), seed=seed, budget=budget, progress=step)
+    if plot is not None:
+        from certiformer.report.figure import save
+
+        save(report.audit_figure(found), plot)
+    if json:
+        print_json(found.as_json())
+        return
+    few = ids is not None and 0 < len(set(ids)) <= _FEW
+    console.print(report.details(found.verdicts) if few else report.audit_table(found))
+    if plot is not None:
+        console.print(f"wrote {plot}")
+
+
+def _document(text: str) -> dict[str, Any]:
+    """A JSON document given as text, or as the name of a file (`-` is standard input)."""
+    try:
+        if not text.lstrip().startswith("{"):
+            text = sys.stdin.read() if text == "-" else Path(text).read_text()
+        document = json_module.loads(text)
+    except (OSError, ValueError) as error:
+        raise InputError("--recheck", text[:80], "a JSON document, or a file with one", str(error)) from error
+    if not isinstance(document, dict):
+        raise InputError("--recheck", text[:80], "one JSON object")
+    return document
+
+
+def _progress() -> Progress:
+    """A bar on stderr, so that stdout holds the result alone."""
+    return Progress(
+        BarColumn(bar_width=24),
+        TextColumn("{task.completed}/{task.total} {task.description}"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
