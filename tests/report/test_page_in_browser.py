@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+import certiformer
 from certiformer.certification.evidence import Findings, Gibbs, HoldOut, Occam, Progressive
 from certiformer.certification.report import build
 
@@ -65,12 +66,19 @@ def address(tmp_path_factory):
     return page.as_uri()
 
 
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The page of the embedded demo."""
+    page, _ = certiformer.certify().write(tmp_path_factory.mktemp("demo"))
+    return page.as_uri()
+
+
 @pytest.fixture
 def opened(browser, address):
     """Opens the page with given settings; whatever the console, the page or the network says is collected."""
     contexts = []
 
-    def open_page(**settings):
+    def open_page(place=address, **settings):
         context = browser.new_context(**settings)
         contexts.append(context)
         page = context.new_page()
@@ -78,7 +86,7 @@ def opened(browser, address):
         page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda request: said.append(request.url) if request.url.startswith("http") else None)
-        page.goto(address)
+        page.goto(place)
         return page, said
 
     yield open_page
@@ -95,6 +103,18 @@ def test_the_page_loads_and_fits(opened, width):
     assert page.locator(".headline").inner_text().startswith("The model errs on at most")
     # Wide tables and charts scroll inside their own box; the page itself does not.
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_page_of_the_demo(opened, demo):
+    page, said = opened(demo, viewport={"width": 390, "height": 900})
+    assert said == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    labels = page.locator("svg.chart .label").all_text_contents()
+    assert {"holdout", "occam", "pacbayes.single", "progressive"} <= set(labels)
+    assert any("(printed)" in text for text in page.locator("#certificates tbody tr").all_inner_texts())
+    page.get_by_role("button", name="value").click()
+    assert page.locator("#certificates th[aria-sort=ascending]").count() == 1
+    assert said == []
 
 
 def test_names_from_files_are_text(opened):

@@ -75,7 +75,10 @@ def _own_terms(evidence: Evidence, share: float) -> dict[str, float]:
     if isinstance(evidence, Betting):
         own |= {"smoothing": evidence.smoothing}
     if isinstance(evidence, Margin):
-        own |= {"margin": evidence.best(share).gamma, "margins on the grid": float(len(evidence.scales))}
+        own |= {
+            "margin": evidence.best(share / evidence.configurations).gamma,
+            "margins on the grid": float(len(evidence.scales)),
+        }
     if isinstance(evidence, Occam):
         own |= {f"nats for {name}": nats for name, nats in evidence.parts.items()}
     return own
@@ -100,7 +103,14 @@ def _dominating(evidence: Evidence, row: Certificate) -> str:
     if evidence.id not in COSTS or row.value is None:
         return row.dominating
     observed = max(row.terms.get(name, 0.0) for name in OBSERVED)
-    return "observed rate" if observed >= 0.5 * row.value else COSTS[evidence.id]
+    if observed >= 0.5 * row.value:
+        return "observed rate"
+    terms = row.terms
+    cheap = {
+        "pacbayes.gibbs": terms.get("KL/n", 0.0) < terms.get("ln(2 sqrt(n)/delta)/n", 0.0),
+        "pacbayes.single": terms.get("log ratio/n", 0.0) < 0.5 * terms.get("budget", 0.0),
+    }
+    return COSTS["holdout"] if cheap.get(evidence.id) else COSTS[evidence.id]
 
 
 def paper_rows(
