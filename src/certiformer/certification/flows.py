@@ -107,6 +107,8 @@ def of_model(
         coded = coded_labels("train labels", seen_labels, classes, scalar=scalar)
         observed |= {"train_error": float(np.mean(margins(answers, coded) <= 0)), "train_examples": len(seen)}
         facts |= {"train_data": data_hash(seen, seen_labels), "heldout_inputs_seen_in_training": twins}
+    else:
+        facts["overlap_with_training"] = "not checked: the training examples were not given"
     observed["heldout_examples"] = len(x)
     if (final is None) != (unlabelled is None):
         raise InputError("final, unlabelled", "one of the two", "both: a second model and examples new to both")
