@@ -26,6 +26,7 @@ from certiformer.core import find
 from certiformer.core.errors import InputError
 from certiformer.measure.profile import Profile
 from certiformer.models import Model
+from certiformer.report.numbers import percent_up
 
 WEIGHTS: Mapping[str, float] = {
     "holdout": 4.0,
@@ -180,7 +181,7 @@ def headline(rows: tuple[Certificate, ...], delta: float) -> str:
     if chosen is not None and chosen.value is not None:
         subject = chosen.subject[:1].upper() + chosen.subject[1:]
         return (
-            f"{subject} errs on at most {_percent_up(chosen.value)} of new examples, with confidence {confidence}, "
+            f"{subject} errs on at most {percent_up(chosen.value)} of new examples, with confidence {confidence}, "
             f"by the {_inside_sentence(chosen.title)}."
         )
     first = next((row for row in rows if row.id == "holdout" and row.value is not None), None)
@@ -192,7 +193,7 @@ def headline(rows: tuple[Certificate, ...], delta: float) -> str:
         )
         return (
             f"Nothing here is guaranteed to be better than guessing: with confidence {confidence} the error rate is at "
-            f"most {_percent_up(first.value)}.{needed}"
+            f"most {percent_up(first.value)}.{needed}"
         )
     return f"No certificate says anything about the error rate on new examples at confidence {confidence}."
 
@@ -200,11 +201,6 @@ def headline(rows: tuple[Certificate, ...], delta: float) -> str:
 def _inside_sentence(title: str) -> str:
     """A title in the middle of a sentence: lower case, unless it begins with a name like PAC-Bayes."""
     return title if title[1:2].isupper() else title[:1].lower() + title[1:]
-
-
-def _percent_up(value: float) -> str:
-    """A rate as a percentage with two decimals, rounded up: it is a guarantee."""
-    return f"{math.ceil(value * 1e4 - 1e-9) / 100:.2f} %"
 
 
 def _summary(findings: Findings, rows: tuple[Certificate, ...], delta: float) -> str:

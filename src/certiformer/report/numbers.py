@@ -21,3 +21,8 @@ def of_bound(bound: Bound) -> str:
     if bound.overflowed and bound.log10 is not None:
         return f"10^{bound.log10:.1f}"
     return short(bound.value)
+
+
+def percent_up(value: float) -> str:
+    """A rate that is guaranteed, as a percentage rounded up: what is printed is still a bound."""
+    return f"{math.ceil(value * 10_000 - 1e-9) / 100:.2f} %"

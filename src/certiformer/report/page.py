@@ -13,6 +13,7 @@ import jinja2
 
 from certiformer.core.errors import CertiformerError
 from certiformer.report.chart import Line, Mark, panel
+from certiformer.report.numbers import percent_up
 
 QUANTITY_TITLES = {
     "risk_01": "Error rate on new examples",
@@ -67,11 +68,6 @@ def number(value: Any) -> str:
 def percent(value: Any) -> str:
     """0.0123 as 1.23 %."""
     return "–" if value is None else f"{100 * float(value):.2f} %"
-
-
-def percent_up(value: float) -> str:
-    """A bound as a percentage, rounded up: what is printed is still a bound."""
-    return f"{math.ceil(value * 10_000 - 1e-9) / 100:.2f} %"
 
 
 def _panels(document: Mapping[str, Any]) -> list[dict[str, Any]]:
