@@ -115,6 +115,7 @@ def _bar(axis: Axes, row: int, verdict: Verdict, colour: str) -> None:
     place = min(max(verdict.ratio, _NEAR), _FAR)
     if verdict.outcome != "refuted":
         axis.plot([place, 1.0], [row, row], color=colour, lw=3.0, solid_capstyle="butt")
+        axis.plot(place, row, marker="o", color=colour, ms=3.5)
         return
     # A refuted claim: a black hatched bar beyond the bound, a cross, and the word.
     axis.barh(row, place - 1.0, left=1.0, height=0.6, color="white", edgecolor="black", hatch="//////", lw=0.6)

@@ -396,7 +396,7 @@ ATTACKS = [
 REASONS = {
     "deora.lem1:printed": "it states identities of derivatives and no number",
     "deora.eq17": "the sum of (13) and (16) over the steps, which are attacked one by one",
-    "deora.thm1": "it sums (13) and (16), which are attacked, over a run; its conditions ask for too many heads to search",
+    "deora.thm1": "it sums (13) and (16), which are attacked, over a run that needs too many heads to search",
     "deora.thm2": "an expectation over training sets of runs whose certificates need thousands of heads",
     "deora.lem3": "an expectation over training sets under hypotheses on the whole distribution",
     "deora.cor2": "combines deora.ass2 with Theorems 1 and 2; its first step is attacked as deora.ass2",

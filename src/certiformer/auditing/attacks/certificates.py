@@ -158,7 +158,7 @@ def _progressive(data: Data, version: Version) -> Instance:
 
 def _inverse_search(search: Search) -> list[Candidate]:
     found = []
-    for _ in range(search.points):
+    while search.spent < search.points:
         q, p = np.sort(search.rng.uniform(0.001, 0.999, size=2))
         budget = float(q * np.log(q / p) + (1 - q) * np.log((1 - q) / (1 - p)))
         if budget < 1e-6:

@@ -104,7 +104,8 @@ _MORE: dict[str, dict[str, Any]] = {
 
 def _size(id: str, data: Data) -> int:
     """Enough examples that the norm constraint is idle: n = c d^3 in the l1 ball, c d^2 in the l2 ball."""
-    return int(math.ceil(data["c"] * data["d"] ** (3 if id in _BY_NORM else 2)))
+    power = 3 if id in _BY_NORM else 2
+    return math.ceil(float(data["c"]) * float(data["d"]) ** power)
 
 
 def _basis_inputs(id: str, data: Data, version: Version) -> dict[str, Any]:

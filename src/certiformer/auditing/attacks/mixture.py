@@ -260,5 +260,5 @@ ATTACKS = [
 ]
 REASONS = {
     "deora.sec5.3:sound": "it compares three lower bounds; each stands or falls with deora.prop2 and deora.prop3",
-    "deora.prop2": "a minimum over all noise in a box, which the tests enumerate: each point is an optimisation of its own",
+    "deora.prop2": "a minimum over all noise in a box: each point would be an optimisation of its own",
 }

@@ -257,13 +257,15 @@ def _chain_search(search: Search) -> list[Candidate]:
 
     def trials() -> Iterator[tuple[Candidate, float]]:
         rng = search.rng
-        for _ in range(search.points):
+        accepted = 0
+        while accepted < search.points:
             size = int(rng.integers(1, 5))
             half = rng.choice([-1.0, 0.0, 1.0], p=[0.45, 0.1, 0.45], size=(size, _N)) * np.exp(rng.uniform(-2.0, 0.0))
             table = np.concatenate([half, -half])
             level = next((v for v in _LEVELS if _entropy_constant(table) <= v), None)
             if level is None:
                 continue
+            accepted += 1
             value = float(np.mean(np.max(np.abs(eps @ half.T), axis=1)) / _N)
             yield (
                 Candidate({"table": table, "level": level}, value),

@@ -1,0 +1,237 @@
+"""The harness: repeatable, honest about effort, and able to notice a bound that is ten per cent too strong."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from certiformer.auditing import runner
+from certiformer.auditing.attack import LEAST_POINTS, Attack, Bounds, Candidate, Claim, Instance, ratio
+from certiformer.auditing.attacks import attacks, reasons
+from certiformer.auditing.search import Search, family
+from certiformer.core import InputError, find, results
+
+# Small enough for a test: every attack runs its least number of points.
+SCALE = 0.25
+QUICK = ["trauger.lem3.1", "trauger.lemE.1", "li.rem6.7", "deora.prop3", "binomial"]
+
+
+def test_every_result_is_attacked_or_says_why_not():
+    for claim in runner.claims_of():
+        if not runner.attacks_on(claim):
+            assert reasons().get(f"{claim.id}:{claim.version}") or reasons().get(claim.id), claim
+    assert set(attacks()) <= set(results())
+    assert {id.split(":")[0] for id in reasons()} <= set(results())
+
+
+@pytest.mark.parametrize("id", QUICK)
+def test_the_same_seed_gives_the_same_verdicts(id):
+    first, second = (runner.run([id], seed=3, budget=2.0).as_json() for _ in range(2))
+    assert first == second
+    assert json.loads(json.dumps(first, allow_nan=False)) == first
+
+
+def test_another_seed_searches_elsewhere():
+    one, two = (runner.run(["trauger.lemE.3"], seed=seed, budget=1.0).verdicts[0].ratio for seed in (0, 1))
+    assert one != two
+
+
+def test_effort_follows_from_the_budget_alone():
+    small, large = (runner.run(["li.rem6.7"], budget=budget).verdicts[0].attacks for budget in (1.0, 20.0))
+    assert LEAST_POINTS <= small < large
+
+
+@pytest.mark.parametrize(
+    "id",
+    [
+        "trauger.lem3.6",
+        "trauger.thm4.1",
+        "deora.prop1",
+        "arda.lem6",
+        "li.cor4.5",
+        "binomial",
+        "deora.kappa3",
+        "mwigo.lem2",
+    ],
+)
+def test_a_sound_bound_that_is_too_strong_is_refuted(id):
+    """Divide by 1.1/r: what was attained is then 1.1 times the claim."""
+    claim = Claim(id, "sound")
+    standing = runner.attack_claim(claim, seed=0, scale=SCALE)
+    assert standing.outcome == "survived"
+    assert standing.ratio is not None
+    assert 0 < standing.ratio <= 1 + 1e-9
+    broken = runner.attack_claim(claim, seed=0, scale=SCALE, divisor=1.1 / standing.ratio)
+    assert broken.outcome == "refuted"
+    assert broken.ratio is not None
+    assert broken.ratio >= 1.09
+    assert broken.counterexample is not None
+
+
+def test_a_printed_margin_that_is_too_strong_is_refuted():
+    """Identities and lower bounds are weakened in their own direction."""
+    claim = Claim("trauger.lemE.1", "printed")
+    assert runner.attack_claim(claim, seed=0, scale=SCALE).outcome == "survived"
+    assert runner.attack_claim(claim, seed=0, scale=SCALE, divisor=1.1).outcome == "refuted"
+
+
+def test_run_accepts_divisors():
+    found = runner.run(["arda.fact1"], budget=1.0, divisors={Claim("arda.fact1", "sound"): 2.0})
+    assert found.of("arda.fact1", "printed").outcome == "survived"
+    assert found.of("arda.fact1", "sound").outcome == "refuted"
+
+
+def test_too_few_points_are_not_an_attack(monkeypatch):
+    lazy = Attack("arda.fact1", "too little", lambda search: [], lambda data, version: Instance(0.0, {}), points=10)
+    monkeypatch.setattr(runner, "attacks_on", lambda claim: [lazy])
+    verdict = runner.attack_claim(Claim("arda.fact1", "sound"), seed=0, scale=1.0)
+    assert verdict.outcome == "not attacked"
+    assert "too few" in verdict.why
+
+
+def test_a_used_up_budget_leaves_claims_unattacked():
+    found = runner.run(["arda.fact1", "arda.rem3"], budget=1e-9)
+    assert {verdict.outcome for verdict in found.verdicts} <= {"not attacked", "survived"}
+    assert found.verdicts[-1].outcome == "not attacked"
+    assert "budget" in found.verdicts[-1].why
+
+
+def test_a_refutation_needs_both_measurements(monkeypatch):
+    """A search that believes in a violation which plain numpy does not see refutes nothing."""
+
+    def search(search: Search):
+        search.spent += 2 * LEAST_POINTS
+        return [Candidate({"x": 0.0}, 7.0)]
+
+    dreamer = Attack("arda.fact1", "a dream", search, lambda data, version: Instance(0.9, {}), versions=("sound",))
+    monkeypatch.setattr(runner, "attacks_on", lambda claim: [dreamer])
+    verdict = runner.attack_claim(Claim("arda.fact1", "sound"), seed=0, scale=1.0)
+    assert verdict.outcome == "survived"
+
+
+def test_what_cannot_be_attacked_says_why():
+    verdict = runner.run(["strata"], budget=1.0).verdicts[0]
+    assert verdict.outcome == "not attackable"
+    assert verdict.why
+    assert verdict.as_json()["counterexample"] is None
+
+
+@pytest.mark.parametrize(("budget", "seed"), [(0.0, 0), (-1.0, 0), (math.inf, 0), (1.0, -1)])
+def test_bad_arguments(budget, seed):
+    with pytest.raises(InputError):
+        runner.run(["strata"], budget=budget, seed=seed)
+
+
+def test_json_contract():
+    document = runner.run(["trauger.lem3.1"], seed=5, budget=1.0).as_json()
+    assert document["seed"] == 5
+    assert document["budget"] == 1.0
+    keys = {"id", "version", "verdict", "attained", "bound", "ratio", "attacks", "counterexample", "why"}
+    printed, sound = document["claims"]
+    assert keys <= set(printed)
+    assert (printed["version"], sound["version"]) == ("printed", "sound")
+    assert printed["verdict"] == "refuted"
+    assert printed["attained"] > 0
+    assert printed["counterexample"]["seed"] == 5
+    assert sound["verdict"] == "survived"
+
+
+# --- checking again ---------------------------------------------------------------------------------------------------
+
+
+def counterexample(id):
+    verdict = runner.attack_claim(Claim(id, "printed"), seed=0, scale=SCALE)
+    assert verdict.counterexample is not None
+    document = {"id": id, "version": "printed", "attack": verdict.counterexample.attack}
+    return verdict, {**document, "data": json.loads(json.dumps(verdict.counterexample.data))}
+
+
+@pytest.mark.parametrize("id", ["trauger.lem3.1", "deora.prop3", "deora.eq21", "li.cor4.5", "mwigo.lem4"])
+def test_a_counterexample_can_be_checked_again(id):
+    verdict, document = counterexample(id)
+    again = runner.recheck(document)
+    assert again.outcome == "refuted"
+    assert again.attained == verdict.attained
+    assert again.bound == verdict.bound
+
+
+def test_checking_again_needs_no_jax():
+    """The second path is plain numpy: a process that only re-checks never imports JAX."""
+    _, document = counterexample("deora.eq14")
+    program = (
+        "import sys, json; from certiformer.auditing import runner; "
+        "print(runner.recheck(json.loads(sys.argv[1])).outcome, 'jax' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, json.dumps(document)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["refuted", "False"]
+
+
+def test_recorded_counterexamples_of_a_whole_audit():
+    document = runner.run(["trauger.lem3.1", "arda.fact1"], budget=2.0).as_json()
+    entries = runner.recorded(document)
+    assert [(entry["id"], entry["version"]) for entry in entries] == [("trauger.lem3.1", "printed")]
+    assert runner.recheck(entries[0]).outcome == "refuted"
+
+
+@pytest.mark.parametrize(
+    "document", [{}, {"id": "trauger.lem3.1"}, {"id": "strata", "version": "sound", "attack": "x", "data": {}}]
+)
+def test_unreadable_counterexamples(document):
+    with pytest.raises(InputError):
+        runner.recheck(document)
+
+
+# --- the small parts --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("attained", "bound", "sense", "expected"),
+    [
+        (1.0, 2.0, "upper", 0.5),
+        (1.0, 0.0, "upper", math.inf),
+        (1.0, -2.0, "upper", math.inf),
+        (-1.0, 2.0, "upper", -0.5),
+        (4.0, 2.0, "lower", 0.5),
+        (-1.0, 2.0, "lower", math.inf),
+        (2.0, 1.0, "equal", 2.0),
+        (1.0, 2.0, "equal", 2.0),
+        (-1.0, 1.0, "equal", math.inf),
+        (0.0, 0.0, "equal", 1.0),
+        (0.0, 1.0, "equal", math.inf),
+    ],
+)
+def test_ratio(attained, bound, sense, expected):
+    assert ratio(attained, bound, sense) == expected
+
+
+def test_the_claim_is_the_tightest_variant_that_applies():
+    attack = attacks()["trauger.lem3.6"][0]
+    inputs = {"Bw": 1.0, "Bx": 1.0, "eps": 0.5, "d": 3, "k": 1}
+    sound = find("trauger.lem3.6").evaluate(inputs).sound
+    assert Bounds(attack, "sound")(inputs) == min(bound.value for bound in sound.values() if bound.applies)
+    assert Bounds(attack, "sound", divisor=2.0)(inputs) == pytest.approx(Bounds(attack, "sound")(inputs) / 2)
+
+
+def test_families_stay_in_their_space():
+    seen = []
+
+    def measure(point, version):
+        seen.append(point)
+        return point["x"], {"P": None}, 1.0
+
+    attack = Attack(
+        "arda.fact1", "", family({"x": (0.5, 2.0), "k": (1.0, 9.0), "c": ["a"]}, measure, ["k"]), lambda d, v: None
+    )
+    search = Search(attack, "sound", np.random.default_rng(0), 300, Bounds(attack, "sound"))
+    top = attack.search(search)
+    assert search.spent == 300
+    assert all(0.5 <= point["x"] <= 2.0 and 1 <= point["k"] <= 9 and point["c"] == "a" for point in seen)
+    assert isinstance(seen[0]["k"], int)
+    assert top[0].attained == max(point["x"] for point in seen) > 1.95
