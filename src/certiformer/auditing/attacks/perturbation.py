@@ -11,6 +11,7 @@ import numpy as np
 from certiformer.auditing.attack import Attack, Candidate, Instance, Version
 from certiformer.auditing.search import Array, Search, ascend, explore, family
 from certiformer.auditing.verify import array, attention, into_ball, spectral_norm
+from certiformer.core import find
 
 Data = Mapping[str, Any]
 _T, _D = 2, 2
@@ -196,6 +197,41 @@ def _start(data: Data, version: Version) -> Instance:
     return Instance(sum(misses) / len(misses), _start_inputs(data, made, alpha))
 
 
+# --- mwigo.thm5: the same encoders, on a distribution that is the sample ----------------------------------------------
+
+
+def _risk_inputs(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in inputs.items() if name not in ("residual", "residual0")}
+    return {**kept, "delta": 0.05, "LS": 1e-9, "ymax": 10.0}
+
+
+def _in_scope(inputs: Mapping[str, Any]) -> bool:
+    """The hypotheses of Lemma 4, which Theorem 5 shares."""
+    result = find("mwigo.lem4")
+    return result.printed is not None and result.printed(**result.check_inputs(inputs))["value"].applies
+
+
+def _risk_measure(data: Data, version: Version) -> tuple[float, Mapping[str, Any], float | None]:
+    attained, inputs, given = _start_measure(data, version)
+    if given is not None or not _in_scope(inputs):
+        return 0.0, {}, 1.0
+    return attained, _risk_inputs(inputs), None
+
+
+def _risk(data: Data, version: Version) -> Instance:
+    start = _start(data, version)
+    if start.bound is not None or not _in_scope(start.inputs):
+        return Instance(0.0, {}, 1.0)
+    return Instance(start.attained, _risk_inputs(start.inputs))
+
+
+_ENCODERS: dict[str, Any] = {
+    "draw": list(range(200)),
+    "size": (0.1, 3.0),
+    "gain": (0.1, 3.0),
+    "residual": (1e-14, 1e-2),
+}
+
 ATTACKS = [
     Attack(
         "trauger.lemE.2",
@@ -217,21 +253,25 @@ ATTACKS = [
     Attack(
         "mwigo.lem4",
         "random small encoders whose labels all miss by the same amount, at the start",
-        family(
-            {"draw": list(range(200)), "size": (0.1, 3.0), "gain": (0.1, 3.0), "residual": (1e-14, 1e-2)},
-            _start_measure,
-        ),
+        family(_ENCODERS, _start_measure),
         _start,
         variants=("value", "lipschitz"),
         points=2000,
         seconds=0.8,
     ),
+    Attack(
+        "mwigo.thm5",
+        "random small encoders within the hypotheses: a risk is not negative, the printed value is",
+        family(_ENCODERS, _risk_measure),
+        _risk,
+        versions=("printed",),
+        variants=("value",),
+        regardless=True,
+        points=1500,
+        seconds=0.8,
+    ),
 ]
 REASONS = {
     "mwigo.ass3": "an assumption on the data: a sample may refute it, no claim does",
-    "mwigo.thm5": (
-        "its stated confidence tends to zero with N, so no sample contradicts it; its parts are attacked as mwigo.lem2 "
-        "and mwigo.lem4"
-    ),
     "mwigo.thm5:sound": "mwigo.lem2 and mwigo.rad2gap put together; both are attacked",
 }
