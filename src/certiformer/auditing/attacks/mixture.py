@@ -11,7 +11,7 @@ import numpy as np
 
 from certiformer.auditing.attack import Attack, Candidate, Instance, Version
 from certiformer.auditing.search import Search, best, family
-from certiformer.auditing.verify import array, gradient, logistic_loss, softmax
+from certiformer.auditing.verify import array, attention_output, gradient, logistic_loss, softmax
 from certiformer.core import Bound, find
 
 Data = Mapping[str, Any]
@@ -178,6 +178,66 @@ def _reach_instance(data: Data, version: Version) -> Instance:
     return Instance(math.log1p(math.exp(-distance * steepest)), inputs, data["eps"])
 
 
+# --- deora.prop2: the NTK margin after the first phase, on one noisy example of each label ---------------------------
+
+
+def _noisy_pair(data: Data) -> Any:
+    """Irrelevant tokens at corners of their noise box, drawn by `draw`; patterns along the axes."""
+    (T, count), S, M = data["share"], data["S"], data["M"]
+    rng = np.random.default_rng(int(data["draw"]))
+    X = np.zeros((2, T, M + 2))
+    for sign in (0, 1):
+        X[sign, :count, sign] = S
+        for t in range(count, T):
+            X[sign, t, 2 + int(rng.integers(M))] = S
+            box = np.array([data["mu"] * S] * 2 + [data["nu"] * S / M] * M)
+            X[sign, t] += box * rng.choice([-1.0, 1.0], size=M + 2)
+    return X
+
+
+def _margin_inputs(data: Data) -> dict[str, Any]:
+    (T, count), S, M = data["share"], data["S"], data["M"]
+    noise = {"Zmu": data["mu"] * S**2, "Znu": data["nu"] * S**2}
+    noise["Z"] = S * math.hypot(*[data["mu"]] * 2, *[data["nu"] / M] * M)
+    return {"T": T, "zeta": count / T, "M": M, "S": S, **noise, "P": 0.0, "n": 2, "delta": 0.1}
+
+
+def _start_of(data: Data) -> Any:
+    """The row zeta/4 u_* of the first step."""
+    (T, count), S, M = data["share"], data["S"], data["M"]
+    return count / T / 4 * S * (np.eye(M + 2)[0] - np.eye(M + 2)[1])
+
+
+def _two_point_margin(first: Any, second: Any) -> float:
+    """Hard margin of two features, for directions of norm sqrt 2: sqrt 2 times a segment's distance from the origin."""
+    change = second - first
+    share = min(1.0, max(0.0, -float(first @ change) / max(float(change @ change), 1e-300)))
+    return math.sqrt(2.0) * float(np.linalg.norm(first + share * change))
+
+
+def _margin_measure(data: Data, version: Version) -> Measure:
+    X, u = _noisy_pair(data), _start_of(data)
+    features = []
+    for x, y in zip(X, (1.0, -1.0), strict=True):
+        mean = x.mean(axis=0)
+        covariance = x.T @ x / len(x) - np.outer(mean, mean)
+        by_score = len(x) * np.outer(mean, covariance @ u)
+        features.append(y * np.concatenate([np.tile(mean, len(x)), by_score.ravel()]))
+    return _two_point_margin(*features), _margin_inputs(data), None
+
+
+def _margin(data: Data, version: Version) -> Instance:
+    X, u = _noisy_pair(data), _start_of(data)
+    T, d = X.shape[1:]
+    start = np.concatenate([np.tile(u, T), np.zeros(d * d)])
+
+    def output(x: Any) -> Any:
+        return lambda theta: attention_output(x, theta[: T * d].reshape(T, d), theta[T * d :].reshape(d, d))
+
+    features = [y * gradient(output(x), start) for x, y in zip(X, (1.0, -1.0), strict=True)]
+    return Instance(_two_point_margin(*features), _margin_inputs(data))
+
+
 # --- deora.dm1: the largest token ------------------------------------------------------------------------------------
 
 
@@ -256,9 +316,17 @@ ATTACKS = [
         points=1200,
         seconds=0.6,
     ),
+    Attack(
+        "deora.prop2",
+        "exact margins of two examples at corners of the noise, at the first step",
+        family({**_NOISE, "S": (0.5, 3.0), "share": _SHARES, "draw": list(range(500))}, _margin_measure),
+        _margin,
+        sense="lower",
+        points=1500,
+        seconds=0.6,
+    ),
     Attack("deora.dm1", "random noise", _token_search, _token, variants=("R",), points=1500, seconds=0.3),
 ]
 REASONS = {
     "deora.sec5.3:sound": "it compares three lower bounds; each stands or falls with deora.prop2 and deora.prop3",
-    "deora.prop2": "a minimum over all noise in a box: each point would be an optimisation of its own",
 }
