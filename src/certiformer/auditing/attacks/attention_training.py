@@ -392,7 +392,7 @@ def _run_search(search: Search) -> list[Candidate]:
         rng = search.rng
         X = float(rng.uniform(0.2, 0.8)) * np.tanh(rng.normal(size=(_EXAMPLES, _T, _D)))
         y, start = rng.choice([-1.0, 1.0], size=_EXAMPLES), 0.3 * rng.normal(size=_SIZE)
-        data = {
+        data: dict[str, Any] = {
             "X": X,
             "y": y,
             "start": start,
