@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calculus.tiny_problems import class_cover
-from certiformer.calculus import offset
+from certiformer.calculus import excess_risk, offset
 from certiformer.calculus.covers import Cover, quadratic_cover, rows_two_one
 from certiformer.core.errors import InputError
 
@@ -134,3 +134,8 @@ def test_a_class_too_rich_to_cover_costs_its_radius():
     """One ball of the whole radius, K = 0: 2 ln 2/(beta n) + radius."""
     cover = Cover("rich", math.log(3.0), lambda x: 1e12)
     assert offset.chain(cover, 0.5, 40) == pytest.approx(2 * math.log(2) / 20 + 3.0, rel=1e-9)
+
+
+def test_a_class_of_unbounded_radius_has_no_chain():
+    with pytest.raises(InputError, match="finite radius"):
+        offset.chain(excess_risk.given_cover(5.0), 0.5, 100)

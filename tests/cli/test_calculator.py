@@ -99,6 +99,29 @@ def test_mistakes_end_in_one_clear_line(run, words, expected):
     assert done.stderr.startswith("error: ")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["li.thmB.4", "sigma=1e-170", "d=4", "k=3", "Bw=1", "Bc=1", "Bv=1", "BQK=1", "L_sigma=1", "kappa=1", "B=1",
+         "Bx=1", "BX=1", "n=10", "radius=0.1", "rw=1", "rc=1", "rv=1", "rqk=1"],
+        ["mwigo.lem4", "n=10", "ds=1", "d=2", "dm=2", "RX=1", "RQ=1", "RK=1", "RV=1", "RO=1", "alpha=1e200",
+         "residual0=1e-9"],
+    ],
+)  # fmt: skip
+def test_numbers_beyond_floats_are_an_answer_or_a_clear_error(run, words):
+    done = run("bound", *words)
+    assert done.returncode in (0, 2)
+    if done.returncode == 2:
+        assert "range of floating-point numbers" in done.stderr
+
+
+def test_a_sweep_through_points_without_a_bound(run, tmp_path):
+    words = ["D=5", "b=0.05", "b0=0", "Lt=0.05", "L0=0.69", "K=100", "eta=0.5", "T=4", "R=1", "d=3"]
+    done = run("bound", "deora.thm1", *words, "--sweep", "H=10:1e8:8", "--plot", str(tmp_path / "heads.png"))
+    assert done.returncode == 0
+    assert (tmp_path / "heads.png").stat().st_size > 10_000
+
+
 def test_sweep_and_plot(run, tmp_path):
     picture = tmp_path / "out.png"
     done = run(

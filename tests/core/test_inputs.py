@@ -60,7 +60,8 @@ def test_aliases():
     [
         ("eps", "0"), ("eps", "-1"), ("eps", "abc"), ("eps", "nan"), ("eps", "inf"), ("eps", ""), ("eps", None),
         ("q", "1.01"), ("q", "-0.1"), ("n", "0"), ("n", "2.5"), ("n", "1e400"), ("n", True), ("C", ""), ("C", "1,x"),
-        ("C", "1,-2"), ("C", "1,nan"), ("j", "0.5"), ("activation", "relu"), ("odd", "2"), ("odd", "maybe"),
+        ("C", "1,-2"), ("C", "1,,2"), ("C", "1,nan"),
+        ("j", "0.5"), ("activation", "relu"), ("odd", "2"), ("odd", "maybe"),
     ],
 )  # fmt: skip
 def test_bad_values_are_named(name, bad):

@@ -86,8 +86,8 @@ def test_a_killed_worker_costs_nothing_and_the_ledger_is_that_of_the_local_engin
         run_batch="sweep.toy_runs:walks", batch_key=lambda c: c.get("n"), batch_size=2,
     )  # fmt: skip
     first, second = cluster.worker(), cluster.worker()
-    with Ledger(tmp_path / "cluster.db") as ledger, Killing.connect(cluster.address, timeout=30.0) as engine:
-        engine._client.wait_for_workers(2, timeout=60)
+    with Ledger(tmp_path / "cluster.db") as ledger, Killing.connect(cluster.address, timeout=120.0) as engine:
+        engine._client.wait_for_workers(2, timeout=120)
         engine.victim = first
         engine.ready = lambda: Counter(pid for _, pid in lines(log))[first.pid] >= 3
         swept = sweep(experiment, ledger, engine)
@@ -141,7 +141,7 @@ def test_workers_may_come_late_and_a_lost_scheduler_loses_nothing_that_was_finis
             return super().slots
 
     with Ledger(tmp_path / "runs.db") as ledger:
-        with Late.connect(cluster.address, timeout=30.0) as engine:
+        with Late.connect(cluster.address, timeout=120.0) as engine:
             engine.victim, engine.ready = cluster.scheduler, lambda: len(lines(log)) >= 8
             with pytest.raises(CertiformerError, match=r"scheduler at tcp://127.*start the same sweep again"):
                 sweep(experiment, ledger, engine)

@@ -351,5 +351,5 @@ def test_many_processes_may_open_a_new_ledger_at_once(path):
         process.stdin.write(b"\n")
         process.stdin.flush()
     for process in processes:
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=120)
         assert (process.returncode, errors) == (0, b"")

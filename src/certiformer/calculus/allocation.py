@@ -88,8 +88,8 @@ def _cost(terms: Sequence[Term], ln_eps: float, ln_share: Array) -> float:
 def _ln_shares(terms: Sequence[Term], reach: Array) -> list[Array]:
     """Logarithms of the candidate shares beta_i eps_i / eps, each set summing to one."""
     candidates = []
-    quadratic = np.array([term.cover.quadratic for term in terms])
-    parameters = np.array([term.cover.parameters for term in terms])
+    quadratic = np.array([term.cover.quadratic for term in terms], dtype=np.float64)
+    parameters = np.array([float(term.cover.parameters) for term in terms])
     # C_i^{1/3} beta_i^{2/3} with C_i = c_i r_i^2 is c_i^{1/3} (beta_i r_i)^{2/3}.
     if np.all(np.isfinite(quadratic)):
         candidates.append(np.log(quadratic) / 3.0 + 2.0 / 3.0 * reach)

@@ -79,8 +79,10 @@ def chain(cover: Cover, beta: float, n: float) -> float:
     """S6 at the best geometric scales. Needs a proper cover in the empirical L2 norm (a sup-norm one will do)."""
     if not cover.proper:
         raise InputError("cover", cover.name, "a proper cover", "Use cover.made_proper()")
-    if not math.isfinite(cover.ln_radius):
+    if cover.ln_radius == -math.inf:  # one function
         return 0.0
+    if cover.ln_radius == math.inf:
+        raise InputError("cover", cover.name, "a class of finite radius", "Restrict the class, or bound its outputs")
     grid = np.exp(cover.ln_radius - np.linspace(0.0, _NATS, _POINTS))
     sizes = np.array([cover.log_size(float(eps)) for eps in grid])
     best = math.inf

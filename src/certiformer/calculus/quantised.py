@@ -35,7 +35,7 @@ def log_normaliser(ratio: float) -> float:
         # A sum of a function that rises and falls is at most its integral plus its largest value.
         return up(math.log(math.sqrt(2.0 * math.pi) / ratio + 1.0))
     index = np.arange(1.0, reach)
-    return up(math.log(1.0 + 2.0 * float(np.sum(np.exp(-0.5 * (ratio * index) ** 2))) + tail))
+    return up(math.log1p(2.0 * float(np.sum(np.exp(-0.5 * (ratio * index) ** 2))) + tail))
 
 
 def gaussian_nats(points: Integers, step: float, scale: float) -> float:

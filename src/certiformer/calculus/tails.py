@@ -28,7 +28,7 @@ def binomial_upper(errors: int, n: int, ln_delta: float) -> float:
     if errors == 0:
         # (1-p)^n = delta
         return _up_probability(-math.expm1(ln_delta / n))
-    slack = 4e-16 * (float(gammaln(n + 1.0)) + abs(ln_delta)) + 1e-13
+    slack = 1e-15 * (float(gammaln(n + 1.0)) + abs(ln_delta)) + 1e-13
     low, high = errors / n, 1.0
     while True:
         middle = 0.5 * (low + high)

@@ -19,13 +19,23 @@ class InputError(CertiformerError, ValueError):
         super().__init__(f"{message}. {fix}" if fix else message)
 
 
+class RangeError(CertiformerError, ArithmeticError):
+    """Inputs so extreme that the arithmetic leaves the floating-point numbers."""
+
+    def __init__(self, id: str, cause: Exception) -> None:
+        super().__init__(
+            f"{id}: these inputs leave the range of floating-point numbers ({cause}). "
+            "Choose units in which they are less extreme"
+        )
+
+
 class UnknownNameError(CertiformerError, KeyError):
     """A name nobody knows, with the nearest ones that somebody does."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
         self.kind, self.name = kind, name
         self.nearest = nearest(name, known)
-        near = f"; did you mean {' or '.join(self.nearest)}?" if self.nearest else ""
+        near = f"; did you mean {' or '.join(self.nearest)}?" if self.nearest else "."
         self.message = f"unknown {kind} {name!r}{near}" + (f" {hint}" if hint else "")
         super().__init__(self.message)
 

@@ -103,7 +103,7 @@ class Input:
     def _parse_list(self, raw: Any) -> tuple[Any, ...]:
         items: Iterable[Any]
         if isinstance(raw, str):
-            items = [part for part in raw.strip().strip("[]()").split(",") if part.strip()]
+            items = raw.strip().strip("[]()").split(",")
         elif isinstance(raw, Sequence) or hasattr(raw, "tolist"):
             items = list(raw)
         else:

@@ -24,6 +24,8 @@ class Quantity(Enum):
     GAP = "generalization gap"
     RISK = "risk"
     EXCESS_RISK = "excess risk"
+    EXCESS_RISK_HP = "excess risk, with probability 1 - eta"
+    EXCESS_OVER_CLASS = "excess over the best of the class"
     TRAINING_LOSS = "training loss"
     STABILITY = "stability"
     OUTPUT_CHANGE = "change of the output"

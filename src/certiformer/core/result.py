@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from certiformer.core.bound import Bound
+from certiformer.core.errors import CertiformerError, RangeError
 from certiformer.core.inputs import Input, check_inputs
 from certiformer.core.quantity import Direction, Quantity
 
@@ -101,8 +102,14 @@ class Result:
     def evaluate(self, given: Mapping[str, Any]) -> Evaluation:
         """Both sides at the given inputs (text or numbers), after checking them."""
         inputs = self.check_inputs(given)
-        printed = dict(self.printed(**inputs)) if self.printed else {}
-        return Evaluation(self, inputs, printed, dict(self.sound(**inputs)))
+        try:
+            printed = dict(self.printed(**inputs)) if self.printed else {}
+            sound = dict(self.sound(**inputs))
+        except CertiformerError:
+            raise
+        except (ArithmeticError, ValueError) as error:
+            raise RangeError(self.id, error) from error
+        return Evaluation(self, inputs, printed, sound)
 
 
 @dataclass(frozen=True, slots=True)

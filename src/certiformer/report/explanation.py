@@ -62,7 +62,7 @@ def _input_table(inputs: tuple[Input, ...]) -> Table:
 
 
 def _range(entry: Input) -> str:
-    words = entry.short_range
+    words = entry.short_range or "any"
     if entry.default is not None:
         default = int(entry.default) if isinstance(entry.default, bool) else entry.default
         words += f"; default {numbers.short(default) if isinstance(default, float) else default}"

@@ -30,14 +30,17 @@ def sweep_figure(swept: Sweep) -> Figure:
     x = np.array(swept.values)
     quantity = swept.result.bounds
     for (name, bounds), colour in zip(_curves(swept, "sound", quantity), itertools.cycle(SOUND_COLOURS), strict=False):
-        axes.plot(x, _heights(bounds), color=colour, lw=1.6, label=f"sound: {name}")
-    for name, bounds in _curves(swept, "printed", quantity):
-        axes.plot(x, _heights(bounds), color=PRINTED_COLOUR, lw=1.6, ls="--", label=f"printed: {name}")
-        _shade_invalid(axes, x, bounds)
-    trivial = [e.sound[e.best].trivial for e in swept.evaluations if e.best is not None]
-    known = [value for value in trivial if value is not None]
-    if known and len(known) == len(trivial):
-        axes.plot(x, known, color="0.5", lw=1.0, ls=":", label="trivial value")
+        heights = _heights([bound if bound.applies else Bound(math.inf) for bound in bounds])
+        axes.plot(x, heights, color=colour, lw=1.6, label=f"sound: {name}")
+    printed = _curves(swept, "printed", quantity)
+    for (name, bounds), dashes in zip(printed, itertools.cycle(("--", "-.", ":")), strict=False):
+        axes.plot(x, _heights(bounds), color=PRINTED_COLOUR, lw=1.6, ls=dashes, label=f"printed: {name}")
+    if printed:
+        _shade_invalid(axes, x, printed[0][1])
+    trivial = [None if e.best is None else e.sound[e.best].trivial for e in swept.evaluations]
+    if any(value is not None for value in trivial):
+        heights = [math.nan if value is None else value for value in trivial]
+        axes.plot(x, heights, color="0.5", lw=1.0, ls=":", label="trivial value")
     axes.set_xscale("log")
     axes.set_yscale("log")
     entry = next(i for i in swept.result.inputs if swept.range.name in (i.name, *i.aliases))

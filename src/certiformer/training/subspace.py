@@ -107,7 +107,7 @@ def descend(
         value, gradient = jax.value_and_grad(objective)(params, (data[0][rows], data[1][rows]), noise, rounding)
         updates, memory = optimiser.update(gradient, state.memory)
         moved: Any = optax.apply_updates(params, updates)
-        return _State(*moved, memory, jax.random.key_data(key)), {"loss": value}
+        return _State(moved[0], moved[1], memory, jax.random.key_data(key)), {"loss": value}
 
     start = (jnp.zeros(subspace.dimension), jnp.asarray(math.log(settings.first_scale)))
     state = _State(*start, optimiser.init(start), jax.random.key_data(key))

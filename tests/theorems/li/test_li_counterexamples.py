@@ -93,7 +93,9 @@ def test_absolute_loss_with_flat_noise():
     levels = np.linspace(0.5 - 9 * sd, 0.5 + 9 * sd, 4001)
     excess = float(np.trapezoid([excess_at(u) * law.pdf(u) for u in levels], levels))
     assert excess == pytest.approx(2.392e-4, rel=1e-2)
-    claim = evaluate("li.cor4.5", n=n, logN=math.log(1e6), kappa=1.0, M_SH=4.0, V=1.0, M=2.0, radius=1e-6)
+    claim = evaluate(
+        "li.cor4.5", n=n, logN=math.log(1e6), kappa=1.0, M_SH=4.0, V=1.0, M=2.0, radius=1e-6, well_specified=1
+    )
     assert claim.printed["value"].value == pytest.approx(1.265e-4, rel=1e-3)
     assert claim.printed["value"].value < excess
     assert claim.best == "S4"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from calculus.tiny_problems import erm, law, samples
 from certiformer.calculus import excess_risk, offset, robust, truncation
-from certiformer.core import InputError, find, results
+from certiformer.core import InputError, Quantity, find, results
 
 LI = [result for id, result in results().items() if id.startswith("li.")]
 HEAD = {"Bw": 1.0, "Bc": 1.2, "Bv": 0.9, "L_sigma": 1.0}
@@ -117,7 +117,10 @@ def test_under_a_strong_bernstein_condition_the_printed_corollary_holds(M, share
 def test_which_variants_of_the_corollary_apply():
     inputs = {"n": 1000, "logN": 20.0, "kappa": 2.0, "M_SH": 8.0, "V": 3.0, "M": 4.0, "radius": 0.001}
     plain = evaluate("li.cor4.5", **inputs)
-    assert plain.best == "S4"
+    # Without a word on the Bayes predictor, S4 speaks of the best of the class only.
+    assert plain.best is None
+    assert plain.sound["S4"].bounds is Quantity.EXCESS_OVER_CLASS
+    assert evaluate("li.cor4.5", **inputs, well_specified=1).best == "S4"
     assert set(plain.sound) == {"S1", "S4", "A", "inverse_lambda"}
     assert plain.sound["inverse_lambda"].value <= 2 * 3 + 2 * 4 / 3
     fast = evaluate("li.cor4.5", **inputs, bernstein=1, well_specified=1)
@@ -226,8 +229,9 @@ def test_the_closed_form_of_theorem_b_4():
 def test_flags_decide_which_variant_is_best():
     for id, extra in (("li.thmB.4", RANKS), ("li.thmB.1", {}), ("li.thm5.8", {**RANKS, "layers": 1})):
         inputs = {**SETTING, "n": 10**7, **extra}
-        assert evaluate(id, **inputs).best in ("S4_opt", "S4chain")
-        assert evaluate(id, **inputs, squared_loss=1).best in ("S4_opt", "S4chain")
+        assert evaluate(id, **inputs).best is None
+        assert evaluate(id, **inputs, squared_loss=1).best is None
+        assert evaluate(id, **inputs, well_specified=1).best in ("S4_opt", "S4chain")
         assert evaluate(id, **inputs, squared_loss=1, well_specified=1).best == "S2_opt"
         with_v = evaluate(id, **inputs, V=1.0, bernstein=1, well_specified=1)
         assert with_v.best == "S1_opt"
@@ -348,8 +352,9 @@ def test_truncated_evaluations_say_what_they_need():
     assert "S7" not in plain.sound
     assert "S7clip_lip" not in plain.sound
     assert "S7clip_hp" not in plain.sound
-    assert plain.best == "S4_opt"
-    assert evaluate("li.thm6.4", **SUBG, clipped=1).best == "S4clip_opt"
+    assert plain.best is None
+    assert evaluate("li.thm6.4", **SUBG, well_specified=1).best == "S4_opt"
+    assert evaluate("li.thm6.4", **SUBG, clipped=1, well_specified=1).best == "S4clip_opt"
     assert evaluate("li.thm6.4", **SUBG, squared_loss=1, well_specified=1).sound["S8"].applies
     assert evaluate("li.thm6.4", **SUBG, clipped=1, squared_loss=1, well_specified=1).best == "S7clip_sq_opt"
     given_v = evaluate("li.thm6.4", **SUBG, V=5.0, bernstein=1, well_specified=1)
@@ -361,7 +366,8 @@ def test_truncated_evaluations_say_what_they_need():
     assert evaluate("li.thm6.4", **SUBG, clipped=1, squared_loss=1, approx=0.1).sound["S7clip_sq"].applies
     assert not evaluate("li.thmB.4", **SETTING, **RANKS, squared_loss=1).sound["S2"].applies
     assert "S9" not in sound("li.thm6.9", **POWER, moment=4.0)
-    assert evaluate("li.thm6.6", **SUBG, layers=2).best == "S4clip_opt"
+    assert evaluate("li.thm6.6", **SUBG, layers=2).best is None
+    assert evaluate("li.thm6.6", **SUBG, layers=2, well_specified=1).best == "S4clip_opt"
     hp = evaluate("li.thm6.6", **SUBG, layers=2, V=5.0, bernstein=1, approx=0.1, eta=0.05, fraction=0.0)
     assert hp.sound["S7clip_lip"].applies
     assert not hp.sound["S7clip_hp"].applies
@@ -563,3 +569,13 @@ def test_promises_of_monotonicity_are_made():
             assert result.monotone["n"] == -1
         if "rv" in names:
             assert all(result.monotone[name] == 1 for name in ("d", "k", "rv", "rqk"))
+
+
+def test_the_printed_allocation_knows_its_range():
+    inputs = {"r": (1, 1), "C": (1, 1), "beta": (1, 1), "BX": 3.0}
+    assert not evaluate("li.cor5.6", **inputs, eps=10.0).printed["value"].applies
+    assert evaluate("li.cor5.6", **inputs, eps=0.1).printed["value"].applies
+
+
+def test_rates_beyond_floats():
+    assert evaluate("li.rem6.12", n=10**6, beta=1.007).printed["rate"].value == math.inf

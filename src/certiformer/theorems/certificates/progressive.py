@@ -55,7 +55,7 @@ RESULT = Result(
         real("mean_loss", "average progressive loss", low_open=False, high=1.0, high_open=False, example=0.01),
         count("n", "examples scored", aliases=("m", "N"), example=10_000),
         real("delta", "failure probability", high=1.0, example=0.05),
-        count("points", "size of the grid of lambda, from 0.01 to 10", low=2, default=40, example=40),
+        count("points", "size of the grid of lambda, from 0.01 to 10", low=2, high=10_000, default=40, example=40),
     ),
     status=Status.NONE,
     reason="one pass over the data serves for training and for the certificate",

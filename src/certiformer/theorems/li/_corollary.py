@@ -7,7 +7,15 @@ from typing import Any
 from certiformer.calculus import excess_risk
 from certiformer.core import Bound, Input, Variants, assumed, printed_value, real, side_number
 from certiformer.theorems.li._inputs import APPROX, BERNSTEIN_CONSTANT, FLAGS, RADIUS, SAMPLE, SIGMA
-from certiformer.theorems.li._variants import bernstein_condition, distance_to_target, honest, noise, reference, risk
+from certiformer.theorems.li._variants import (
+    bernstein_condition,
+    distance_to_target,
+    honest,
+    noise,
+    reference,
+    risk,
+    slow_quantity,
+)
 
 COVER = "logN is that of a proper cover of the whole domain at the given radius, fixed before the data"
 INPUTS: tuple[Input, ...] = (
@@ -61,7 +69,7 @@ def sound_variants(
     slow = excess_risk.slow(cover, radius, n, loss_range=2.0 * kappa * output_bound, kappa=kappa, approximation=approx)
     variants: dict[str, Bound] = {
         "S2": risk(squared, distance**2, fixed, noise(squared_loss), in_class),
-        "S4": risk(slow, kappa * distance, fixed, honest(honest_kappa)),
+        "S4": risk(slow, kappa * distance, fixed, honest(honest_kappa), bounds=slow_quantity(well_specified, approx)),
     }
     if V is not None:
         first = excess_risk.bernstein(cover, radius, n, V=V, M=kappa * distance, kappa=kappa, approximation=approx)

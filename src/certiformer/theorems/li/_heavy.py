@@ -8,7 +8,18 @@ from typing import Any
 from certiformer.calculus import robust
 from certiformer.calculus.covers import Cover
 from certiformer.calculus.truncation import Power
-from certiformer.core import Bound, Input, Variants, assumed, printed_value, real, side_number, upper_bound, verified
+from certiformer.core import (
+    Bound,
+    Input,
+    Quantity,
+    Variants,
+    assumed,
+    printed_value,
+    real,
+    side_number,
+    upper_bound,
+    verified,
+)
 from certiformer.theorems.li import _rank_based
 from certiformer.theorems.li._architecture import growth, many_layers, one_layer
 from certiformer.theorems.li._truncated import many_layer_variants, one_layer_variants, tail_checks
@@ -178,7 +189,5 @@ def _robust(
     )
     return {
         "S9_scale": side_number(robust.truncated_erm_scale(n, size, moment, eta, alpha), "scale s of the robust loss"),
-        "S9": upper_bound(
-            value + steps + approx, checks=all_checks, note="with probability 1 - eta, not in expectation"
-        ),
+        "S9": upper_bound(value + steps + approx, checks=all_checks, bounds=Quantity.EXCESS_RISK_HP),
     }

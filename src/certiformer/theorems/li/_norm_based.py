@@ -9,7 +9,12 @@ from certiformer.core import Bound, Variants, printed_value, side_number, upper_
 from certiformer.core.quantity import Quantity
 from certiformer.theorems.li import _printed
 from certiformer.theorems.li._architecture import Network, growth, many_layers, one_layer
-from certiformer.theorems.li._variants import excess_risk_variants, honest, log_size
+from certiformer.theorems.li._variants import (
+    excess_risk_variants,
+    honest,
+    log_size,
+    slow_quantity,
+)
 
 LOG_OF_LOG = (
     (
@@ -139,5 +144,10 @@ def sound_variants(network: Network, *, radius: float, **setting: Any) -> dict[s
         "logN": log_size(cover, radius),
         "logN_C1": upper_bound(network.plain_norm_cover().log_size(radius), bounds=Quantity.LOG_COVERING_NUMBER),
         **excess_risk_variants(cover, output_bound=network.output_bound, radius=radius, **setting),
-        "S4chain_closed": upper_bound(closed, clip=clip, checks=(honest(setting["honest_kappa"]),)),
+        "S4chain_closed": upper_bound(
+            closed,
+            clip=clip,
+            checks=(honest(setting["honest_kappa"]),),
+            bounds=slow_quantity(setting["well_specified"], setting["approx"]),
+        ),
     }

@@ -12,7 +12,15 @@ from certiformer.calculus.truncation import Tail
 from certiformer.core import Bound, Check, Input, Quantity, assumed, count, flag, real, side_number, upper_bound
 from certiformer.theorems.li._architecture import Network
 from certiformer.theorems.li._inputs import APPROX, KAPPA, NORMS, RADIUS, SAMPLE, SHAPE, SIGMA, TARGET
-from certiformer.theorems.li._variants import bernstein_condition, distance_to_target, honest, log_size, noise, risk
+from certiformer.theorems.li._variants import (
+    bernstein_condition,
+    distance_to_target,
+    honest,
+    log_size,
+    noise,
+    risk,
+    slow_quantity,
+)
 
 INPUTS: tuple[Input, ...] = (*SHAPE, *NORMS, KAPPA, TARGET, SIGMA, SAMPLE, RADIUS)
 THRESHOLD = real("M", "truncation threshold of the token norm (for clipped outputs an analysis parameter)", example=6)
@@ -106,7 +114,8 @@ def one_layer_variants(
     variants["S8_opt"] = upper_bound(truncation.squared_best(cover, n, **setting), clip=most, checks=squared)
     trivial = kappa * (reach + tau_1)
     slow = excess_risk.slow_best(cover, n, loss_range=kappa * reach, kappa=kappa, approximation=approx + kappa * tau_1)
-    variants["S4_opt"] = risk(slow, None, honest(honest_kappa), *tails)
+    over = slow_quantity(well_specified, approx)
+    variants["S4_opt"] = risk(slow, None, honest(honest_kappa), *tails, bounds=over)
     if V is not None:
         lipschitz = truncation.lipschitz_best(
             cover, radius, n, V=V, M_g=kappa * reach, kappa=kappa, outside=outside, tau_1=tau_1
@@ -195,7 +204,9 @@ def _confined_variants(
     variants = {
         "S7clip_sq": risk(fixed, distance**2, *squared),
         "S7clip_sq_opt": risk(excess_risk.squared_best(cover, n, **setting), distance**2, *squared),
-        "S4clip_opt": risk(slow, kappa * distance, honest(honest_kappa), *checks),
+        "S4clip_opt": risk(
+            slow, kappa * distance, honest(honest_kappa), *checks, bounds=slow_quantity(well_specified, approx)
+        ),
     }
     if V is None:
         return variants
@@ -216,9 +227,7 @@ def _confined_variants(
         exact = assumed(
             "the Bayes predictor belongs to the class, so that P_n g <= 0 for the minimiser", well_specified
         )
-        variants["S7clip_hp"] = risk(
-            observable, kappa * distance, *condition, exact, note="with probability 1 - eta, not in expectation"
-        )
+        variants["S7clip_hp"] = risk(observable, kappa * distance, *condition, exact, bounds=Quantity.EXCESS_RISK_HP)
     return variants
 
 

@@ -32,10 +32,15 @@ def distance_to_target(B: float, output_bound: float, well_specified: bool) -> f
     return output_bound + (min(B, output_bound) if well_specified else B)
 
 
-def risk(bound: RiskBound, clip: float | None, *checks: Check, note: str = "") -> Bound:
+def slow_quantity(well_specified: bool, approx: float) -> Quantity | None:
+    """What S4 bounds: the excess over the best of the class, and over Bayes only if that is in reach."""
+    return None if well_specified or approx > 0.0 else Quantity.EXCESS_OVER_CLASS
+
+
+def risk(bound: RiskBound, clip: float | None, *checks: Check, note: str = "", bounds: Quantity | None = None) -> Bound:
     """A sound bound from its terms; terms that are zero are left out."""
     terms = {name: term for name, term in bound.terms.items() if term != 0.0}
-    return upper_bound(bound.value, clip=clip, terms=terms, additive=True, checks=checks, note=note)
+    return upper_bound(bound.value, clip=clip, terms=terms, additive=True, checks=checks, note=note, bounds=bounds)
 
 
 def log_size(cover: Cover, radius: float) -> Bound:
@@ -63,7 +68,7 @@ def excess_risk_variants(
     trivial = kappa * distance
     kappa_check, reference_check = honest(honest_kappa), reference(well_specified, approx)
     squared = (noise(squared_loss), reference_check)
-    lipschitz = (kappa_check,)
+    lipschitz, over = (kappa_check,), slow_quantity(well_specified, approx)
     variants = {
         "S2": risk(
             excess_risk.squared(cover, radius, n, b_h=distance**2, sigma=sigma, approximation=approx),
@@ -79,11 +84,13 @@ def excess_risk_variants(
             excess_risk.slow_best(cover, n, loss_range=2.0 * kappa * output_bound, kappa=kappa, approximation=approx),
             trivial,
             *lipschitz,
+            bounds=over,
         ),
         "S4chain": upper_bound(
             excess_risk.slow_chain(cover, n, output_bound=output_bound, kappa=kappa, approximation=approx),
             clip=trivial,
             checks=lipschitz,
+            bounds=over,
         ),
     }
     if V is not None:

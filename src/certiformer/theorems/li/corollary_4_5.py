@@ -29,7 +29,14 @@ from certiformer.core import (
 )
 from certiformer.theorems.li import LI
 from certiformer.theorems.li._inputs import APPROX, ERM, FLAGS, KAPPA, RADIUS
-from certiformer.theorems.li._variants import bernstein_condition, honest, noise, reference, risk
+from certiformer.theorems.li._variants import (
+    bernstein_condition,
+    honest,
+    noise,
+    reference,
+    risk,
+    slow_quantity,
+)
 
 COVER = "logN is that of a proper cover of the whole domain at the given radius, fixed before the data"
 
@@ -66,7 +73,7 @@ def sound(
     slow = excess_risk.slow(cover, radius, n, loss_range=M, kappa=kappa, approximation=approx)
     variants: dict[str, Bound] = {
         "S1": risk(first, None, *condition, assumed("-g <= M almost surely")),
-        "S4": risk(slow, M, fixed, kappa_check, in_range),
+        "S4": risk(slow, M, fixed, kappa_check, in_range, bounds=slow_quantity(well_specified, approx)),
         "A": side_number(first.tilt.oracle, "the oracle factor of S1"),
         "inverse_lambda": side_number(1.0 / first.tilt.lam, "at most 2V + 2M/3"),
     }
@@ -77,7 +84,7 @@ def sound(
     if ln_inverse_eta is not None:
         high = excess_risk.bernstein_hp(cover, radius, n, V=V, M=M, kappa=kappa, ln_inverse_eta=ln_inverse_eta)
         exact = assumed("the reference belongs to the class, so that P_n g <= 0 for the minimiser", well_specified)
-        variants["S1_hp"] = risk(high, None, *condition, exact, note="with probability 1 - eta")
+        variants["S1_hp"] = risk(high, None, *condition, exact, bounds=Quantity.EXCESS_RISK_HP)
     if emp is not None:
         setting = {"M": M, "kappa": kappa, "empirical": emp}
         checks = (fixed, kappa_check, assumed("the loss lies in [0, M]"))

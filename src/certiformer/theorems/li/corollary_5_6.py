@@ -23,6 +23,7 @@ from certiformer.core import (
     reals,
     side_number,
     upper_bound,
+    verified,
 )
 from certiformer.theorems.li import LI
 from certiformer.theorems.li._printed import allocation
@@ -33,9 +34,11 @@ Numbers = tuple[float, ...]
 def printed(r: Numbers, C: Numbers, beta: Numbers, BX: float, eps: float) -> Variants:
     _same_length(r, C, beta)
     total = math.fsum(ri * ci for ri, ci in zip(r, C, strict=True))
-    variants = {"value": printed_value(allocation(r, C, beta, BX, eps))}
-    for i, (ri, ci, bi) in enumerate(zip(r, C, beta, strict=True), start=1):
-        variants[f"b{i}"] = side_number(math.sqrt(BX * bi * total / (ri * ci)))
+    scales = [math.sqrt(BX * bi * total / (ri * ci)) for ri, ci, bi in zip(r, C, beta, strict=True)]
+    in_range = verified("eps <= b_i for every i (else logarithms turn negative)", eps <= min(scales), min(scales))
+    variants = {"value": printed_value(allocation(r, C, beta, BX, eps), checks=(in_range,))}
+    for i, scale in enumerate(scales, start=1):
+        variants[f"b{i}"] = side_number(scale)
     return variants
 
 

@@ -17,7 +17,8 @@ def printed(n: int, beta: float) -> Variants:
     heavy = verified("the tail index is above 2", beta > 2.0, beta)
     ln_M = math.log(n) / (beta - 2.0) if beta > 2.0 else math.inf
     M = math.exp(ln_M) if ln_M < 709.0 else math.inf
-    rate = n ** (-(beta - 2.0) / (beta - 1.0)) if beta > 1.0 else math.inf
+    ln_rate = -math.log(n) * (beta - 2.0) / (beta - 1.0) if beta > 1.0 else math.inf
+    rate = math.exp(ln_rate) if ln_rate < 709.0 else math.inf
     excess = ln_M - math.log(n)
     consistent = verified("M/n at this M is not above the rate", excess <= -math.log(n) * (beta - 2.0) / (beta - 1.0))
     return {

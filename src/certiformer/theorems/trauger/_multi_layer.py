@@ -73,7 +73,8 @@ DEFECTS = (
     "The proof attaches the wrong covers to the matrices, and writes 'is' for 'is at most'.",
     "The softmax constant is 1: 1 + 4q can be 1 + 2q.",
 )
-INCREASING = ("L_sigma", "Bc2", "Bv2", "BQK2", "Bw", "layers", "rho", "heads")
+# Not in `layers`: a contracting layer makes the class smaller.
+INCREASING = ("L_sigma", "Bc2", "Bv2", "BQK2", "Bw", "rho", "heads")
 
 
 @dataclass(frozen=True, slots=True)
