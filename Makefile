@@ -34,6 +34,7 @@ mutants: $(STAMP)
 	$(BIN)/python tools/mutants.py
 
 docs: $(STAMP)
+	$(BIN)/python tools/generate_audit.py
 	$(BIN)/python tools/generate_docs.py
 
 $(STAMP): pyproject.toml constraints.txt

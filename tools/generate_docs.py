@@ -1,6 +1,7 @@
 """Write into the documentation what the program says: the tables of results, and the output of the README's commands.
 
-In README.md the part between `<!-- results -->` and `<!-- end -->` is a table from the registry, and the part between
+In README.md the part between `<!-- results -->` and `<!-- end -->` is a table from the registry, the part between
+`<!-- audit -->` and `<!-- end -->` the table of docs/audit.md, and the part between
 `<!-- run: COMMAND -->` and `<!-- end -->` is what that command prints. `--check` writes nothing and fails when a
 page is out of date.
 """
@@ -17,7 +18,7 @@ from pathlib import Path
 from certiformer.core import Result, Status, papers, results
 
 ROOT = Path(__file__).resolve().parents[1]
-PART = re.compile(r"<!-- (results|run: (?P<command>[^\n]+)) -->\n.*?<!-- end -->", re.DOTALL)
+PART = re.compile(r"<!-- (?P<kind>results|audit|run: (?P<command>[^\n]+)) -->\n.*?<!-- end -->", re.DOTALL)
 
 
 def cell(text: str) -> str:
@@ -73,10 +74,19 @@ def output(command: str) -> str:
     return "```\n$ " + command + "\n" + "\n".join(lines) + "\n```"
 
 
+def audit() -> str:
+    """The verdicts of the audit, as `tools/generate_audit.py` wrote them."""
+    page = (ROOT / "docs" / "audit.md").read_text()
+    table = page[page.index("| claim | printed |") : page.index("## Counterexamples")].strip()
+    counts = next(line for line in page.splitlines() if line.startswith("printed: "))
+    return f"{counts[0].upper()}{counts[1:]}\n\n<details><summary>The whole table</summary>\n\n{table}\n\n</details>"
+
+
 def filled(text: str) -> str:
     def fill(match: re.Match[str]) -> str:
-        command = match["command"]
-        return f"<!-- {match[1]} -->\n{output(command) if command else summary()}\n<!-- end -->"
+        kind, command = match["kind"], match["command"]
+        body = output(command) if command else audit() if kind == "audit" else summary()
+        return f"<!-- {kind} -->\n{body}\n<!-- end -->"
 
     return PART.sub(fill, text)
 
