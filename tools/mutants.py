@@ -92,7 +92,7 @@ def tests_of(path: Path) -> list[str]:
         return [str(TESTS / "theorems" / "test_vectors.py"), f"-k={paper}", str(TESTS / "theorems" / paper)]
     stem = relative.parts[1].removesuffix(".py")
     own = sorted(str(test) for test in (TESTS / "calculus").glob(f"test_{stem}*.py"))
-    return [*own, str(TESTS / "theorems" / "test_vectors.py")]
+    return own
 
 
 RUNNER = """

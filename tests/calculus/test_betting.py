@@ -82,7 +82,7 @@ def test_progressive_formula_and_grid():
     assert azuma_upper(0.1, 1000, 3.0) == pytest.approx(0.1 + math.sqrt(0.0015))
 
 
-@pytest.mark.parametrize("bad", [[], [[0.1]], [0.5, 1.2], [-0.1], [math.nan]])
+@pytest.mark.parametrize("bad", [[], [[0.1]], [0.5, 1.2], [1.05], [-0.1], [math.nan]])
 def test_losses_that_are_none(bad):
     with pytest.raises(InputError, match="losses"):
         betting_upper(bad, 0.1)
