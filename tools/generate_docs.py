@@ -33,7 +33,7 @@ def summary() -> str:
     for key, paper in papers().items():
         of_paper = [result for result in results().values() if result.paper.key == key]
         own = key in ("toolbox", "certificates")
-        name = f"our own: {key}" if own else f"{paper.short} ({paper.year})"
+        name = f"our own: {key}" if own else paper.short
         counts = ["" if own else str(sum(result.status is kind for result in of_paper)) for kind in kinds]
         lines.append(f"| {name} | {len(of_paper)} | {' | '.join(counts)} |")
     return "\n".join(lines)

@@ -19,12 +19,12 @@ Side = Callable[..., Variants]
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """Where a result comes from."""
+    """Where a result comes from; the year is left out where our copy of the paper does not tell it."""
 
     key: str
     authors: str
     title: str
-    year: int
+    year: int | None = None
     venue: str = ""
 
     @property
@@ -35,7 +35,8 @@ class Paper:
 
     @property
     def reference(self) -> str:
-        return f"{self.authors} ({self.year}). {self.title}." + (f" {self.venue}." if self.venue else "")
+        when = "" if self.year is None else f" ({self.year})"
+        return f"{self.authors}{when}. {self.title}." + (f" {self.venue}." if self.venue else "")
 
 
 class Status(Enum):

@@ -6,5 +6,4 @@ ARDA = Paper(
     "arda",
     "Enes Arda, Semih Cayci and Atilla Eryilmaz",
     "Finite-Time Analysis of Gradient Descent for Shallow Transformers",
-    2026,
 )

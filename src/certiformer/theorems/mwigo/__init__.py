@@ -4,7 +4,6 @@ from certiformer.core import Paper
 
 MWIGO = Paper(
     "mwigo",
-    "Brian Mwigo and Anirban Dasgupta",
+    "Mwigo and Dasgupta",
     "Generalization bound for a Shallow Transformer trained using Gradient Descent",
-    2025,
 )
