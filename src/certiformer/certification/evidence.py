@@ -9,6 +9,7 @@ from which the n at which it would say something is computed. `subject` says who
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
@@ -22,7 +23,7 @@ MOST_LOSSES = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evidence:
+class Evidence(ABC):
     """Common to all: `subject` is the predictor that is certified, `label` tells two records of one id apart.
 
     `configurations` counts the settings ever compared on these examples; the share of delta is divided among them.
@@ -41,18 +42,18 @@ class Evidence:
         """The name of this record's share of delta."""
         return f"{self.id} ({self.label})" if self.label else self.id
 
+    @abstractmethod
     def inputs(self, delta: float) -> dict[str, Any]:
         """The inputs of the result `id` at the failure probability `delta`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def grown(self, factor: float) -> Self | None:
         """The same rates on `factor` times as many examples; None where that cannot be said."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def size(self) -> int:
         """The number of examples behind the record."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
