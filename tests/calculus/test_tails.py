@@ -69,3 +69,16 @@ def test_edges_of_the_kl_inverse():
     for q, c in ((-0.1, 1.0), (1.1, 1.0), (0.5, -1.0), (0.5, math.nan), (math.nan, 1.0)):
         with pytest.raises(InputError):
             kl_inverse(q, c)
+
+
+@pytest.mark.parametrize("budget", [10.0, 15.0, 17.0, 18.62153219962803])
+def test_kl_close_to_certainty(budget):
+    # 1 - p has few digits left there; the logarithm must neither fail nor overstate the divergence.
+    q = 0.4678878549542799
+    limit = kl_inverse(q, budget)
+    if limit < 1.0:
+        with mpmath.workdps(60):
+            exact_q, p = mpmath.mpf(q), mpmath.mpf(limit)
+            exact = exact_q * mpmath.log(exact_q / p) + (1 - exact_q) * mpmath.log((1 - exact_q) / (1 - p))
+            assert exact >= budget
+    assert binary_kl(0.3, 1 - 2**-53) == pytest.approx(0.3 * math.log(0.3) + 0.7 * math.log(0.7 * 2**53), rel=1e-12)

@@ -151,3 +151,30 @@ def test_ties_are_errors_and_labels_may_be_signs():
     zero = certiformer.certify(lambda x: jnp.zeros(()), heldout=(x, 2 * y - 1))
     assert zero.document["observed"]["heldout_error"] == 1.0
     np.testing.assert_array_equal(flows.decisions(np.array([-1.0, 0.0, 2.0])), [0, 0, 1])
+
+
+def test_a_file_sorted_by_class_does_not_fool_betting():
+    # i.i.d. data sorted by label, a model that is worse on one class: the limit must stay above the true loss.
+    missed = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        y = np.sort(rng.integers(0, 2, 400))
+        probability = np.where(y == 0, 0.95, 0.55)
+        bet = flows.betting(probability, 2, 1)
+        truth = float(np.mean([np.mean(flows.betting(np.full(1, p), 2, 1).losses) for p in (0.95, 0.55)]))
+        limit = certiformer.bound("betting", **bet.inputs(0.05)).sound["value"].value
+        missed += limit < truth
+    assert missed <= 4
+
+
+def test_models_are_paid_for_in_every_flow():
+    def fit(x, y, seed):
+        return TINY
+
+    one = certiformer.certify(fit=fit, data=sample(200))
+    many = certiformer.certify(fit=fit, data=sample(200), models=1000)
+    assert many["holdout"].value > one["holdout"].value
+    with pytest.raises(InputError, match="models"):
+        certiformer.certify(models=3)
+    with pytest.raises(InputError, match="final, unlabelled"):
+        certiformer.certify(fit=fit, data=sample(200), final=TINY)

@@ -55,8 +55,18 @@ def test_seen_examples_are_refused_and_twins_counted():
     assert refuse_overlap(data[:5], data[3:], allow_twins=True) == 2
 
 
-def test_hashes_see_shape_and_type():
-    a = np.zeros((2, 4))
-    assert example_hashes(a) != example_hashes(a.reshape(2, 2, 2))
-    assert example_hashes(a) != example_hashes(a.astype(np.float32))
+def test_a_copy_is_recognised_whatever_its_form():
+    numbers = np.random.default_rng(1).normal(size=(5, 4)).astype(np.float32)
+    assert example_hashes(numbers) == example_hashes(numbers.astype(np.float64))
+    assert example_hashes(numbers) == example_hashes(numbers.reshape(5, 2, 2))
+    assert example_hashes(np.array([[0.0, 1.5]])) == example_hashes(np.array([[-0.0, 1.5]]))
+    ids = np.arange(3)
+    assert example_hashes(ids) == example_hashes(ids.astype(np.int32)[:, None]) == example_hashes(ids.astype(float))
+    assert example_hashes(np.array(["a", "b"])) == example_hashes(np.array(["a", "b", "longer"]))[:2]
+    assert len(set(example_hashes(np.array([2**53 - 2, 2**53 - 1])))) == 2
+    with pytest.raises(InputError, match="2 of 2"):
+        refuse_overlap(np.array(["a1", "a2"]), np.array(["a1", "a2", "a1000"]))
+
+
+def test_configurations_are_hashed_in_canonical_form():
     assert configuration_hash({"a": 1, "b": 2}) == configuration_hash({"b": 2, "a": 1})

@@ -139,3 +139,16 @@ def test_the_draw_and_the_subspace_depend_on_the_seed_alone():
     assert linear_head.pac_bayes(data, 1) == linear_head.pac_bayes(data, 1)
     np.testing.assert_array_equal(linear_head.subspace(7, 4, 3), linear_head.subspace(7, 4, 3))
     assert not np.array_equal(linear_head.subspace(7, 4, 3), linear_head.subspace(7, 4, 4))
+
+
+def test_a_single_column_of_predictions_is_read_as_one():
+    hard = {"heldout_predictions": LABELS, "heldout_labels": LABELS}
+    fresh = RNG.integers(2, size=200)[:, None]
+    opposite = certify(**hard, unlabelled_predictions=fresh, unlabelled_final_predictions=1 - fresh)
+    assert opposite["disagreement"].value == 1.0
+
+
+def test_probabilities_need_a_column_per_class():
+    three = np.full((300, 3), 1 / 3)
+    with pytest.raises(InputError, match="3 columns"):
+        certify(heldout_probabilities=three, heldout_labels=LABELS, classes=2)

@@ -28,7 +28,8 @@ def start(tmp_path):
         command = [sys.executable, TESTS / "sweep" / "client_process.py", tmp_path / "runs.db", tmp_path / "log"]
         arguments = [*command, str(runs), str(sleep), str(workers)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        process = subprocess.Popen(arguments, env={**os.environ, "PYTHONPATH": str(TESTS)}, **pipes)
+        environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+        process = subprocess.Popen(arguments, env=environment, preexec_fn=heed_interrupts, **pipes)
         processes.append(process)
         assert process.stdout.readline() == b"ready\n"
         return process
@@ -38,6 +39,11 @@ def start(tmp_path):
     for process in processes:
         process.kill()
         process.communicate()
+
+
+def heed_interrupts():
+    """A job started in the background of a script inherits a deaf ear for Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def begin(*processes):

@@ -85,8 +85,16 @@ def binary_kl(q: float, p: float) -> float:
     if (p <= 0.0 and q > 0.0) or (p >= 1.0 and q < 1.0):
         return math.inf
     left = q * math.log(q / p) if q > 0.0 else 0.0
-    right = -(1.0 - q) * math.log1p((q - p) / (1.0 - q)) if q < 1.0 else 0.0
-    return max(0.0, left + right)
+    return max(0.0, left + _right(q, p))
+
+
+def _right(q: float, p: float) -> float:
+    """(1-q) ln((1-q)/(1-p)); near p = q from the small difference, near p = 1 from 1-p, which is exact."""
+    if q >= 1.0:
+        return 0.0
+    change = (q - p) / (1.0 - q)
+    log_ratio = math.log1p(change) if change > -0.5 else math.log1p(-p) - math.log1p(-q)
+    return -(1.0 - q) * log_ratio
 
 
 def kl_inverse(q: float, budget: float) -> float:

@@ -58,12 +58,16 @@ def certify(
     """
     if not 0.0 < delta < 1.0:
         raise InputError("delta", delta, "a number in (0, 1)", "For example 0.05")
+    if (final is not None or unlabelled is not None) and (heldout is None or model is None):
+        raise InputError(
+            "final, unlabelled", "given", "a model and heldout examples beside them", "Predictions have unlabelled_..."
+        )
     chosen = 0 if seed is None else seed
     common: dict[str, Any] = {"allow_twins": allow_twins, "seed": chosen, "title": title}
     if fit is not None:
         if model is not None or not isinstance(data, tuple):
             raise InputError("fit", "no data, or a model too", "data=(inputs, labels) and no model")
-        found = of_training(fit, data, batched=batched, **common)
+        found = of_training(fit, data, batched=batched, models=models, **common)
     elif predictions is not None:
         if model is not None:
             raise InputError("predictions", "both a model and predictions", "one of the two")
@@ -90,6 +94,8 @@ def certify(
     elif data is not None or heldout is not None or train is not None:
         raise InputError("model", None, "a model, a checkpoint or predictions to go with the data")
     else:
+        if models != 1:
+            raise InputError("models", models, "1 for the demo", "Its recipe counts and pays for its configurations")
         found = _demo(seed, retrain, progress)
     return build(found, delta, command=command)
 

@@ -23,6 +23,7 @@ Pair = tuple[npt.ArrayLike, npt.ArrayLike]
 
 LEAST_EXAMPLES = 10
 SMOOTHING = 0.01
+ORDER_SEED = 20_000
 CERTIFY_FRACTION = 0.25
 
 
@@ -58,10 +59,14 @@ def scored(outputs: Array, labels: npt.NDArray[np.int64], models: int) -> tuple[
 
 
 def betting(probabilities: Array, classes: int, models: int) -> Betting:
-    """Smoothed cross-entropies from the probabilities of the true classes, in the order they came."""
+    """Smoothed cross-entropies from the probabilities of the true classes, in a random order fixed beforehand.
+
+    Betting needs exchangeable losses. A file sorted by class is not, until it is shuffled without looking at it.
+    """
     low, high = float(-np.log(1.0 - SMOOTHING + SMOOTHING / classes)), float(np.log(classes / SMOOTHING))
     # Rounding may leave the interval by one unit in the last place.
     losses = np.clip(smoothed_cross_entropy(probabilities, SMOOTHING, classes), low, high)
+    losses = losses[np.random.default_rng(ORDER_SEED).permutation(len(losses))]
     return Betting(
         losses=tuple(losses.tolist()), low=low, high=high, smoothing=SMOOTHING, classes=classes, models=models
     )
@@ -152,6 +157,7 @@ def of_training(
     data: Pair,
     *,
     batched: bool = False,
+    models: int = 1,
     allow_twins: bool = False,
     seed: int = 0,
     title: str = "",
@@ -173,6 +179,7 @@ def of_training(
         (x[certify], y[certify]),
         (x[train], y[train]),
         batched=batched,
+        models=models,
         allow_twins=allow_twins,
         seed=seed,
         title=title or f"a model trained on {len(train)} of {len(x)} examples",

@@ -125,6 +125,8 @@ def _answers(part: str, arrays: Arrays, classes: int) -> tuple[int, int, npt.NDA
         return int(np.sum(answers != coded)), len(coded), None
     outputs = checked_outputs(name, values, len(labels))
     if form == "probabilities":
+        if outputs.ndim == 2 and outputs.shape[1] != classes:
+            raise InputError(name, f"{outputs.shape[1]} columns", f"{classes} columns, one per class")
         return _from_probabilities(name, outputs, coded_labels(f"{part}_labels", labels, classes, scalar=False))
     if outputs.ndim == 2 and outputs.shape[1] != classes:
         raise InputError(name, f"{outputs.shape[1]} columns", f"{classes} columns, one per class")
@@ -204,6 +206,8 @@ def _disagreement(arrays: Arrays, counted: HoldOut, allow_twins: bool) -> list[E
 
 def _decided(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     finite(name, values)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
     if values.ndim == 2:
         return decisions(values.astype(np.float64))
     if values.ndim != 1 or np.any(values != np.round(values)):

@@ -174,10 +174,14 @@ def _document(
 
 def headline(rows: tuple[Certificate, ...], delta: float) -> str:
     """The best guarantee in one sentence. All hold together with probability 1 - delta, so the best may be chosen."""
-    rates = [row for row in rows if row.informative and row.bounds == "risk_01" and row.value is not None]
+    rates = [
+        row
+        for row in rows
+        if row.id in GUARANTEES and row.informative and row.bounds == "risk_01" and row.value is not None
+    ]
     own = [row for row in rates if row.subject == THE_MODEL]
     chosen = min(own or rates, key=lambda row: row.value or 0.0, default=None)
-    confidence = f"{100 * (1 - delta):.6g} %"
+    confidence = _confidence(delta)
     if chosen is not None and chosen.value is not None:
         subject = chosen.subject[:1].upper() + chosen.subject[1:]
         return (
@@ -198,16 +202,22 @@ def headline(rows: tuple[Certificate, ...], delta: float) -> str:
     return f"No certificate says anything about the error rate on new examples at confidence {confidence}."
 
 
+def _confidence(delta: float) -> str:
+    """1 - delta in percent, rounded down."""
+    return f"{math.floor(1e6 * (1.0 - delta) + 1e-9) / 1e4:g} %"
+
+
 def _inside_sentence(title: str) -> str:
     """A title in the middle of a sentence: lower case, unless it begins with a name like PAC-Bayes."""
     return title if title[1:2].isupper() else title[:1].lower() + title[1:]
 
 
 def _summary(findings: Findings, rows: tuple[Certificate, ...], delta: float) -> str:
-    sound = [row for row in rows if row.version == "sound" and row.value is not None]
-    saying = sum(row.informative for row in sound)
+    # Statements about the training run have no confidence of their own and are not part of the joint one.
+    joint = [row for row in rows if row.version == "sound" and row.value is not None and row.confidence is not None]
+    saying = sum(row.informative for row in joint)
     whole = (
-        f"All {len(sound)} guarantees below hold together with probability at least {100 * (1 - delta):.6g} %; "
+        f"All {len(joint)} guarantees with a confidence hold together with probability at least {_confidence(delta)}; "
         f"{saying} of them {'says' if saying == 1 else 'say'} more than guessing."
     )
     parts = [whole]

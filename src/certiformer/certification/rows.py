@@ -19,6 +19,7 @@ from certiformer.certification.certificate import (
 from certiformer.certification.evidence import THE_MODEL, Betting, Evidence, Margin, Occam
 from certiformer.certification.guarantees import guarantee
 from certiformer.core import Bound, Quantity, Result, find, upper_bound
+from certiformer.core.errors import CertiformerError
 from certiformer.measure.profile import Profile
 
 
@@ -259,7 +260,10 @@ def _printed_row(
     given = dict(application.printed_inputs)
     if application.takes_delta:
         given["delta"] = share
-    printed = result.printed(**result.check_inputs(given))
+    try:
+        printed = result.printed(**result.check_inputs(given))
+    except (CertiformerError, ArithmeticError):
+        return None  # the printed formula has no value at these sizes (a frozen matrix, a number beyond floats)
     variants = {name: bound for name, bound in printed.items() if bound.bounds in (None, result.bounds)}
     if not variants:
         return None

@@ -53,10 +53,22 @@ def split(n: int, sizes: Mapping[str, int], seed: int) -> Split:
 
 
 def example_hashes(inputs: NDArray[Any]) -> list[bytes]:
-    """One hash per example, of its type, shape and bytes, labels left out: a seen input is seen whatever its label."""
-    array = np.ascontiguousarray(inputs)
-    head = f"{array.dtype.str}{array.shape[1:]}".encode()
-    return [hashlib.sha256(head + row.tobytes()).digest()[:16] for row in array]
+    """One hash per example, labels left out: a seen input is seen whatever its label.
+
+    Precision, width and sign of zero do not matter: numbers are compared as float32, names as text.
+    """
+    array = np.asarray(inputs)
+    rows = array.reshape(len(array), -1)
+    if array.dtype.kind in "US":
+        return [hashlib.sha256("\x00".join(map(str, row.astype(str))).encode()).digest()[:16] for row in rows]
+    return [hashlib.sha256(_number_bytes(row)).digest()[:16] for row in rows]
+
+
+def _number_bytes(row: NDArray[Any]) -> bytes:
+    """A row of numbers in one form: whole numbers as integers, others as float32 with zero positive."""
+    if row.dtype.kind in "iub" or bool(np.all(row == np.round(row)) and np.all(np.abs(row) < 2**53)):
+        return b"whole" + row.astype(np.int64).tobytes()
+    return b"float" + (row.astype(np.float32) + np.float32(0.0)).tobytes()
 
 
 def refuse_overlap(

@@ -15,7 +15,7 @@ from rich.table import Table
 from certiformer.cli._output import console, print_json
 from certiformer.core.errors import InputError
 from certiformer.report.numbers import percent_up
-from certiformer.report.page import number, percent
+from certiformer.report.page import guaranteed, number, percent
 
 SHORT = {
     "risk_01": "error rate",
@@ -125,7 +125,7 @@ def _value(row: Mapping[str, Any]) -> str:
         return f"10^{row['log10']:.1f}"
     if isinstance(value, (int, float)) and 0 <= value <= 1 and "risk" in row["bounds"]:
         return percent_up(value)
-    return number(value)
+    return guaranteed(value)
 
 
 def _plain(text: str) -> str:

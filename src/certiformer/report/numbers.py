@@ -26,3 +26,11 @@ def of_bound(bound: Bound) -> str:
 def percent_up(value: float) -> str:
     """A rate that is guaranteed, as a percentage rounded up: what is printed is still a bound."""
     return f"{math.ceil(value * 10_000 - 1e-9) / 100:.2f} %"
+
+
+def rounded_up(value: float, digits: int = 4) -> float:
+    """The value rounded up at its `digits`-th significant digit: a guarantee stays one on paper."""
+    if value == 0 or not math.isfinite(value):
+        return value
+    unit = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
+    return math.ceil(value / unit - 1e-9) * unit

@@ -13,7 +13,7 @@ import jinja2
 
 from certiformer.core.errors import CertiformerError
 from certiformer.report.chart import Line, Mark, panel
-from certiformer.report.numbers import percent_up
+from certiformer.report.numbers import percent_up, rounded_up
 
 QUANTITY_TITLES = {
     "risk_01": "Error rate on new examples",
@@ -37,6 +37,7 @@ def environment() -> jinja2.Environment:
     found.filters["number"] = number
     found.filters["percent"] = percent
     found.filters["percent_up"] = percent_up
+    found.filters["guaranteed"] = guaranteed
     return found
 
 
@@ -63,6 +64,11 @@ def number(value: Any) -> str:
         exponent = math.floor(math.log10(abs(value)))
         return f"{value / 10.0**exponent:.2f}·10^{exponent}"
     return f"{value:.4g}"
+
+
+def guaranteed(value: Any) -> str:
+    """A number that is an upper bound: rounded up before it is shown."""
+    return number(rounded_up(value)) if isinstance(value, float) else number(value)
 
 
 def percent(value: Any) -> str:
@@ -112,7 +118,7 @@ def _text(row: Mapping[str, Any]) -> str:
     value = row["value"]
     if isinstance(value, (int, float)) and row["bounds"] in TOGETHER and value <= 1:
         return percent_up(value)
-    return f"10^{row['log10']:.1f}" if row["log10"] > 4 else number(value)
+    return f"10^{row['log10']:.1f}" if row["log10"] > 4 else guaranteed(value)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from certiformer.certification.bindings._application import (
@@ -11,7 +12,7 @@ from certiformer.certification.bindings._application import (
     of_complexity,
     ramp_margin,
 )
-from certiformer.core import verified
+from certiformer.core import assumed, verified
 from certiformer.measure.profile import Profile
 
 NOT_THIS_MODEL = "the result is about the shallow encoder (shallow_encoder)"
@@ -19,6 +20,7 @@ START_UNKNOWN = (
     "the initial weights are not known, and the result is about the neighbourhood of the initial weights; give them as "
     "`initial`"
 )
+INDEPENDENT_START = assumed("the initial weights do not depend on the training sample (no warm start from it)")
 
 
 def _reason(profile: Profile) -> str | None:
@@ -60,7 +62,8 @@ def complexity(profile: Profile) -> Application | str:
     if reason:
         return reason
     radii = Radii()
-    return of_complexity(profile, _inputs(profile, radii), _inputs(profile, None), radii)
+    found = of_complexity(profile, _inputs(profile, radii), _inputs(profile, None), radii)
+    return replace(found, checks=(INDEPENDENT_START, *found.checks))
 
 
 def theorem_5(profile: Profile) -> Application | str:
@@ -78,11 +81,12 @@ def theorem_5(profile: Profile) -> Application | str:
         {**_inputs(profile, None), **loss, "alpha": least},
         "number",
         "risk_01",
-        1.0,
+        0.5,
         paid=radii.cost + chosen.paid,
         scale=1.0 / chosen.margin,
         takes_delta=True,
         checks=(
+            INDEPENDENT_START,
             radii.check,
             verified("the loss is the ramp loss at a paid margin, in [0, 1] and at least the 0-1 loss", True),
         ),

@@ -451,6 +451,7 @@ def _betting(settings: Settings, scores: NDArray[np.float32], y: NDArray[np.floa
     a = settings.smoothing
     correct = 1.0 / (1.0 + np.exp(-np.clip(scores * y, -500, 500).astype(np.float64)))
     losses = -np.log((1 - a) * correct + a / 2)
+    losses = losses[np.random.default_rng(DEVELOPMENT_SEED).permutation(len(losses))]  # exchangeable, whatever the file
     return Betting(
         losses=tuple(losses.tolist()),
         low=-math.log1p(-a / 2),
