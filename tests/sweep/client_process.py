@@ -5,6 +5,7 @@ It says when it is ready and begins when it is told to.
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import Any
 
@@ -20,6 +21,8 @@ def experiment(log: str, runs: int, sleep: float) -> Experiment:
 
 if __name__ == "__main__":
     path, log, runs, sleep, workers = sys.argv[1:]
+    # A job started in the background of a script inherits a deaf ear for Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     print("ready", flush=True)  # noqa: T201
     input()
     with Ledger(path) as ledger, Local(int(workers)) as engine:

@@ -29,7 +29,7 @@ def start(tmp_path):
         arguments = [*command, str(runs), str(sleep), str(workers)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         environment = {**os.environ, "PYTHONPATH": str(TESTS)}
-        process = subprocess.Popen(arguments, env=environment, preexec_fn=heed_interrupts, **pipes)
+        process = subprocess.Popen(arguments, env=environment, **pipes)
         processes.append(process)
         assert process.stdout.readline() == b"ready\n"
         return process
@@ -39,11 +39,6 @@ def start(tmp_path):
     for process in processes:
         process.kill()
         process.communicate()
-
-
-def heed_interrupts():
-    """A job started in the background of a script inherits a deaf ear for Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def begin(*processes):
