@@ -146,9 +146,23 @@ def test_a_single_column_of_predictions_is_read_as_one():
     fresh = RNG.integers(2, size=200)[:, None]
     opposite = certify(**hard, unlabelled_predictions=fresh, unlabelled_final_predictions=1 - fresh)
     assert opposite["disagreement"].value == 1.0
+    assert "Nobody checked" in opposite["disagreement"].reason
 
 
 def test_probabilities_need_a_column_per_class():
     three = np.full((300, 3), 1 / 3)
     with pytest.raises(InputError, match="3 columns"):
         certify(heldout_probabilities=three, heldout_labels=LABELS, classes=2)
+
+
+def test_seeds_of_a_head_that_were_compared_are_paid_for():
+    features = np.random.default_rng(3).normal(size=(200, 3))
+    arrays = {
+        "heldout_predictions": LABELS,
+        "heldout_labels": LABELS,
+        "head_features": features,
+        "head_labels": (features[:, 0] > 0).astype(int),
+    }
+    one, many = (certiformer.certify(predictions=arrays, models=k) for k in (1, 50))
+    for id in ("occam", "pacbayes.gibbs", "pacbayes.single"):
+        assert many[id].value > one[id].value

@@ -14,6 +14,7 @@ and each part adds a certificate or a check:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,8 @@ def of_predictions(
     facts = _overlap(arrays, n, allow_twins)
     evidence += _progressive(arrays)
     evidence += _disagreement(arrays, counted, allow_twins)
-    evidence += _head(arrays, seed)
+    # Compared models, or seeds of the head, divide these shares as they divide that of the hold-out.
+    evidence += [replace(record, configurations=models) for record in _head(arrays, seed)]
     return Findings(
         title=title or "predictions",
         classes=classes,
@@ -186,7 +188,9 @@ def _disagreement(arrays: Arrays, counted: HoldOut, allow_twins: bool) -> list[E
     if mine.shape != final.shape:
         raise InputError(names[1], f"shape {final.shape}", f"shape {mine.shape}, as {names[0]}")
     enough("unlabelled", len(mine))
+    unchecked = "Nobody checked that the unlabelled examples are new: give unlabelled_inputs beside the others."
     if "unlabelled_inputs" in arrays:
+        unchecked = "" if {"heldout_inputs", "train_inputs"} & set(arrays) else unchecked
         for other in ("heldout_inputs", "train_inputs"):
             if other in arrays:
                 refuse_overlap(
@@ -198,6 +202,7 @@ def _disagreement(arrays: Arrays, counted: HoldOut, allow_twins: bool) -> list[E
             n=counted.n,
             disagreements=int(np.sum(mine != final)),
             unlabelled=len(mine),
+            note=unchecked,
             models=counted.models,
             subject="the final model",
         )
