@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from certiformer.auditing.runner import Audit
     from certiformer.certification.report import Report
     from certiformer.core import Evaluation, Result
+    from certiformer.experiments.reproduce import Reproduction
 
-__all__ = ["__version__", "audit", "bound", "certify", "explain", "results"]
+__all__ = ["__version__", "audit", "bound", "certify", "explain", "reproduce", "results"]
 
 
 def audit(*ids: str, seed: int = 0, budget: float = 60.0) -> Audit:
@@ -51,6 +52,17 @@ def explain(id: str, /) -> Result:
     from certiformer.core import find
 
     return find(id)
+
+
+def reproduce(id: str, /, **options: Any) -> Reproduction:
+    """Run a paper's experiment and compare; `certiformer.experiments.reproduce.reproduce` lists the options.
+
+    Finished runs are kept in a ledger and never repeated. On Windows and macOS call it under
+    `if __name__ == "__main__":`, for the runs are done in processes of their own.
+    """
+    from certiformer.experiments.reproduce import reproduce as run
+
+    return run(id, **options)
 
 
 def results(paper: str | None = None) -> list[Result]:

@@ -12,6 +12,7 @@ from certiformer.cli.audit import audit
 from certiformer.cli.bound import bound
 from certiformer.cli.certify import certify
 from certiformer.cli.explain import explain
+from certiformer.cli.reproduce import reproduce
 from certiformer.cli.theorems import theorems
 from certiformer.cli.train import train
 from certiformer.core.errors import CertiformerError
@@ -47,6 +48,7 @@ app.command()(bound)
 app.command()(train)
 app.command()(certify)
 app.command()(audit)
+app.command()(reproduce)
 
 
 def main() -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 
 from certiformer.core.errors import InputError
+from certiformer.core.places import cache_directory
 
 
 def own_process(threads: int | None) -> int:
@@ -31,12 +30,3 @@ def own_process(threads: int | None) -> int:
     ):
         jax.config.update(flag, value)  # type: ignore[no-untyped-call]
     return threads or len(available)
-
-
-def cache_directory() -> Path:
-    """The user's cache directory for certiformer."""
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "certiformer"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "certiformer" / "Cache"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "certiformer"

@@ -39,15 +39,8 @@ class Finding:
     sound: float | str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        ci = None if self.ci is None else [_strict(end) for end in self.ci]
-        return {
-            "setting": self.setting,
-            "paper": _strict(self.paper),
-            "ours": _strict(self.ours),
-            "ci": ci,
-            "verdict": self.verdict,
-            "sound": _strict(self.sound),
-        }
+        row = {name: getattr(self, name) for name in ("setting", "paper", "ours", "ci", "verdict", "sound")}
+        return {name: strict(value) for name, value in row.items()}
 
 
 @dataclass(frozen=True)
@@ -130,8 +123,16 @@ def _without_seed(config: Config) -> object:
     return {name: value for name, value in config.items() if name != "seed"}
 
 
-def _strict(value: Any) -> Any:
+def strict(value: Any) -> Any:
     """JSON has no infinities: they are the strings "inf" and "-inf"; what is undefined is null."""
+    if isinstance(value, Mapping):
+        return {str(name): strict(entry) for name, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [strict(entry) for entry in value]
+    if hasattr(value, "as_json"):
+        return strict(value.as_json())
+    if hasattr(value, "item"):
+        value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
     return value

@@ -21,6 +21,7 @@ from certiformer.core.sweeping import Sweep
 SOUND_COLOURS = ("#0072B2", "#009E73", "#56B4E9", "#CC79A7", "#E69F00", "#000000")
 PRINTED_COLOUR = "#D55E00"
 FORMATS = (".png", ".pdf", ".svg")
+_DATES: dict[str, dict[str, str | None]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 
 
 def sweep_figure(swept: Sweep) -> Figure:
@@ -89,7 +90,7 @@ def _shade_invalid(axes: Axes, x: np.ndarray, bounds: Sequence[Bound]) -> None:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure; an existing file is replaced only once the new one is complete."""
+    """Write a figure, without a date; an existing file is replaced only once the new one is complete."""
     if path.suffix.lower() not in FORMATS:
         raise InputError("--plot", str(path), f"a file name ending in {', '.join(FORMATS)}")
     if not path.parent.is_dir():
@@ -97,7 +98,7 @@ def save(figure: Figure, path: Path) -> None:
     handle, temporary = tempfile.mkstemp(suffix=path.suffix, dir=path.parent)
     os.close(handle)
     try:
-        figure.savefig(temporary, dpi=200)
+        figure.savefig(temporary, dpi=200, metadata=_DATES.get(path.suffix.lower()))
         os.replace(temporary, path)
     except OSError as error:
         raise InputError("--plot", str(path), "a place that can be written to", str(error)) from error

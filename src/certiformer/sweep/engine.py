@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from certiformer.sweep.ledger import Claims, Ledger
 from certiformer.sweep.progress import SweepProgress
-from certiformer.sweep.run import Experiment, Failure, Finished, Run, Task
+from certiformer.sweep.run import Config, Experiment, Failure, Finished, Run, Task
 
 POLL_SECONDS = 0.5
 
@@ -53,11 +53,13 @@ def sweep(
     retry: bool = False,
     fresh: bool = False,
     progress: bool = True,
+    cost: Callable[[Config], float] | None = None,
 ) -> Swept:
     """Settle every run of the experiment that the ledger has not yet; with `retry`, failed ones too; with `fresh`, all.
 
     Runs that another process is doing on the same ledger are waited for, and taken over if that process dies. An
-    interruption gives back what was claimed and leaves what was finished.
+    interruption gives back what was claimed and leaves what was finished. `cost`, the relative length of a run, only
+    makes the time left more exact.
     """
     began = time.monotonic()
     if fresh:
@@ -67,12 +69,16 @@ def sweep(
     open_runs = {run.key for run in experiment.runs if states[run.key] in ("pending", "running")}
     reused = len(experiment.runs) - len(open_runs)
     batches = [[run for run in batch if run.key in open_runs] for batch in experiment.batches]
+    lengths = {run.key: 1.0 if cost is None else cost(run.config) for run in experiment.runs if run.key in open_runs}
+    work = sum(lengths.values())
     with (
         ledger.claims() as claims,
-        SweepProgress(experiment.name, len(experiment.runs), reused, show=progress and bool(open_runs)) as shown,
+        SweepProgress(
+            experiment.name, len(experiment.runs), reused, work=work, show=progress and bool(open_runs)
+        ) as shown,
     ):
         try:
-            _Drive(experiment, claims, engine, shown, [batch for batch in batches if batch]).through()
+            _Drive(experiment, claims, engine, shown, lengths, [batch for batch in batches if batch]).through()
         except BaseException:
             engine.abandon()
             raise
@@ -92,9 +98,16 @@ class _Drive:
     """The state of a sweep under way: every open run is in exactly one of the four places."""
 
     def __init__(
-        self, experiment: Experiment, claims: Claims, engine: Engine, shown: SweepProgress, batches: list[list[Run]]
+        self,
+        experiment: Experiment,
+        claims: Claims,
+        engine: Engine,
+        shown: SweepProgress,
+        lengths: dict[str, float],
+        batches: list[list[Run]],
     ) -> None:
         self.experiment, self.claims, self.engine, self.shown = experiment, claims, engine, shown
+        self.lengths = lengths  # how long each open run is, in any unit
         self.waiting: deque[Sequence[Run]] = deque(batches)  # nobody's yet, as far as we know
         self.claimed: deque[Sequence[Run]] = deque()  # ours, to be done one by one after their batch took a worker down
         self.flying: dict[int, Task] = {}  # ours, with the engine
@@ -149,9 +162,17 @@ class _Drive:
         self.failed += sum(isinstance(end.result, Failure) for end in finished)
 
     def _show(self) -> None:
-        places = (self.waiting, self.claimed, self.held, (task.runs for task in self.flying.values()))
-        left = sum(len(runs) for place in places for runs in place)
+        places: tuple[Iterable[Sequence[Run]], ...] = (
+            self.waiting,
+            self.claimed,
+            self.held,
+            (task.runs for task in self.flying.values()),
+        )
+        left = [run for place in places for runs in place for run in runs]
         elsewhere = sum(map(len, self.held))
         self.shown.update(
-            self.shown.total - left, self.failed, f"{elsewhere} with another process" if elsewhere else ""
+            self.shown.total - len(left),
+            self.failed,
+            f"{elsewhere} with another process" if elsewhere else "",
+            sum(self.lengths[run.key] for run in left),
         )

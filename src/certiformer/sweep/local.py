@@ -24,17 +24,21 @@ _READY = "ready"
 class Local:
     """`workers` processes (one per core if not given) of `threads` threads each. Use it as a context manager.
 
+    `environment` holds variables for the workers alone, such as the place of a cache.
+
     Processes start when there is work for them, stay for the next sweep, and end with the block or with this process.
     A worker that dies takes nothing with it but what it was doing. One thread per worker is not only the fastest for
     many runs: sums are then taken in one order, and a run gives the same bits on any number of cores.
     """
 
-    def __init__(self, workers: int | None = None, threads: int = 1) -> None:
+    def __init__(
+        self, workers: int | None = None, threads: int = 1, environment: Mapping[str, str] | None = None
+    ) -> None:
         for name, value in (("workers", workers), ("threads", threads)):
             if value is not None and value < 1:
                 raise InputError(name, value, "at least 1")
         self.slots = workers or max(1, cores() // threads)
-        self._environment = thread_environment(threads)
+        self._environment = {**thread_environment(threads), **(environment or {})}
         self._context = multiprocessing.get_context("spawn")
         self._workers: list[_Worker] = []
 

@@ -13,14 +13,25 @@ LINE_SECONDS = 60.0
 
 
 class SweepProgress:
-    """Shows `settled` of `total` runs, those that failed, and the time left at the pace of this sweep so far."""
+    """Shows `settled` of `total` runs, those that failed, and the time left at the pace of this sweep so far.
+
+    Where runs are known to be of different length, `work` is what there is to do in any unit (runs, if not given).
+    """
 
     def __init__(
-        self, name: str, total: int, reused: int, *, show: bool = True, console: Console | None = None
+        self,
+        name: str,
+        total: int,
+        reused: int,
+        *,
+        work: float | None = None,
+        show: bool = True,
+        console: Console | None = None,
     ) -> None:
         self.name, self.total, self.reused, self.show = name, total, reused, show
         self.console = console or Console(stderr=True)
         self.settled = reused
+        self.work = self.work_left = float(total - reused) if work is None else work
         self._began = self._line = time.monotonic()
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
@@ -42,8 +53,9 @@ class SweepProgress:
     ) -> None:
         self._bar.stop()
 
-    def update(self, settled: int, failed: int, waiting_for: str = "") -> None:
+    def update(self, settled: int, failed: int, waiting_for: str = "", work_left: float | None = None) -> None:
         self.settled = settled
+        self.work_left = float(self.total - settled) if work_left is None else work_left
         note = ", ".join(filter(None, (self.left(), f"{failed} failed" if failed else "", waiting_for)))
         self._bar.update(self._task, completed=settled, note=note)
         if self.show and not self.console.is_terminal and time.monotonic() - self._line > LINE_SECONDS:
@@ -52,10 +64,10 @@ class SweepProgress:
 
     def left(self) -> str:
         """The time left, once there is a pace to judge by."""
-        fresh = self.settled - self.reused
-        if fresh <= 0 or self.settled >= self.total:
+        done = self.work - self.work_left
+        if done <= 0 or self.settled <= self.reused or self.settled >= self.total:
             return ""
-        seconds = (time.monotonic() - self._began) / fresh * (self.total - self.settled)
+        seconds = (time.monotonic() - self._began) / done * self.work_left
         return f"{duration(seconds)} left"
 
 

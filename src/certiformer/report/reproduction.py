@@ -1,0 +1,176 @@
+"""Experiments side by side with their papers: tables for the terminal, pages for the browser, Markdown for the docs."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jinja2
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from certiformer.report.page import environment, number
+
+Document = Mapping[str, Any]
+STYLES = {"agrees": "green", "supports the sound theory": "green", "does not agree": "red", "inconclusive": "yellow"}
+
+
+def experiment_page(document: Document, drawings: Mapping[str, str]) -> str:
+    """The page of one experiment; `drawings` are its figures as SVG, by name."""
+    figures = [
+        {"name": name, "source": _data_uri(svg), "caption": document["captions"][name]}
+        for name, svg in drawings.items()
+    ]
+    return _template("experiment.html").render(
+        report=document, figures=figures, provenance=provenance(document), command=command(document), **_words(document)
+    )
+
+
+def index_page(documents: Sequence[Document], scale: str, pictures: Mapping[str, str]) -> str:
+    """One page for many experiments: what each says, and the way to its own page; `pictures` are links to images."""
+    entries = [{"report": d, "picture": pictures.get(d["id"]), "counts": verdicts(d)} for d in documents]
+    return _template("reproduction.html").render(entries=entries, scale=scale, span=span)
+
+
+def findings_table(document: Document) -> RenderableType:
+    """The paper's value, ours with its interval, and the verdict."""
+    words = _words(document)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("setting", overflow="fold")
+    table.add_column(words["paper_column"], justify="right")
+    if words["has_sound"]:
+        table.add_column("sound", justify="right")
+    table.add_column("ours", justify="right", no_wrap=True)
+    table.add_column("95 % interval", justify="right")
+    table.add_column("verdict")
+    for row in document["rows"]:
+        cells = [escape(row["setting"]), escape(value(row["paper"]))]
+        cells += [escape(value(row["sound"]))] if words["has_sound"] else []
+        cells += [escape(value(row["ours"])), escape(interval(row["ci"]))]
+        table.add_row(*cells, Text(row["verdict"], STYLES.get(row["verdict"], "")))
+    parts: list[RenderableType] = [Text.assemble((document["id"], "bold"), f"  {document['title']}"), Text(), table]
+    parts += [Text(), *(Text(remark) for remark in document["remarks"])] if document["remarks"] else []
+    return Group(*parts, Text(), Text(provenance(document), "dim"))
+
+
+def findings_markdown(document: Document) -> str:
+    """The same table for a Markdown page."""
+    words = _words(document)
+    head = ["setting", words["paper_column"], *(["sound"] if words["has_sound"] else []), "ours", "95 % interval"]
+    lines = [f"| {' | '.join([*head, 'verdict'])} |", "|---" * (len(head) + 1) + "|"]
+    for row in document["rows"]:
+        cells = [row["setting"], value(row["paper"]), *([value(row["sound"])] if words["has_sound"] else [])]
+        cells += [value(row["ours"]), interval(row["ci"]), row["verdict"]]
+        lines.append(f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |")
+    return "\n".join(lines)
+
+
+def list_table(entries: Sequence[Document]) -> RenderableType:
+    """The experiments, and how long each scale takes."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("experiment", no_wrap=True)
+    table.add_column("what it shows")
+    for scale in ("smoke", "quick", "paper"):
+        table.add_column(scale, justify="right", no_wrap=True)
+    for entry in entries:
+        table.add_row(entry["id"], escape(entry["title"]), *(span(entry["scales"][s]) for s in entry["scales"]))
+    hint = "certiformer reproduce ID runs one at scale quick, reproduce all every one. Times are for two cores."
+    return Group(table, Text(), Text(hint, "dim"))
+
+
+def status_table(entries: Sequence[Document]) -> RenderableType:
+    """How far each experiment is, by scale."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    columns = ("experiment", "scale", "done", "failed", "running", "pending")
+    for column in columns:
+        table.add_column(column, justify="left" if column in ("experiment", "scale") else "right", no_wrap=True)
+    table.add_column("work", justify="right", no_wrap=True)
+    for entry in entries:
+        table.add_row(*(str(entry[column]) for column in columns), span(entry["seconds"]))
+    return table
+
+
+def verdicts(document: Document) -> dict[str, int]:
+    """How often each verdict stands in the table, most frequent first."""
+    counts: dict[str, int] = {}
+    for row in document["rows"]:
+        counts[row["verdict"]] = counts.get(row["verdict"], 0) + 1
+    return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+
+def provenance(document: Document) -> str:
+    """What stands under each figure: the ledger's hash, the seeds and the time."""
+    words = [f"ledger {document['ledger'][:16]}", f"code {document['version'][:12]}"]
+    words.append(f"{document['runs']} runs" + (f", {document['failed']} failed" if document["failed"] else ""))
+    if document["seeds"]:
+        words.append(f"seeds {seeds(document['seeds'])}")
+    words.append(f"{span(document['work_seconds'])} of work, {span(document['seconds'])} wall time in this sweep")
+    if document["reused"]:
+        words.append(f"{document['reused']} runs reused")
+    return " · ".join(words)
+
+
+def command(document: Document) -> str:
+    """The command that gives this document."""
+    only = "".join(f" --only {name}={entry}" for name, entry in document["only"].items())
+    return f"certiformer reproduce {document['id']} --scale {document['scale']}{only}"
+
+
+def value(entry: Any) -> str:
+    """A cell: a number, a text, or nothing."""
+    if isinstance(entry, float) and 0 < abs(entry) < 1e6 and not entry.is_integer():
+        return f"{entry:.3g}" if abs(entry) >= 1e-3 else number(entry)
+    return number(entry)
+
+
+def interval(ends: Sequence[Any] | None) -> str:
+    """[low, high]; a dash where there is none."""
+    if ends is None or all(isinstance(end, str) for end in ends):
+        return "–"
+    return f"[{', '.join('-∞' if end == '-inf' else value(end) for end in ends)}]"
+
+
+def seeds(numbers: Sequence[int]) -> str:
+    """0–9, 11: runs of neighbours joined."""
+    parts: list[list[int]] = []
+    for seed in numbers:
+        if parts and seed == parts[-1][-1] + 1:
+            parts[-1].append(seed)
+        else:
+            parts.append([seed])
+    return ", ".join(str(p[0]) if len(p) == 1 else f"{p[0]}–{p[-1]}" for p in parts)
+
+
+def span(seconds: float) -> str:
+    """Seconds as a person says them."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.0f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} d"
+
+
+def _words(document: Document) -> dict[str, Any]:
+    """Whose numbers stand in which column."""
+    own = document["paper"] == "li"
+    return {
+        "paper_column": "printed theory" if own else "paper",
+        "has_sound": any(row["sound"] is not None for row in document["rows"]),
+    }
+
+
+def _template(name: str) -> jinja2.Template:
+    found = environment()
+    found.filters["value"] = value
+    found.filters["interval"] = interval
+    found.filters["span"] = span
+    return found.get_template(name)
+
+
+def _data_uri(svg: str) -> str:
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
