@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -21,7 +22,7 @@ import optax
 from jaxtyping import Array
 
 from certiformer.core.errors import InputError
-from certiformer.training.loop import run
+from certiformer.training.loop import Step, run
 from certiformer.training.losses import Loss
 
 _CELLS = 200
@@ -83,36 +84,53 @@ def descend(
     progress: bool | None = None,
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The integer coordinates that training ends with; `apply(params, x)` takes a batch."""
-    optimiser = optax.adam(optax.cosine_decay_schedule(settings.learning_rate, settings.steps))
-    grid = settings.step
-    cells = jnp.arange(-_CELLS, _CELLS + 1) * grid
-    n = int(inputs.shape[0])
-
-    def objective(params: tuple[Array, Array], batch: tuple[Array, Array], noise: Array, rounding: Array) -> Array:
-        z, ln_scale = params
-        rounded = z + jax.lax.stop_gradient(grid * jnp.round(z / grid) - z)
-        quantised = jnp.where(rounding, rounded, z + grid * noise)
-        outputs = apply(subspace.at(quantised), batch[0])
-        scale = jnp.exp(ln_scale)
-        nats = jnp.sum(z**2) / (2 * scale**2) + z.shape[0] * jax.nn.logsumexp(-(cells**2) / (2 * scale**2))
-        return jnp.mean(jax.vmap(loss)(outputs, batch[1])) + settings.penalty * nats / settings.examples
-
-    def step(state: _State, index: Array, data: tuple[Array, Array]) -> tuple[_State, dict[str, Array]]:
-        key = jax.random.wrap_key_data(state.key)
-        key, rows_key, noise_key = jax.random.split(key, 3)
-        rows = jax.random.randint(rows_key, (settings.batch,), 0, n)
-        noise = jax.random.uniform(noise_key, state.z.shape, minval=-0.5, maxval=0.5)
-        rounding = index >= settings.steps // 2
-        params = (state.z, state.ln_scale)
-        value, gradient = jax.value_and_grad(objective)(params, (data[0][rows], data[1][rows]), noise, rounding)
-        updates, memory = optimiser.update(gradient, state.memory)
-        moved: Any = optax.apply_updates(params, updates)
-        return _State(moved[0], moved[1], memory, jax.random.key_data(key)), {"loss": value}
-
+    optimiser, step = _step(apply, loss, settings)
     start = (jnp.zeros(subspace.dimension), jnp.asarray(math.log(settings.first_scale)))
     state = _State(*start, optimiser.init(start), jax.random.key_data(key))
     chunk = min(500, settings.steps)
     finished = run(
-        step, state, (inputs, labels), steps=settings.steps, chunk=chunk, progress=progress, label="subspace descent"
+        step,
+        state,
+        (subspace.origin, subspace.basis, inputs, labels),
+        steps=settings.steps,
+        chunk=chunk,
+        progress=progress,
+        label="subspace descent",
     )
-    return np.asarray(np.round(np.asarray(finished.state.z) / grid), dtype=np.int64)
+    return np.asarray(np.round(np.asarray(finished.state.z) / settings.step), dtype=np.int64)
+
+
+@lru_cache(maxsize=8)
+def _step(
+    apply: Callable[[Any, Array], Array], loss: Loss, settings: Quantisation
+) -> tuple[optax.GradientTransformation, Step]:
+    """One step for any subspace and examples of the same shapes: other seeds are not compiled again."""
+    optimiser = optax.adam(optax.cosine_decay_schedule(settings.learning_rate, settings.steps))
+    grid = settings.step
+    cells = np.arange(-_CELLS, _CELLS + 1, dtype=np.float32) * np.float32(grid)
+
+    def objective(
+        params: tuple[Array, Array], space: Subspace, batch: tuple[Array, Array], noise: Array, rounding: Array
+    ) -> Array:
+        z, ln_scale = params
+        rounded = z + jax.lax.stop_gradient(grid * jnp.round(z / grid) - z)
+        quantised = jnp.where(rounding, rounded, z + grid * noise)
+        outputs = apply(space.at(quantised), batch[0])
+        scale = jnp.exp(ln_scale)
+        nats = jnp.sum(z**2) / (2 * scale**2) + z.shape[0] * jax.nn.logsumexp(-(cells**2) / (2 * scale**2))
+        return jnp.mean(jax.vmap(loss)(outputs, batch[1])) + settings.penalty * nats / settings.examples
+
+    def step(state: _State, index: Array, data: tuple[Any, Any, Array, Array]) -> tuple[_State, dict[str, Array]]:
+        origin, basis, inputs, labels = data
+        key = jax.random.wrap_key_data(state.key)
+        key, rows_key, noise_key = jax.random.split(key, 3)
+        rows = jax.random.randint(rows_key, (settings.batch,), 0, inputs.shape[0])
+        noise = jax.random.uniform(noise_key, state.z.shape, minval=-0.5, maxval=0.5)
+        rounding = index >= settings.steps // 2
+        params, batch = (state.z, state.ln_scale), (inputs[rows], labels[rows])
+        value, gradient = jax.value_and_grad(objective)(params, Subspace(origin, basis), batch, noise, rounding)
+        updates, memory = optimiser.update(gradient, state.memory)
+        moved: Any = optax.apply_updates(params, updates)
+        return _State(moved[0], moved[1], memory, jax.random.key_data(key)), {"loss": value}
+
+    return optimiser, step

@@ -13,8 +13,9 @@ were chosen, and 10,000 that are certified with. Every configuration that was ev
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from importlib import resources
 from typing import Any, NamedTuple
@@ -153,26 +154,32 @@ def shifted(x: Float[Array, "n tokens d"], shift: Array) -> Float[Array, "n toke
     return moved.transpose(0, 1, 3, 2, 4).reshape(x.shape)
 
 
-def _augmented_step(settings: Settings, optimiser: optax.GradientTransformation) -> training.Step:
-    """One step on a batch drawn among the first `data.shared` images, all moved by the same few pixels."""
+@functools.lru_cache(maxsize=8)
+def _augmented_step(
+    batch_size: int, most: int, rate: float, steps: int | None
+) -> tuple[optax.GradientTransformation, training.Step]:
+    """Adam on a batch drawn among the first `data.shared` images, all moved by the same few pixels, at most `most`.
+
+    The rate falls by a cosine over `steps`, if given. Compiled once for each size of the data.
+    """
+    optimiser = training.adam(rate if steps is None else optax.cosine_decay_schedule(rate, steps))
 
     def step(state: training.State, index: Array, data: training.Data) -> tuple[training.State, dict[str, Array]]:
         rows_key, shift_key = jax.random.split(jax.random.fold_in(jax.random.wrap_key_data(state.key), index))
-        rows = jax.random.randint(rows_key, (settings.batch,), 0, data.shared)
-        shift = jax.random.randint(shift_key, (2,), -settings.shift, settings.shift + 1)
+        rows = jax.random.randint(rows_key, (batch_size,), 0, data.shared)
+        shift = jax.random.randint(shift_key, (2,), -most, most + 1)
         batch = (shifted(data.train[0][rows], shift), data.train[1][rows])
         (loss, _), gradient = jax.value_and_grad(_objective, has_aux=True)(state.params, batch)
         updates, memory = optimiser.update(gradient, state.opt_state)
         return state._replace(params=optax.apply_updates(state.params, updates), opt_state=memory), {"loss": loss}
 
-    return step
+    return optimiser, step
 
 
 def train_encoder(settings: Settings, part: Images, seed: int, progress: bool | None = None) -> ShallowEncoder:
     """Adam with a cosine, from LeCun's initialisation."""
-    optimiser = training.adam(optax.cosine_decay_schedule(settings.encoder_rate, settings.encoder_steps))
+    optimiser, step = _augmented_step(settings.batch, settings.shift, settings.encoder_rate, settings.encoder_steps)
     state = training.begin(initial_weights(settings, seed), optimiser, jax.random.key(seed + 1))
-    step = _augmented_step(settings, optimiser)
     data = training.Data((jnp.asarray(part.x), jnp.asarray(part.y)), shared=jnp.asarray(len(part.y)))
     done = training.run(step, state, data, steps=settings.encoder_steps, progress=progress, label="encoder")
     return model_of(done.state.params)
@@ -201,19 +208,29 @@ def _features_of(model: ShallowEncoder, x: NDArray[np.float32], block: int = 100
     return np.concatenate([np.asarray(compute(weights, x[start : start + block])) for start in range(0, len(x), block)])
 
 
-def progressive_pass(settings: Settings, part: Images, seed: int, progress: bool | None = None) -> NDArray[np.int64]:
-    """0-1 losses in the order of the pass: predict a block, then learn from everything seen; blocks double at first."""
+def progressive_pass(
+    settings: Settings,
+    part: Images,
+    seed: int,
+    progress: bool | None = None,
+    watch: Callable[[ShallowEncoder, int], None] | None = None,
+) -> NDArray[np.int64]:
+    """0-1 losses in the order of the pass: predict a block, then learn from everything seen; blocks double at first.
+
+    `watch` is shown every iterate and the number of images it predicted.
+    """
     order = np.random.default_rng(seed).permutation(len(part.y))
     x, y = jnp.asarray(part.x[order]), jnp.asarray(part.y[order])
-    optimiser = training.adam(settings.progressive_rate)
-
-    step = _augmented_step(settings, optimiser)  # one compiled program, whatever the length of the past
+    optimiser, step = _augmented_step(settings.batch, settings.shift, settings.progressive_rate, None)
     state = training.begin(initial_weights(settings, seed), optimiser, jax.random.key(seed + 1))
     losses: list[NDArray[np.int64]] = []
     start = 0
     while start < len(y):
         stop = min(len(y), start + max(settings.progressive_first, min(start, settings.progressive_block)))
-        scores = scores_of(model_of(state.params), np.asarray(x[start:stop]))
+        iterate = model_of(state.params)
+        if watch is not None:
+            watch(iterate, stop - start)
+        scores = scores_of(iterate, np.asarray(x[start:stop]))
         losses.append((scores * np.asarray(y[start:stop]) <= 0).astype(np.int64))
         data = training.Data((x, y), shared=jnp.asarray(stop))
         steps = settings.progressive_steps

@@ -25,6 +25,7 @@ search may be used.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -177,29 +178,34 @@ def correlations(bits: NDArray[Any], signs: Array64) -> Array64:
 
 def match(settings: Settings, place: Coordinates, target: Array64, seed: int) -> Array64:
     """alpha (heads, r) whose weights come closest to a multiple of `target`, the best of many random starts."""
-    basis, wanted = _position_basis(place), jnp.asarray(target, jnp.float32)
-    optimiser = optax.adam(optax.cosine_decay_schedule(settings.match_rate, settings.match_steps))
+    keys = jax.random.split(jax.random.key(seed), settings.restarts)
+    choices = (settings.heads, settings.spread, settings.match_steps, settings.match_rate, settings.decay)
+    found, values = _descent(*choices)(keys, _position_basis(place), jnp.asarray(target, jnp.float32))
+    return np.asarray(found[int(np.argmin(np.asarray(values)))], dtype=np.float64)
 
-    def objective(alpha: Array) -> Array:
+
+@functools.lru_cache(maxsize=8)
+def _descent(heads: int, spread: float, steps: int, rate: float, decay: float) -> Any:
+    """Compiled once for all targets: (keys, basis, target) -> alpha and the objective, for each key."""
+    optimiser = optax.adam(optax.cosine_decay_schedule(rate, steps))
+
+    def objective(alpha: Array, basis: Array, wanted: Array) -> Array:
         weights = position_weights(basis, alpha)
         missed = 1.0 - jnp.sum(weights * wanted) ** 2 / (jnp.sum(weights**2) * jnp.sum(wanted**2) + 1e-12)
-        return missed + settings.decay * jnp.sum(alpha**2)
+        return missed + decay * jnp.sum(alpha**2)
 
-    @jax.jit
-    @jax.vmap
-    def descent(key: Array) -> tuple[Array, Array]:
-        start = settings.spread * jax.random.normal(key, (settings.heads, place.dimension), jnp.float32)
+    def descent(key: Array, basis: Array, wanted: Array) -> tuple[Array, Array]:
+        start = spread * jax.random.normal(key, (heads, basis.shape[1]), jnp.float32)
 
         def step(state: Any, _: Any) -> tuple[Any, None]:
             alpha, memory = state
-            updates, memory = optimiser.update(jax.grad(objective)(alpha), memory)
+            updates, memory = optimiser.update(jax.grad(objective)(alpha, basis, wanted), memory)
             return (optax.apply_updates(alpha, updates), memory), None
 
-        (alpha, _), _ = jax.lax.scan(step, (start, optimiser.init(start)), length=settings.match_steps)
-        return alpha, objective(alpha)
+        (alpha, _), _ = jax.lax.scan(step, (start, optimiser.init(start)), length=steps)
+        return alpha, objective(alpha, basis, wanted)
 
-    found, values = descent(jax.random.split(jax.random.key(seed), settings.restarts))
-    return np.asarray(found[int(np.argmin(np.asarray(values)))], dtype=np.float64)
+    return jax.jit(jax.vmap(descent, in_axes=(0, None, None)))
 
 
 def round_off(
