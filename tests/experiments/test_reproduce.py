@@ -1,0 +1,190 @@
+"""From an experiment's name to its files: the API, the command line, resuming, failing, parts of a grid."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import certiformer
+from certiformer import experiments
+from certiformer.cli import app
+from certiformer.core.errors import CertiformerError, InputError, UnknownNameError
+from certiformer.experiments import reproduce as module
+from certiformer.report import reproduction as shown
+from certiformer.sweep import Inline
+from experiments import toy_studies
+
+
+@pytest.fixture(autouse=True)
+def only_the_toy(monkeypatch):
+    monkeypatch.setattr(experiments, "_walk", lambda: toy_studies.STUDIES)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return tmp_path / "ledger.db"
+
+
+def reproduce(tmp_path, **options):
+    return certiformer.reproduce(
+        "li.toy", ledger=tmp_path / "ledger.db", out=tmp_path / "out", engine=Inline(), progress=False, **options
+    )
+
+
+def command(tmp_path, *arguments, code=0):
+    given = ["reproduce", *map(str, arguments), "--ledger", str(tmp_path / "ledger.db")]
+    result = CliRunner().invoke(app, given)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_the_document_keeps_its_contract(tmp_path):
+    found = reproduce(tmp_path, scale="smoke")
+    document = json.loads((tmp_path / "out" / "li.toy" / "report.json").read_text())
+    assert document == found.document
+    assert {"id", "scale", "runs", "reused", "rows", "fits", "figures"} <= set(document)
+    assert (document["id"], document["scale"], document["runs"], document["reused"]) == ("li.toy", "smoke", 6, 0)
+    (row,) = document["rows"]
+    assert {"setting", "paper", "ours", "ci", "verdict"} <= set(row)
+    assert row["ours"] == pytest.approx(-1.0, abs=0.05)
+    assert [path.rpartition(".")[2] for path in document["figures"]] == ["pdf", "png"]
+    assert all(path.stat().st_size > 1000 for path in found.figures)
+
+
+def test_finished_runs_are_never_repeated_and_files_come_out_the_same(tmp_path):
+    first = reproduce(tmp_path, scale="smoke")
+    before = {path.name: path.read_bytes() for path in first.figures}
+    again = reproduce(tmp_path, scale="smoke")
+    assert (again.document["reused"], again.document["runs"]) == (6, 6)
+    assert again.document["ledger"] == first.document["ledger"]
+    assert {path.name: path.read_bytes() for path in again.figures} == before
+    assert reproduce(tmp_path, scale="smoke", fresh=True).document["reused"] == 0
+
+
+def test_the_page_says_where_it_comes_from(tmp_path):
+    found = reproduce(tmp_path, scale="smoke")
+    page = found.page.read_text()
+    ledger = found.document["ledger"][:16]
+    for text in ("A toy &amp; its risk", "A remark &lt;b&gt;.", ledger, "seeds 0–1", "data:image/svg"):
+        assert text in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+
+
+def test_a_part_of_the_grid_shares_its_runs_with_the_whole(tmp_path):
+    assert reproduce(tmp_path, scale="smoke", only={"n": 10}).document["runs"] == 2
+    assert reproduce(tmp_path, scale="smoke").document["reused"] == 2
+    with pytest.raises(UnknownNameError, match="width"):
+        reproduce(tmp_path, scale="smoke", only={"width": 3})
+    with pytest.raises(InputError, match="10, 100, 1000"):
+        reproduce(tmp_path, scale="smoke", only={"n": 11})
+
+
+def test_a_failed_run_stops_nobody_and_is_retried_on_request(tmp_path, monkeypatch):
+    switch = tmp_path / "fails"
+    switch.touch()
+    monkeypatch.setenv("CERTIFORMER_TOY_FAILS", str(switch))
+    with pytest.raises(CertiformerError, match="all 2 runs failed: ValueError: no luck with n = 10"):
+        reproduce(tmp_path, scale="smoke", only={"n": 10})
+    switch.unlink()
+    partial = reproduce(tmp_path, scale="smoke")
+    assert (partial.document["failed"], partial.document["runs"]) == (2, 6)
+    assert partial.document["errors"] == ["ValueError: no luck with n = 10"]
+    assert "no luck with n = 10" in partial.page.read_text()
+    assert reproduce(tmp_path, scale="smoke", retry=True).document["failed"] == 0
+
+
+def test_mistakes_are_named(tmp_path):
+    with pytest.raises(UnknownNameError, match=r"li\.toy"):
+        certiformer.reproduce("li.tox", ledger=tmp_path / "l.db")
+    with pytest.raises(InputError, match="smoke, quick, paper"):
+        reproduce(tmp_path, scale="huge")
+    (tmp_path / "out").write_text("a file")
+    with pytest.raises(InputError, match="--out"):
+        reproduce(tmp_path, scale="smoke")
+
+
+def test_the_list(tmp_path):
+    (entry,) = json.loads(command(tmp_path, "--list", "--json").stdout)
+    assert entry == {
+        "id": "li.toy",
+        "paper": "li",
+        "title": "A toy & its risk",
+        "scales": {"smoke": 0.0, "quick": 0.1, "paper": 0.3},
+    }
+    assert "A toy & its risk" in command(tmp_path).stdout
+
+
+def test_estimates_run_nothing(tmp_path, ledger):
+    result = command(tmp_path, "li.toy", "--scale", "paper", "--estimate", "--workers", 1, "--json")
+    (entry,) = json.loads(result.stdout)["experiments"]
+    # 60 runs of 0.02 s by the probe
+    assert (entry["seconds"], entry["runs"], entry["measured"]) == (1.2, 60, True)
+    assert not ledger.exists()
+
+
+def test_status_looks_and_does_not_touch(tmp_path, ledger):
+    assert "nothing in the ledger" in command(tmp_path, "--status").stdout
+    assert not ledger.exists()
+    reproduce(tmp_path, scale="smoke", only={"n": 10})
+    begun = json.loads(command(tmp_path, "--status", "--json").stdout)["experiments"]
+    # the two runs belong to the larger grids as well
+    assert [(e["scale"], e["done"], e["pending"]) for e in begun] == [
+        ("smoke", 2, 4),
+        ("quick", 2, 13),
+        ("paper", 2, 58),
+    ]
+    assert len(json.loads(command(tmp_path, "li.toy", "--status", "--json").stdout)["experiments"]) == 3
+
+
+def test_the_command_line_runs_processes_exports_and_indexes(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(Path(toy_studies.__file__).parents[1]))
+    monkeypatch.chdir(tmp_path)
+    result = command(tmp_path, "all", "--scale", "smoke", "--json", "--export", "runs.csv", "--workers", 1)
+    found = json.loads(result.stdout)
+    assert [each["id"] for each in found["experiments"]] == ["li.toy"]
+    index = (tmp_path / "out" / "index.html").read_text()
+    assert 'href="li.toy/report.html"' in index
+    assert 'src="li.toy/risk.png"' in index
+    with open("runs.csv") as file:
+        assert len(list(csv.DictReader(file))) == 6
+    table = command(tmp_path, "li.toy", "--scale", "smoke", "--workers", 1).stdout
+    assert "6 runs reused" in table
+    assert "slope in n" in table
+    command(tmp_path, "li.toy", "--status", "--scale", "smoke", "--export", "again.json")
+    assert len(json.loads((tmp_path / "again.json").read_text())) == 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["nope"], "nope"),
+        (["li.toy", "--scale", "huge"], "--scale"),
+        (["li.toy", "--only", "n"], "--only"),
+        (["li.toy", "--engine", "mpi"], "--engine"),
+        (["li.toy", "--scheduler", "host:1"], "scheduler"),
+        (["li.toy", "--workers", "0"], "--workers"),
+        (["li.toy", "--scheduler", "tcp://h:1", "--slurm"], "--slurm"),
+        (["li.toy", "--export", "runs.xlsx"], "--export"),
+    ],
+)
+def test_the_command_line_names_mistakes(tmp_path, arguments, named):
+    places = ["--ledger", str(tmp_path / "l.db"), "--out", str(tmp_path)]
+    result = CliRunner().invoke(app, ["reproduce", *arguments, *places])
+    assert isinstance(result.exception, CertiformerError)
+    assert named in str(result.exception)
+
+
+def test_words():
+    assert shown.seeds([0, 1, 2, 5, 7, 8]) == "0–2, 5, 7–8"
+    assert [shown.span(s) for s in (0.04, 42, 300, 7200, 300000)] == ["0.0 s", "42 s", "5 min", "2 h", "3.5 d"]
+    assert shown.interval(["-inf", "inf"]) == "–"
+    assert shown.interval([-0.5, "inf"]) == "[-0.5, ∞]"
+
+
+def test_the_environment_of_workers_is_theirs_alone(monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "/nowhere")
+    assert "certiformer" in module.worker_environment()["JAX_COMPILATION_CACHE_DIR"]

@@ -1,0 +1,93 @@
+"""Every experiment, small: the command that CI runs. Then again, from the ledger."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from certiformer.experiments import PAPERS, SCALES, studies
+
+IDS = [study.id for study in studies()]
+
+
+def certiformer(*arguments: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "certiformer", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory):
+    """All experiments at scale smoke, with compiled programs kept nowhere but here."""
+    place = tmp_path_factory.mktemp("smoke")
+    options = ("--ledger", str(place / "ledger.db"), "--out", str(place / "out"), "--scale", "smoke", "--json")
+    first = json.loads(certiformer("reproduce", "all", *options))
+    again = json.loads(certiformer("reproduce", "all", *options))
+    return first, again
+
+
+@pytest.mark.parametrize("position", range(len(IDS)), ids=IDS)
+def test_an_experiment_keeps_its_contract(everything, position):
+    document = everything[0]["experiments"][position]
+    assert document["id"] == IDS[position]
+    assert document["failed"] == 0
+    assert document["rows"]
+    assert document["figures"]
+    for row in document["rows"]:
+        assert row["setting"].strip()
+        assert row["verdict"].strip()
+        assert row["ci"] is None or len(row["ci"]) == 2
+    for path in map(Path, document["figures"]):
+        assert path.stat().st_size > 2000
+    assert {Path(path).suffix for path in document["figures"]} == {".pdf", ".png"}
+    assert len(document["ledger"]) == 64
+    page = Path(document["figures"][0]).parent / "report.html"
+    assert document["ledger"][:16] in page.read_text()
+
+
+def test_the_second_time_nothing_is_run(everything):
+    first, again = everything
+    for once, twice in zip(first["experiments"], again["experiments"], strict=True):
+        assert twice["reused"] == twice["runs"]
+        assert once["rows"] == twice["rows"]
+        assert once["fits"] == twice["fits"]
+        assert once["ledger"] == twice["ledger"]
+
+
+def test_the_index_leads_to_every_experiment(everything):
+    index = Path(everything[0]["index"]).read_text()
+    for id in IDS:
+        assert f'href="{id}/report.html"' in index
+
+
+def test_every_scale_is_a_grid_with_a_price():
+    for study in studies():
+        assert study.paper in PAPERS
+        seconds = [study.seconds(scale) for scale in SCALES]
+        assert all(math.isfinite(s) and s > 0 for s in seconds)
+        assert seconds == sorted(seconds), study.id
+        quick = study.experiment("quick")
+        assert len({config["seed"] for config in quick.configs}) >= 5, study.id
+        assert study.claim
+        assert study.title
+
+
+def test_studies_that_share_runs_share_them_in_the_ledger():
+    names = {}
+    for study in studies():
+        names.setdefault(study.experiment("smoke").name, []).append(study)
+    for sharing in names.values():
+        if len(sharing) > 1:
+            keys = [{run.key for run in study.experiment("quick").runs} for study in sharing]
+            assert any(keys[0] & other for other in keys[1:])

@@ -1,0 +1,124 @@
+"""Intervals cover as often as they say, also with five seeds; verdicts say what intervals say."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from certiformer.experiments import statistics
+from certiformer.experiments.statistics import Interval, Prediction, verdict
+
+REPETITIONS = 300
+
+
+def coverage(draw, truth, estimate):
+    generator = np.random.default_rng(7)
+    return np.mean([estimate(draw(generator)).contains(truth) for _ in range(REPETITIONS)])
+
+
+def test_the_mean_interval_covers():
+    assert coverage(lambda g: g.normal(3.0, 2.0, 5), 3.0, statistics.mean_interval) > 0.92
+
+
+def test_the_mean_interval_is_students():
+    found = statistics.mean_interval([1.0, 2.0, 3.0])
+    # t(0.975, 2) = 4.302653, sd = 1
+    assert found.value == 2.0
+    assert found.high - 2.0 == pytest.approx(4.302653 / math.sqrt(3), rel=1e-6)
+
+
+def test_the_prediction_interval_catches_the_next_run():
+    def caught(g):
+        return statistics.prediction_interval(g.normal(size=5)).contains(float(g.normal()))
+
+    generator = np.random.default_rng(3)
+    assert np.mean([caught(generator) for _ in range(REPETITIONS)]) > 0.92
+
+
+def test_the_median_interval_covers_whatever_the_tails():
+    assert coverage(lambda g: g.standard_cauchy(9), 0.0, statistics.median_interval) > 0.94
+    # with six values the whole range is the interval: P(miss) = 2 / 64
+    assert statistics.median_interval([3, 1, 2, 6, 5, 4]).ends == (1.0, 6.0)
+    assert statistics.median_interval([3, 1, 2, 5, 4]).ends == (-math.inf, math.inf)
+
+
+def power_data(generator, exponent=-1.0, seeds=5):
+    return {n: n**exponent * np.exp(0.3 * generator.normal(size=seeds)) for n in (10, 30, 100, 300, 1000)}
+
+
+def test_a_planted_exponent_is_found_as_often_as_promised():
+    assert coverage(power_data, -1.0, statistics.power_law) > 0.92
+
+
+def test_paired_seeds_narrow_the_interval():
+    generator = np.random.default_rng(0)
+    common = np.exp(generator.normal(size=8))
+    points = {n: common / n for n in (10, 100, 1000)}
+    paired = statistics.power_law(points, paired=True)
+    assert paired.high - paired.low < 1e-9
+    assert statistics.power_law(points).high - statistics.power_law(points).low > 0.1
+
+
+def test_the_trend_covers_with_unequal_noise():
+    x = np.repeat([20.0, 50.0, 100.0, 200.0], 5)
+    assert coverage(lambda g: 0.01 * x + x / 100 * g.normal(size=20), 0.01, lambda y: statistics.trend(x, y)) > 0.92
+
+
+def test_ratio():
+    assert statistics.ratio([2.0, 2.0, 2.0], [1.0, 1.0, 1.0]).ends == (2.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    "few",
+    [
+        statistics.mean_interval([1.0]),
+        statistics.prediction_interval([1.0]),
+        statistics.median_interval([1.0]),
+        statistics.power_law({10: [1.0], 20: [0.5]}),
+        statistics.power_law({10: [1.0, 2.0]}),
+        statistics.trend([1.0, 2.0], [1.0, 2.0]),
+        statistics.ratio([1.0], [2.0]),
+    ],
+)
+def test_too_few_runs_say_nothing(few):
+    assert few.ends == (-math.inf, math.inf)
+    assert verdict(few, Prediction(0.0)) == "inconclusive"
+
+
+PRINTED, SOUND = Prediction(-1.0), Prediction(-0.5)
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ((-0.6, -0.4), "supports the sound theory"),
+        ((-1.1, -0.9), "supports the printed theory"),
+        ((-1.1, -0.4), "inconclusive"),
+        ((-0.8, -0.7), "agrees with neither"),
+    ],
+)
+def test_verdicts_between_two_theories(ends, said):
+    assert verdict(Interval(sum(ends) / 2, *ends), PRINTED, SOUND) == said
+
+
+def test_verdicts_on_one_theory_and_on_upper_bounds():
+    found = Interval(-0.7, -0.8, -0.6)
+    assert verdict(found, Prediction(-0.7)) == "agrees"
+    assert verdict(found, Prediction(-0.5, "<=")) == "agrees"
+    assert verdict(found, Prediction(-0.9, "<=")) == "does not agree"
+    assert verdict(found, Prediction(-0.5, tolerance=0.15)) == "agrees"
+    assert verdict(found, None) == "measured"
+    assert verdict(found, PRINTED, Prediction(-0.5, "<=")) == "supports the sound theory"
+    assert str(Prediction(-0.5, "<=", 0.1)) == "≤ -0.5 ± 0.1"
+
+
+@given(st.lists(st.floats(0.1, 10), min_size=2, max_size=6), st.floats(0.1, 10))
+def test_intervals_scale_with_the_data(values, factor):
+    one, other = statistics.mean_interval(values), statistics.mean_interval([factor * v for v in values])
+    assert other.value == pytest.approx(factor * one.value)
+    assert other.high - other.low == pytest.approx(factor * (one.high - one.low), abs=1e-9)
+    assert one.low <= one.value <= one.high
