@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass
 from importlib import resources
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -115,6 +116,9 @@ def features(weights: Weights, x: Float[Array, "n tokens d"]) -> Float[Array, "n
     return jnp.mean(jax.nn.relu(jax.nn.softmax(scores, axis=-1) @ x @ value.T), axis=1)
 
 
+_features = jax.jit(features)
+
+
 def weights_of(model: ShallowEncoder) -> Weights:
     return model.W_Q, model.W_K, model.W_V, model.w_O
 
@@ -126,8 +130,12 @@ def model_of(weights: Weights) -> ShallowEncoder:
 
 def scores_of(model: ShallowEncoder, x: NDArray[np.float32], block: int = 1000) -> NDArray[np.float32]:
     """The certified program itself, in float32, in blocks."""
-    apply = jax.jit(jax.vmap(model))
-    return np.concatenate([np.asarray(apply(x[start : start + block])) for start in range(0, len(x), block)])
+    return np.concatenate([np.asarray(_apply(model, x[start : start + block])) for start in range(0, len(x), block)])
+
+
+@eqx.filter_jit
+def _apply(model: ShallowEncoder, x: Float[Array, "n tokens d"]) -> Float[Array, " n"]:
+    return jax.vmap(model)(x)
 
 
 def errors_of(scores: NDArray[np.floating[Any]], y: NDArray[np.floating[Any]]) -> int:
@@ -203,9 +211,10 @@ def head_posterior(settings: Settings, model: ShallowEncoder, part: Images) -> t
 
 
 def _features_of(model: ShallowEncoder, x: NDArray[np.float32], block: int = 1000) -> NDArray[np.float32]:
-    compute = jax.jit(features)
     weights = weights_of(model)
-    return np.concatenate([np.asarray(compute(weights, x[start : start + block])) for start in range(0, len(x), block)])
+    return np.concatenate(
+        [np.asarray(_features(weights, x[start : start + block])) for start in range(0, len(x), block)]
+    )
 
 
 def progressive_pass(
