@@ -3,7 +3,7 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test lint types layers pytest bench mutants docs clean
+.PHONY: demo test lint types layers pytest bench mutants reproduction docs clean
 
 demo: $(STAMP)
 	mkdir -p out
@@ -33,7 +33,12 @@ bench: $(STAMP)
 mutants: $(STAMP)
 	$(BIN)/python tools/mutants.py
 
+# The experiments at scale quick and one cell of each at the paper's scale: finished runs come from the ledger.
+reproduction: $(STAMP)
+	$(BIN)/python tools/generate_reproduction.py run
+
 docs: $(STAMP)
+	$(BIN)/python tools/generate_reproduction.py
 	$(BIN)/python tools/generate_audit.py
 	$(BIN)/python tools/generate_docs.py
 

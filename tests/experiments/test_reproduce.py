@@ -15,7 +15,7 @@ from certiformer.cli import app
 from certiformer.core.errors import CertiformerError, InputError, UnknownNameError
 from certiformer.experiments import reproduce as module
 from certiformer.report import reproduction as shown
-from certiformer.sweep import Inline
+from certiformer.sweep import Inline, Row
 from experiments import toy_studies
 
 
@@ -188,3 +188,13 @@ def test_words():
 def test_the_environment_of_workers_is_theirs_alone(monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", "/nowhere")
     assert "certiformer" in module.worker_environment()["JAX_COMPILATION_CACHE_DIR"]
+
+
+def test_wall_time_counts_no_pause_and_no_overlap_twice():
+    def row(worker, finished, seconds):
+        return Row("k", "e", "v", {}, "done", finished=finished, seconds=seconds, worker=worker)
+
+    # two workers side by side, then a batch of two that ended at 100
+    rows = [row("a", 10.0, 4.0), row("b", 12.0, 4.0), row("a", 100.0, 3.0), row("a", 100.00001, 3.0)]
+    assert module.wall_seconds(rows) == pytest.approx(6.0 + 6.0, abs=1e-3)
+    assert module.wall_seconds([]) == 0.0

@@ -201,7 +201,7 @@ def test_without_dask_the_error_says_what_to_install(without):
 
 def test_without_jobqueue_the_error_says_what_to_install(without):
     without("dask_jobqueue")
-    with pytest.raises(CertiformerError, match=r"dask_jobqueue.*pip install dask-jobqueue"):
+    with pytest.raises(CertiformerError, match=r'dask_jobqueue.*pip install "certiformer\[cluster\]"'):
         Dask.slurm(jobs=2)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json as json_module
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -44,7 +45,10 @@ def reproduce(
     jobs: Annotated[int, typer.Option(help="With --slurm: how many jobs.")] = 1,
     cores: Annotated[int, typer.Option(help="With --slurm: cores per job.")] = 1,
     memory: Annotated[str, typer.Option(help="With --slurm: memory per job.")] = "4GB",
-    queue: Annotated[str | None, typer.Option(help="With --slurm: the partition.")] = None,
+    slurm_option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="More for dask-jobqueue's SLURMCluster: queue, account, walltime ..."),
+    ] = None,
     ledger: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Remembers finished runs; by default in your data directory.")
     ] = None,
@@ -66,7 +70,7 @@ def reproduce(
         if export is not None:
             _export(_recorded(chosen, size, ledger), export)
         return
-    part = _part(only or [])
+    part = _pairs("--only", only or [])
     if part and len(chosen) > 1:
         raise InputError("--only", only, "one experiment", "Name it instead of `all`.")
     if estimate:
@@ -74,7 +78,7 @@ def reproduce(
         return
     if export is not None and export.suffix.lower() not in (".csv", ".json"):
         raise InputError("--export", str(export), "a file name that ends in .csv or .json")
-    options = {"queue": queue} if queue is not None else {}
+    options = _pairs("--slurm-option", slurm_option or [])
     try:
         with _engine(engine, workers, scheduler, slurm, (jobs, cores, memory), options) as running:
             if not resume:
@@ -194,7 +198,8 @@ def _engine(
         with Dask.connect(scheduler) as engine:
             yield engine
     elif slurm:
-        with Dask.slurm(*jobs, **options) as engine:
+        cache = [f"export {name}={shlex.quote(value)}" for name, value in worker_environment().items()]
+        with Dask.slurm(*jobs, **{"job_script_prologue": cache, **options}) as engine:
             yield engine
     elif name == "dask":
         with Dask.local(workers) as engine:
@@ -204,18 +209,18 @@ def _engine(
             yield local
 
 
-def _part(pairs: Sequence[str]) -> dict[str, Any]:
+def _pairs(option: str, given: Sequence[str]) -> dict[str, Any]:
     """`width=64` as {"width": 64}; what is no JSON is text."""
-    part = {}
-    for pair in pairs:
+    pairs = {}
+    for pair in given:
         name, equals, text = pair.partition("=")
         if not equals or not name:
-            raise InputError("--only", pair, "KEY=VALUE, such as --only seed=0")
+            raise InputError(option, pair, f"KEY=VALUE, such as {option} seed=0")
         try:
-            part[name] = json_module.loads(text)
+            pairs[name] = json_module.loads(text)
         except ValueError:
-            part[name] = text
-    return part
+            pairs[name] = text
+    return pairs
 
 
 def _show_list(json: bool) -> None:

@@ -159,6 +159,7 @@ def write(
         "ledger": swept.digest,
         "version": swept.version,
         "seconds": round(swept.seconds, 3),
+        "wall_seconds": round(wall_seconds(done), 3),
         "work_seconds": round(math.fsum(row.seconds or 0.0 for row in done), 3),
     }
     drawings = {stem: _svg(plot.figure, f"{study.id}/{stem}") for stem, plot in analysis.plots.items()}
@@ -166,6 +167,22 @@ def write(
     write_text(target / "report.json", _json(document))
     write_text(page, experiment_page(document, drawings))
     return Reproduction(study, scale, swept, rows, analysis, figures, page, document)
+
+
+def wall_seconds(rows: Sequence[Row]) -> float:
+    """How long at least one of these runs was under way, by the ledger: pauses between sweeps do not count."""
+    later: dict[str, float] = {}
+    spans = []
+    # a worker does one thing after another; runs of a batch end together and share its time
+    for row in sorted(rows, key=lambda row: -(row.finished or 0.0)):
+        end = min(row.finished or 0.0, later.get(row.worker or "", math.inf))
+        later[row.worker or ""] = end - (row.seconds or 0.0)
+        spans.append((later[row.worker or ""], end))
+    total, reached = 0.0, -math.inf
+    for start, end in sorted(spans):
+        total += max(0.0, end - max(start, reached))
+        reached = max(reached, end)
+    return total
 
 
 def _swept(

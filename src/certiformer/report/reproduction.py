@@ -107,7 +107,7 @@ def provenance(document: Document) -> str:
     words.append(f"{document['runs']} runs" + (f", {document['failed']} failed" if document["failed"] else ""))
     if document["seeds"]:
         words.append(f"seeds {seeds(document['seeds'])}")
-    words.append(f"{span(document['work_seconds'])} of work, {span(document['seconds'])} wall time in this sweep")
+    words.append(f"{span(document['wall_seconds'])} wall time, {span(document['work_seconds'])} of work")
     if document["reused"]:
         words.append(f"{document['reused']} runs reused")
     return " · ".join(words)

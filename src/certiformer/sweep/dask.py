@@ -53,7 +53,7 @@ class Dask:
         if jobs < 1 or cores < 1:
             raise InputError("jobs and cores", (jobs, cores), "at least 1 each")
         distributed = _need("distributed", 'pip install "certiformer[cluster]"')
-        jobqueue = _need("dask_jobqueue", "pip install dask-jobqueue")
+        jobqueue = _need("dask_jobqueue", 'pip install "certiformer[cluster]"')
         threads = [f"export {name}={value}" for name, value in thread_environment(1).items()]
         prologue = [*threads, *options.pop("job_script_prologue", [])]
         cluster = jobqueue.SLURMCluster(

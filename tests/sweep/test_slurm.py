@@ -1,0 +1,54 @@
+"""SLURM through dask-jobqueue itself: only `sbatch` and `scancel` are ours, and run the jobs on this machine."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+import pytest
+
+from certiformer.sweep import Dask, Experiment, Inline, Ledger, sweep
+
+SBATCH = """#!/bin/sh
+setsid sh "$1" >"{log}" 2>&1 &
+echo $! >>"{jobs}"
+echo "Submitted batch job $!"
+"""
+SCANCEL = """#!/bin/sh
+for job in "$@"; do kill -TERM -- -"$job" 2>/dev/null; done
+exit 0
+"""
+
+
+@pytest.fixture
+def slurm(tmp_path, monkeypatch):
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    jobs = tmp_path / "jobs"
+    for name, text in (("sbatch", SBATCH), ("scancel", SCANCEL)):
+        tool = tools / name
+        tool.write_text(text.format(log=tmp_path / "log", jobs=jobs) if name == "sbatch" else text)
+        tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", "tests")
+    return jobs
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning")
+def test_a_sweep_on_slurm_finds_what_it_finds_at_home(slurm, tmp_path):
+    grid = Experiment("walk", run="sweep.toy_runs:walk", configs=[{"seed": s} for s in range(6)])
+    with Ledger(tmp_path / "home.db") as ledger, Inline() as engine:
+        sweep(grid, ledger, engine, progress=False)
+        expected = ledger.digest(grid)
+    with Ledger(tmp_path / "slurm.db") as ledger, Dask.slurm(1, 2, "1GB", interface="lo") as engine:
+        done = sweep(grid, ledger, engine, progress=False)
+        workers = {row.worker for row in ledger.rows(grid)}
+    assert done.digest == expected
+    assert done.failed == 0
+    assert all(not worker.endswith(f":{os.getpid()}") for worker in workers)
+    (job,) = slurm.read_text().split()
+    deadline = time.monotonic() + 20
+    while os.path.exists(f"/proc/{job}") and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not os.path.exists(f"/proc/{job}")
