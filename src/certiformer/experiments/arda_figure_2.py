@@ -1,0 +1,540 @@
+"""Arda et al., figure 2: a recurrent network and a Transformer on a series whose memory reaches L steps back.
+
+Seeds are run one after another: on a core, a batch of them by `vmap` took 1.5 times as long for each (measured at 500
+windows of 17 tokens), because the blocks of a single run already fill the cache.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+import certiformer
+from certiformer.experiments import statistics
+from certiformer.experiments.statistics import Interval
+from certiformer.experiments.study import Analysis, Finding, Plot, Scale, Study
+from certiformer.models.independent_heads import IndependentHeads, IndependentHeadsConfig
+from certiformer.models.indrnn import IndRNN, IndRNNConfig
+from certiformer.report import plots
+from certiformer.sweep import Experiment, Outcome, Row
+from certiformer.sweep.run import Config
+from certiformer.tasks.autoregressive import autoregressive
+from certiformer.training import fast, loop
+from certiformer.training.losses import squared
+from certiformer.training.steps import Objective, supervised
+
+NETWORKS = ("indrnn", "transformer")
+NAMES = {"indrnn": "IndRNN", "transformer": "Transformer"}
+BLOCK = {"indrnn": "u", "transformer": "W"}  # recurrent weights, attention weights
+ALPHA = 1.5  # |u_i| at the start, as released
+COEFFICIENT, VARIANCE = 0.9, 0.1  # x_t = 0.9 x_{t-L} + N(0, 0.1)
+# Gradients through 97 steps at |u| = 1.5 carry a percent of noise in single precision.
+PRECISION = {"indrnn": "float64", "transformer": "float32"}
+
+# Measured on one core (2.5 GHz, AVX-512): seconds for one window and token of training, of a look at validation and
+# Jacobian, for the rest of a step, and for data and compilation.
+SECONDS_PER_TOKEN = {"indrnn": 4.5e-7, "transformer": 3.5e-7}
+SECONDS_PER_LOOK = {"indrnn": 4e-7, "transformer": 4e-7}
+SECONDS_PER_STEP = 4e-4
+SECONDS_TO_START = 0.3
+
+PAPER_LAGS = (4, 16, 72, 96)  # the paper's, from its figure
+ROUGHLY_CONSTANT = 0.1  # our reading of "roughly constant": doubling the lag changes the number by at most 7 %
+
+
+class Batches(NamedTuple):
+    """What a run reads: training windows in blocks, validation windows of both kinds, windows for the Jacobian."""
+
+    train: fast.Blocks
+    shared: tuple[Array, Array]
+    fresh: tuple[Array, Array]
+    probe: Array
+
+
+def run(config: Config) -> Outcome:
+    """Train one network with plain gradient descent, watching the norms of its memory's gradients."""
+    with jax.enable_x64(PRECISION[config["network"]] == "float64"):
+        done = loop.run(
+            _step(config["network"], config["rate"], config["every"]),
+            _model(config),
+            _batches(config),
+            steps=config["steps"],
+            chunk=min(config["steps"], 500),
+            progress=False,
+            on_divergence="record",
+        )
+    history = {name: np.asarray(values, np.float64) for name, values in done.metrics.items()}
+    diverged = int(done.diverged)
+    finite = slice(0, diverged if diverged >= 0 else None)
+    best_step = int(np.argmin(history["validation"][finite]))
+    return Outcome(
+        {
+            "gradient": float(np.max(history["gradient"][finite])),
+            "gradient_at_start": float(history["gradient"][0]),
+            "jacobian": float(np.max(history["jacobian"][finite])),
+            "jacobian_at_start": float(history["jacobian"][0]),
+            "jacobian_largest": float(np.max(history["jacobian_largest"][finite])),
+            "validation": float(np.min(history["validation"][finite])),
+            "validation_fresh": float(np.min(history["fresh"][finite])),
+            "best_step": best_step,
+            "still_falling": best_step + config["every"] >= config["steps"],
+            "training": float(np.min(history["loss"][finite])),
+            "memory": float(np.max(history["memory"][finite])),
+            "diverged": diverged,
+        }
+    )
+
+
+def _model(config: Config) -> IndRNN | IndependentHeads:
+    """The same key starts the network whatever the lag."""
+    key, dtype = jax.random.fold_in(jax.random.key(config["seed"]), 1), PRECISION[config["network"]]
+    channels = 1 + 2 * config["pairs"]
+    if config["network"] == "indrnn":
+        return IndRNN.init(key, IndRNNConfig(channels, config["width"], alpha=ALPHA), dtype=dtype)
+    return IndependentHeads.init(key, IndependentHeadsConfig(channels, config["width"]), dtype=dtype)
+
+
+def _batches(config: Config) -> Batches:
+    """Windows of one series split at random, as released, and validation windows of a series of their own."""
+    key, n_test = jax.random.key(config["seed"]), config["n_test"]
+    dtype = PRECISION[config["network"]]
+    task = autoregressive(
+        key,
+        n=config["n"],
+        n_test=n_test,
+        split="random",
+        lag=config["lag"],
+        coefficient=COEFFICIENT,
+        variance=VARIANCE,
+        pairs=config["pairs"],
+        dtype=dtype,
+    )
+    apart = task.source.windows(jax.random.fold_in(key, 2), n_test)
+    labels = (np.asarray(apart.labels) - task.meta["centre"]) / task.meta["spread"]
+    return Batches(
+        fast.blocks(task.train.inputs, task.train.labels, config["width"]),
+        (task.test.inputs, task.test.labels),
+        (apart.inputs, jnp.asarray(labels.astype(dtype))),
+        task.train.inputs[: config["n_jacobian"]],
+    )
+
+
+@functools.cache
+def _step(network: str, rate: float, every: int) -> loop.Step:
+    """Gradient descent; one compiled program serves all runs of a shape."""
+    objective: Objective = fast.indrnn() if network == "indrnn" else fast.independent_heads()
+    validate = supervised(lambda model, x: model(x), squared)
+
+    def step(model: Any, index: Array, data: Batches) -> tuple[Any, dict[str, Array]]:
+        (loss, _), gradient = jax.value_and_grad(objective, has_aux=True)(model, data.train)
+        norm = jnp.linalg.norm(getattr(gradient, BLOCK[network]))
+
+        def look() -> tuple[Array, ...]:
+            each = jacobian_norms(model, BLOCK[network], data.probe)
+            losses = (validate(model, part)[0] for part in (data.shared, data.fresh))
+            return (*losses, jnp.sqrt(jnp.mean(each**2)), jnp.max(each))
+
+        def pass_by() -> tuple[Array, ...]:
+            never, zero = jnp.full_like(loss, jnp.inf), jnp.zeros_like(loss)
+            return never, never, zero, zero
+
+        shared, fresh, jacobian, largest = jax.lax.cond(index % every == 0, look, pass_by)
+        metrics = {
+            "loss": loss,
+            "gradient": norm,
+            "validation": shared,
+            "fresh": fresh,
+            "jacobian": jacobian,
+            "jacobian_largest": largest,
+            "memory": jnp.max(jnp.abs(getattr(model, BLOCK[network]))),
+        }
+        return jax.tree.map(lambda value, slope: value - rate * slope, model, gradient), metrics
+
+    return step
+
+
+def jacobian_norms(model: Any, block: str, x: Array) -> Array:
+    """||df(X)/d block|| for every window X."""
+
+    def output(values: Array, window: Array) -> Array:
+        value: Array = replace(model, **{block: values})(window)
+        return value
+
+    gradients = jax.vmap(jax.grad(output), in_axes=(None, 0))(getattr(model, block), x)
+    return jnp.sqrt(jnp.sum(gradients.reshape(len(x), -1) ** 2, axis=1))
+
+
+def experiment(scale: Scale) -> Experiment:
+    """Lags times networks times seeds; a network sees the same series as its rival."""
+    common: Config = {"width": 64, "pairs": 8, "rate": 0.05}
+    lags, seeds, sizes = {
+        "smoke": ((2, 4), 2, {"n": 48, "n_test": 16, "n_jacobian": 8, "steps": 20, "every": 10}),
+        "quick": ((4, 8, 16, 32, 48), 5, {"n": 500, "n_test": 250, "n_jacobian": 64, "steps": 500, "every": 20}),
+        "paper": (PAPER_LAGS, 20, {"n": 4000, "n_test": 1000, "n_jacobian": 256, "steps": 5000, "every": 10}),
+    }[scale]
+    return Experiment(
+        "arda.fig2",
+        run=f"{__name__}:run",
+        configs=[
+            {"network": network, "lag": lag, "seed": seed, **sizes, **common}
+            for lag in lags
+            for network in NETWORKS
+            for seed in range(1, seeds + 1)
+        ],
+        sources=(
+            "certiformer.models._base",
+            "certiformer.models._draws",
+            "certiformer.models.independent_heads",
+            "certiformer.models.indrnn",
+            "certiformer.tasks.autoregressive",
+            "certiformer.training.fast._blocks",
+            "certiformer.training.fast._independent_heads",
+            "certiformer.training.fast._indrnn",
+            "certiformer.training.loop",
+            "certiformer.training.losses",
+            "certiformer.training.steps",
+        ),
+    )
+
+
+def cost(config: Config) -> float:
+    """Seconds on one core: see the constants."""
+    tokens, every = config["lag"] + 1, config["every"]
+    trained = SECONDS_PER_TOKEN[config["network"]] * config["n"] * tokens
+    looked = SECONDS_PER_LOOK[config["network"]] * (2 * config["n_test"] + 3 * config["n_jacobian"]) * tokens / every
+    return float(SECONDS_TO_START + config["steps"] * (SECONDS_PER_STEP + trained + looked))
+
+
+def probe(config: Config) -> float:
+    """A few steps of this shape, timed here, for the whole run."""
+    few = config | {"steps": min(config["steps"], 2 * config["every"])}
+    run(few)  # compiles
+    started = time.perf_counter()
+    with jax.enable_x64(PRECISION[config["network"]] == "float64"):
+        _batches(config)
+    drawn = time.perf_counter() - started
+    started = time.perf_counter()
+    run(few)
+    stepping = max(0.0, time.perf_counter() - started - drawn)
+    return float(drawn + stepping * config["steps"] / few["steps"])
+
+
+Cells = Mapping[tuple[str, int], Mapping[int, Config]]
+MEASURES = {
+    "gradient": "gradient norm of the loss",
+    "jacobian": "Jacobian norm",
+    "validation": "validation loss",
+}
+
+
+def analyse(rows: Sequence[Row]) -> Analysis:
+    """Growth with the lag, network by network, and the two networks against each other at each lag."""
+    cells: dict[tuple[str, int], dict[int, Config]] = {}
+    for row in rows:
+        cells.setdefault((row.config["network"], row.config["lag"]), {})[row.config["seed"]] = row.values
+    exponents = {(m, network): _growth(cells, m, network) for m in MEASURES for network in NETWORKS}
+    ratios = {m: _ratios(cells, m) for m in MEASURES}
+    spreads = {m: _spread(cells, m) for m in ("gradient", "jacobian")}
+    overlap = {network: _overlap(cells, network) for network in NETWORKS}
+    findings = [
+        *_growth_findings(exponents),
+        *_ratio_findings(ratios),
+        *(
+            Finding(
+                f"largest {MEASURES[m]}: variation between runs (mean |log deviation|), IndRNN / Transformer",
+                "> 1",
+                found.value,
+                found.ends,
+                settled(found, statistics.Prediction(1.0, ">=")),
+            )
+            for m, found in spreads.items()
+        ),
+        *(
+            Finding(
+                f"lowest validation loss, {NAMES[network]}: on a series of its own / on the released split",
+                None,
+                found.value,
+                found.ends,
+                settled(found, statistics.Prediction(1.0, "=", ROUGHLY_CONSTANT)),
+                sound="1 if the overlap leaks nothing",
+            )
+            for network, found in overlap.items()
+        ),
+    ]
+    fits: dict[str, Any] = {
+        "exponent_in_lag": {f"{m}/{network}": found.as_json() for (m, network), found in exponents.items()},
+        "ratio_by_lag": {m: {str(lag): found.as_json() for lag, found in by.items()} for m, by in ratios.items()},
+        "variation_ratio": {m: found.as_json() for m, found in spreads.items()},
+        "fresh_over_shared": {network: found.as_json() for network, found in overlap.items()},
+    }
+    plotted = {"figure_2": _plot(cells, ratios)} if cells else {}
+    return Analysis(tuple(findings), fits, plotted, _remarks(cells, exponents, ratios))
+
+
+def settled(found: Interval, claim: statistics.Prediction) -> str:
+    """A claim about a direction is met when the whole interval meets it, missed when none of it does."""
+    low, high = claim.allowed
+    if low <= found.low and found.high <= high:
+        return "agrees"
+    return "does not agree" if found.high < low or found.low > high else "inconclusive"
+
+
+def recurrent_bound(lag: int) -> float:
+    """Sound bound on |dh_T/du| at the start: T = lag + 1 inputs and |u| = 1.5; that part asks nothing of the inputs."""
+    small: dict[str, Any] = dict.fromkeys(("rho_c", "rho_u", "rho_w", "nu_c", "nu_u", "nu_w"), 1e-09)
+    bounds = certiformer.bound(
+        "arda.prop2", activation="tanh", m=64, T=lag + 1, alpha=ALPHA, n=1, delta=0.5, eta=0.05, tau=1, **small
+    )
+    return bounds.sound["Lu"].value
+
+
+def _growth(cells: Cells, measure: str, network: str) -> Interval:
+    """The exponent b of L^b, least squares on the logarithms of all runs: heavy tails count with their logarithm."""
+    points = [
+        (math.log(lag), math.log(values[measure]))
+        for (name, lag), seeds in cells.items()
+        if name == network
+        for values in seeds.values()
+        if values[measure] > 0
+    ]
+    if len({x for x, _ in points}) < 2:
+        return Interval(math.nan, -math.inf, math.inf)
+    return statistics.trend([x for x, _ in points], [y for _, y in points])
+
+
+def _ratios(cells: Cells, measure: str) -> dict[int, Interval]:
+    """IndRNN / Transformer at each lag: geometric mean over seeds; both saw the same series, so Student's is paired."""
+    found: dict[int, Interval] = {}
+    for lag in sorted({lag for _, lag in cells}):
+        one, other = (cells.get((network, lag), {}) for network in NETWORKS)
+        logs = [math.log(one[s][measure] / other[s][measure]) for s in sorted(one.keys() & other.keys())]
+        if logs:
+            found[lag] = _geometric(logs)
+    return found
+
+
+def _geometric(logs: Sequence[float]) -> Interval:
+    """exp of the mean and of the ends of its interval."""
+    found = statistics.mean_interval(logs)
+    return Interval(_exp(found.value), _exp(found.low), _exp(found.high))
+
+
+def _exp(value: float) -> float:
+    return math.inf if value > 700.0 else math.exp(value)
+
+
+def _spread(cells: Cells, measure: str) -> Interval:
+    """How far a run's logarithm lies from its cell's median, IndRNN over Transformer."""
+    distances: dict[str, list[float]] = {network: [] for network in NETWORKS}
+    for (network, _), seeds in cells.items():
+        logs = np.log([values[measure] for values in seeds.values()])
+        if len(logs) > 1:
+            distances[network] += [float(d) for d in np.abs(logs - np.median(logs))]
+    over, under = (distances[network] for network in NETWORKS)
+    if not over or not under or sum(under) == 0.0:
+        return Interval(math.nan, -math.inf, math.inf)
+    return statistics.ratio(over, under)
+
+
+def _overlap(cells: Cells, network: str) -> Interval:
+    """Validation on a fresh series over validation on overlapping windows: geometric mean of all runs."""
+    logs = [
+        math.log(values["validation_fresh"] / values["validation"])
+        for (name, _), seeds in cells.items()
+        if name == network
+        for values in seeds.values()
+    ]
+    return _geometric(logs)
+
+
+def _growth_findings(exponents: Mapping[tuple[str, str], Interval]) -> list[Finding]:
+    grows, stays = statistics.Prediction(0.0, ">="), statistics.Prediction(0.0, "=", ROUGHLY_CONSTANT)
+    findings = []
+    for (measure, network), found in exponents.items():
+        claim, said = (grows, "grows: > 0") if network == "indrnn" else (stays, f"stable: {stays}")
+        sound = None
+        if measure == "jacobian":
+            sound = "may grow like 1.5^L" if network == "indrnn" else "bounded for every L"
+        best = "lowest" if measure == "validation" else "largest"
+        findings.append(
+            Finding(
+                f"{best} {MEASURES[measure]} over training, {NAMES[network]}: exponent in the lag L",
+                said,
+                found.value,
+                found.ends,
+                settled(found, claim),
+                sound,
+            )
+        )
+    return findings
+
+
+def _ratio_findings(ratios: Mapping[str, Mapping[int, Interval]]) -> list[Finding]:
+    above = statistics.Prediction(1.0, ">=")
+    findings = []
+    for measure, by_lag in ratios.items():
+        for lag, found in by_lag.items():
+            # Of the validation loss the paper says that it degrades, not where the curves cross.
+            claimed = measure != "validation"
+            findings.append(
+                Finding(
+                    f"{MEASURES[measure]}, IndRNN / Transformer at L = {lag}",
+                    "> 1" if claimed else None,
+                    found.value,
+                    found.ends,
+                    settled(found, above) if claimed else _who(found),
+                )
+            )
+    return findings
+
+
+def _who(ratio: Interval) -> str:
+    """Which network has the lower loss, if the interval says."""
+    if ratio.high < 1.0:
+        return "IndRNN is better"
+    return "Transformer is better" if ratio.low > 1.0 else "inconclusive"
+
+
+def _remarks(
+    cells: Cells,
+    exponents: Mapping[tuple[str, str], Interval],
+    ratios: Mapping[str, Mapping[int, Interval]],
+) -> tuple[str, ...]:
+    remarks = []
+    for measure in ("gradient", "jacobian"):
+        by_lag = ratios[measure]
+        if by_lag:
+            above = [str(lag) for lag, found in by_lag.items() if found.low > 1.0]
+            remarks.append(
+                f"The IndRNN's largest {MEASURES[measure]} exceeds the Transformer's beyond doubt at "
+                f"{len(above)} of {len(by_lag)} lags ({', '.join(above) or 'none'}); growth exponents "
+                f"{_span(exponents[measure, 'indrnn'])} against {_span(exponents[measure, 'transformer'])}."
+            )
+    starts = [
+        (lag, max(values["jacobian_at_start"] for values in seeds.values()))
+        for (network, lag), seeds in sorted(cells.items())
+        if network == "indrnn"
+    ]
+    if starts:
+        lag, largest = starts[-1]
+        remarks.append(
+            f"At the start the recurrent Jacobian is far from its worst case: at L = {lag} at most {largest:.3g}, "
+            f"where the recursion allows {recurrent_bound(lag):.3g}; saturated units forget."
+        )
+    flat = [values for seeds in cells.values() for values in seeds.values()]
+    if flat:
+        falling: dict[str, list[bool]] = {}
+        for (network, _), seeds in sorted(cells.items()):
+            falling.setdefault(NAMES[network], []).extend(values["still_falling"] for values in seeds.values())
+        counts = ", ".join(f"{sum(each)} of {len(each)} for the {name}" for name, each in falling.items())
+        remarks.append(
+            f"Runs whose validation loss was lowest at the very end, so that more steps would lower it further: "
+            f"{counts}. {sum(values['diverged'] >= 0 for values in flat)} runs diverged."
+        )
+    return tuple(remarks)
+
+
+def _span(found: Interval) -> str:
+    return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+
+
+def _plot(cells: Cells, ratios: Mapping[str, Mapping[int, Interval]]) -> Plot:
+    figure, axes = plots.panels(2, 2)
+    lags = sorted({lag for _, lag in cells})
+    titles = {
+        "gradient": "as released: gradient of the loss",
+        "jacobian": "as in the text: Jacobian of the network",
+        "validation": "lowest validation loss",
+    }
+    labels = {
+        "gradient": "largest norm over training",
+        "jacobian": "largest norm over training",
+        "validation": "loss (labels of variance 1)",
+    }
+    for (measure, title), panel in zip(titles.items(), axes, strict=False):
+        top = 0.0
+        for index, network in enumerate(NETWORKS):
+            here = [lag for lag in lags if (network, lag) in cells]
+            found = [_geometric([math.log(v[measure]) for v in cells[network, lag].values()]) for lag in here]
+            _band(panel, here, found, NAMES[network], index)
+            top = max([top, *(f.value for f in found)])
+        if measure == "jacobian":
+            plots.theory(panel, lags, [recurrent_bound(lag) for lag in lags], label="sound bound at the start, IndRNN")
+            panel.set_ylim(top=30 * top)
+        if measure == "validation":
+            noise = 1.0 - COEFFICIENT**2
+            plots.theory(panel, lags, [noise] * len(lags), label="noise (nobody does better)")
+        plots.label(panel, "lag L (steps)", labels[measure], title=title, log="xy")
+        _lag_ticks(panel, lags)
+    for index, (measure, by_lag) in enumerate(ratios.items()):
+        _band(axes[3], list(by_lag), list(by_lag.values()), MEASURES[measure], index + 2)
+    axes[3].axhline(1.0, color="0.5", lw=0.8)
+    plots.label(axes[3], "lag L (steps)", "ratio", title="IndRNN / Transformer", log="xy")
+    _lag_ticks(axes[3], lags)
+    caption = (
+        "Largest gradient norm of the memory's weights (recurrent or attention weights) and lowest validation loss, "
+        "against the lag. Lines: geometric means over seeds; bands: 95 % intervals."
+    )
+    return Plot(figure, caption)
+
+
+def _band(panel: Any, lags: Sequence[int], found: Sequence[Interval], name: str, index: int) -> None:
+    """Intervals of a single seed, (0, inf), are left out."""
+    low = [f.low if f.low > 0.0 else f.value for f in found]
+    plots.band(panel, lags, [f.value for f in found], low, [f.high for f in found], label=name, index=index)
+
+
+def _lag_ticks(panel: Any, lags: Sequence[int]) -> None:
+    panel.set_xticks(lags, [str(lag) for lag in lags])
+    panel.set_xticks([], minor=True)
+
+
+STUDIES = (
+    Study(
+        "arda.fig2",
+        "arda",
+        "Gradient norms and validation loss against the lag: IndRNN and Transformer on AR(L)",
+        "As the lag grows, the recurrent network shows larger and more variable gradient norms and its validation loss "
+        "gets worse; the Transformer's norms stay stable and its validation loss roughly constant.",
+        experiment,
+        analyse,
+        cost,
+        probe,
+        readings=(
+            (
+                "The text calls the norm a Jacobian; the released program logs the gradient of the training loss. We "
+                "show both: the loss gradient with respect to the recurrent or attention weights, largest over all "
+                "steps, and the root mean square over training windows of ||df/dweights||, largest over the steps "
+                "looked at."
+            ),
+            (
+                "Windows have L + 1 tokens of 17 channels (the value, 8 sines, 8 cosines), are not scaled into the "
+                "unit ball, and labels are standardised, as released. The theory's constants for unit tokens do not "
+                "apply."
+            ),
+            (
+                "The released split is at random among overlapping windows, so that validation shares points with "
+                "training. We train on it and validate on both: those windows, and windows of a second series."
+            ),
+            (
+                "Validation loss and Jacobian are looked at every few steps, not at every one. At the quick scale "
+                "training is shorter and on fewer windows, and lags reach 48 instead of 96."
+            ),
+            "The IndRNN runs in double precision, since single precision blurs its gradients at long lags.",
+            (
+                "Norms have heavy tails, so curves are geometric means and exponents are fitted to logarithms. "
+                f"Roughly constant means an exponent within {ROUGHLY_CONSTANT} of 0; a direction counts as settled "
+                "when the whole interval shows it."
+            ),
+        ),
+    ),
+)
