@@ -130,7 +130,9 @@ def model_of(weights: Weights) -> ShallowEncoder:
 
 def scores_of(model: ShallowEncoder, x: NDArray[np.float32], block: int = 1000) -> NDArray[np.float32]:
     """The certified program itself, in float32, in blocks."""
-    return np.concatenate([np.asarray(_apply(model, x[start : start + block])) for start in range(0, len(x), block)])
+    return np.concatenate(
+        [np.asarray(_apply(model, jnp.asarray(x[start : start + block]))) for start in range(0, len(x), block)]
+    )
 
 
 @eqx.filter_jit
@@ -380,11 +382,12 @@ def train(settings: Settings, seed: int, progress: bool | None = None) -> Traine
         (word_seed, occam_codeword(settings, everything, word_seed, progress))
         for word_seed in range(settings.occam_seeds)
     ]
-    word_seed, word = min(words, key=lambda pair: _occam_limit(settings, everything, *pair))
+    word_seed, word = min(words, key=lambda pair: occam_limit(settings, everything, *pair))
     return Trained(encoder, whole, mean, sigma, losses, word, word_seed)
 
 
-def _occam_limit(settings: Settings, part: Images, seed: int, z: NDArray[np.int64]) -> float:
+def occam_limit(settings: Settings, part: Images, seed: int, z: NDArray[np.int64]) -> float:
+    """What the choice among seeds goes by: the certificate at a fixed level."""
     from certiformer.calculus.tails import binomial_upper
 
     errors = errors_of(scores_of(decode(settings, seed, z), part.x), part.y)
@@ -425,7 +428,7 @@ def evidence(settings: Settings, trained: Trained, seed: int, *, fresh: bool) ->
     test_scores = scores_of(trained.encoder, test.x)
     word = decode(settings, trained.codeword_seed, trained.codeword)
     parts = code_length(settings, trained.codeword)
-    gibbs, drawn = _pac_bayes(settings, trained, certify, seed)
+    gibbs, drawn = pac_bayes(settings, trained.encoder, (trained.head_mean, trained.head_sigma), certify, seed)
     return Findings(
         title="shallow encoder, handwritten 0 or 1",
         classes=2,
@@ -437,7 +440,7 @@ def evidence(settings: Settings, trained: Trained, seed: int, *, fresh: bool) ->
         },
         evidence=(
             HoldOut(errors=errors_of(hold_scores, certify.y), n=len(certify.y), configurations=settings.tried),
-            _betting(settings, hold_scores, certify.y),
+            betting(settings, hold_scores, certify.y),
             gibbs,
             drawn,
             Occam(
@@ -473,7 +476,8 @@ def evidence(settings: Settings, trained: Trained, seed: int, *, fresh: bool) ->
     )
 
 
-def _betting(settings: Settings, scores: NDArray[np.float32], y: NDArray[np.float32]) -> Betting:
+def betting(settings: Settings, scores: NDArray[np.float32], y: NDArray[np.float32]) -> Betting:
+    """Smoothed cross-entropies in an order that does not depend on the file."""
     a = settings.smoothing
     correct = 1.0 / (1.0 + np.exp(-np.clip(scores * y, -500, 500).astype(np.float64)))
     losses = -np.log((1 - a) * correct + a / 2)
@@ -489,10 +493,13 @@ def _betting(settings: Settings, scores: NDArray[np.float32], y: NDArray[np.floa
     )
 
 
-def _pac_bayes(settings: Settings, trained: Trained, part: Images, seed: int) -> tuple[Gibbs, SingleDraw]:
-    h = _features_of(trained.encoder, part.x).astype(np.float64)
-    prior = np.asarray(trained.encoder.w_O, dtype=np.float64)
-    mean, sigma = trained.head_mean, trained.head_sigma
+def pac_bayes(
+    settings: Settings, encoder: ShallowEncoder, posterior: tuple[NDArray[np.float64], float], part: Images, seed: int
+) -> tuple[Gibbs, SingleDraw]:
+    """The posterior's error on `part`, exactly, and the errors of the network that the seed draws from it."""
+    h = _features_of(encoder, part.x).astype(np.float64)
+    prior = np.asarray(encoder.w_O, dtype=np.float64)
+    mean, sigma = posterior
     divergence = float(np.sum((mean - prior) ** 2)) / (2 * sigma**2)
     # <w, h> is Gaussian with mean <mean, h> and deviation sigma ||h||: the error of Q has a closed form.
     norms = sigma * np.maximum(np.linalg.norm(h, axis=1), 1e-300)
@@ -500,7 +507,7 @@ def _pac_bayes(settings: Settings, trained: Trained, part: Images, seed: int) ->
     draw_seed = seed + 1000
     draw = mean + sigma * np.random.default_rng(draw_seed).standard_normal(len(mean))
     ratio = float(np.sum((draw - prior) ** 2) - np.sum((draw - mean) ** 2)) / (2 * sigma**2)
-    network = model_of((*weights_of(trained.encoder)[:3], jnp.asarray(draw, jnp.float32)))
+    network = model_of((*weights_of(encoder)[:3], jnp.asarray(draw, jnp.float32)))
     drawn = SingleDraw(
         errors=errors_of(scores_of(network, part.x), part.y),
         n=len(part.y),
