@@ -10,12 +10,16 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-@pytest.fixture(scope="module")
-def generate():
-    spec = importlib.util.spec_from_file_location("generate_docs", ROOT / "tools" / "generate_docs.py")
+def loaded(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def generate():
+    return loaded("generate_docs")
 
 
 def test_the_tables_are_up_to_date(generate):
@@ -23,6 +27,19 @@ def test_the_tables_are_up_to_date(generate):
     readme = (ROOT / "README.md").read_text()
     assert generate.summary() in readme, "run `make docs`"
     assert generate.audit() in readme, "run `make docs`"
+    assert generate.reproduction() in readme, "run `make docs`"
+
+
+def test_the_reproduction_is_what_its_documents_say():
+    tool = loaded("generate_reproduction")
+    assert tool.page() == tool.PAGE.read_text(), "run `make docs`"
+    assert [document["id"] for document in tool.kept("quick")] == [study.id for study in tool.studies()]
+    # studies of the same runs need no cell of their own
+    names = {study.id: study.experiment("paper").name for study in tool.studies()}
+    assert {names[id] for id in tool.PAPER_CELLS} == set(names.values())
+    assert [document["id"] for document in tool.kept("paper")] == [
+        s.id for s in tool.studies() if s.id in tool.PAPER_CELLS
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -1,9 +1,8 @@
 """Write into the documentation what the program says: the tables of results, and the output of the README's commands.
 
-In README.md the part between `<!-- results -->` and `<!-- end -->` is a table from the registry, the part between
-`<!-- audit -->` and `<!-- end -->` the table of docs/audit.md, and the part between
-`<!-- run: COMMAND -->` and `<!-- end -->` is what that command prints. `--check` writes nothing and fails when a
-page is out of date.
+In README.md the part between `<!-- results -->` and `<!-- end -->` is a table from the registry, `<!-- audit -->` begins
+the table of docs/audit.md, `<!-- reproduction -->` that of docs/reproduction.md, and `<!-- run: COMMAND -->` what that
+command prints. `--check` writes nothing and fails when a page is out of date.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from pathlib import Path
 from certiformer.core import Result, Status, papers, results
 
 ROOT = Path(__file__).resolve().parents[1]
-PART = re.compile(r"<!-- (?P<kind>results|audit|run: (?P<command>[^\n]+)) -->\n.*?<!-- end -->", re.DOTALL)
+PART = re.compile(r"<!-- (?P<kind>results|audit|reproduction|run: (?P<command>[^\n]+)) -->\n.*?<!-- end -->", re.DOTALL)
 
 
 def cell(text: str) -> str:
@@ -82,10 +81,18 @@ def audit() -> str:
     return f"{counts[0].upper()}{counts[1:]}\n\n<details><summary>The whole table</summary>\n\n{table}\n\n</details>"
 
 
+def reproduction() -> str:
+    """The experiments and what came of them, as `tools/generate_reproduction.py` wrote them."""
+    page = (ROOT / "docs" / "reproduction.md").read_text()
+    table = page[page.index("| experiment | what it shows |") : page.index("\n## ")].strip()
+    return table.replace("](reproduction.md#", "](docs/reproduction.md#")
+
+
 def filled(text: str) -> str:
     def fill(match: re.Match[str]) -> str:
         kind, command = match["kind"], match["command"]
-        body = output(command) if command else audit() if kind == "audit" else summary()
+        parts = {"audit": audit, "reproduction": reproduction, "results": summary}
+        body = output(command) if command else parts[kind]()
         return f"<!-- {kind} -->\n{body}\n<!-- end -->"
 
     return PART.sub(fill, text)
