@@ -1,0 +1,113 @@
+"""What Deora's results predict for the runs of the experiments: the registered theorems at a mixture's parameters."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import certiformer
+from certiformer.core import Evaluation, Variants
+from certiformer.experiments.statistics import Interval, Vector, power_law
+from certiformer.sweep.run import Config
+
+
+@dataclass(frozen=True)
+class Start:
+    """A good initialization: its NTK margin at norm sqrt 2, B_Phi and B_2; all three hold for every run they stand for."""
+
+    gamma: float
+    BPhi: float = 0.0
+    B2: float = 0.0
+
+
+def radius(config: Config) -> float:
+    """R of Assumption 3."""
+    return math.sqrt(config["S"] ** 2 + config["Z"] ** 2 + 2.0 * config["Z_nu"] / config["M"])
+
+
+def proposition_2(config: Config, P: float) -> Evaluation:
+    """(7) and its sound replacement, with an error of norm at most P in the first phase."""
+    return certiformer.bound("deora.prop2", **_mixture(config), Z=config["Z"], P=P, n=config["n"], delta=0.05)
+
+
+def ordering(config: Config) -> Evaluation:
+    """gamma_attn, gamma_* and gamma_lin of sections 5.3 and 7."""
+    return certiformer.bound("deora.sec5.3", **_mixture(config))
+
+
+def start_of(config: Config, P: float, BPhi: float, B2: float) -> Start | None:
+    """The start with its margin over the whole population; None for a random start, of which the paper has none."""
+    if config["start"] == "random":
+        return None
+    sound = proposition_2(config, P).sound
+    return Start(sound["gamma_zero" if config["start"] == "zero" else "gamma_opt"].value, BPhi, B2)
+
+
+def corollary_2(config: Config, start: Start, K: int, n: int) -> tuple[Variants, Variants]:
+    """Training loss, gap and heads for K steps, as printed and sound; the printed side demands B_2, B_Phi >= 1."""
+    result = certiformer.explain("deora.cor2")
+    assert result.printed is not None
+    common = {
+        "K": K,
+        "eta": config["eta"],
+        "H": config["heads"],
+        "gamma": start.gamma,
+        "T": config["tokens"],
+        "R": radius(config),
+        "n": n,
+        "even": True,
+        "d": config["d"],
+        "independent": True,
+        "almost_sure": True,
+    }
+    at_least_one = result.check_inputs({**common, "BPhi": max(start.BPhi, 1.0), "B2": max(start.B2, 1.0)})
+    as_it_is = result.check_inputs({**common, "BPhi": start.BPhi, "B2": start.B2})
+    return result.printed(**at_least_one), result.sound(**as_it_is)
+
+
+def theorem(id: str, config: Config, start: Start, K: int, **more: Any) -> Evaluation | None:
+    """deora.thm1 or deora.thm2 at the target of loss 1/K near the start; None where no target is known to exist."""
+    common = {"T": config["tokens"], "R": radius(config), "H": config["heads"]}
+    near = {"gamma": start.gamma, "BPhi": start.BPhi, "B2": start.B2}
+    target = certiformer.bound("deora.ass2", eps=1.0 / K, even=True, **near, **common).sound
+    if not target["g0"].applies:
+        return None
+    return certiformer.bound(
+        id,
+        D=target["g0"].value,
+        b=target["g"].value,
+        b0=start.B2,
+        Lt=1.0 / K,
+        L0=start.BPhi + math.log1p(math.exp(-start.BPhi)),
+        K=K,
+        eta=config["eta"],
+        d=config["d"],
+        **common,
+        **more,
+    )
+
+
+def exponent(points: dict[int, Vector]) -> Interval:
+    """`power_law`, or an interval without ends where some value is not positive and has no logarithm."""
+    if any(np.min(values) <= 0.0 for values in points.values() if len(values)):
+        return Interval(math.nan, -math.inf, math.inf)
+    return power_law({float(x): values for x, values in points.items()}, paired=_paired(points))
+
+
+def slope(x: list[int], y: list[float]) -> float:
+    """The exponent of a predicted curve over the same range: least squares on logarithms."""
+    if len(x) < 2 or not all(0.0 < value < math.inf for value in y):
+        return math.nan
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def _mixture(config: Config) -> dict[str, Any]:
+    names = {"T": "tokens", "zeta": "zeta", "M": "M", "S": "S", "Zmu": "Z_mu", "Znu": "Z_nu"}
+    return {theirs: config[ours] for theirs, ours in names.items()}
+
+
+def _paired(points: dict[int, Vector]) -> bool:
+    return len({len(values) for values in points.values()}) == 1
