@@ -1,4 +1,4 @@
-"""The certificate's page in a real browser: no console error, the chart is there, the table sorts, two widths, dark."""
+"""The pages in a real browser: no console error, the chart is there, the table sorts, two widths, dark."""
 
 import os
 import shutil
@@ -8,6 +8,9 @@ import pytest
 import certiformer
 from certiformer.certification.evidence import Findings, Gibbs, HoldOut, Occam, Progressive
 from certiformer.certification.report import build
+from certiformer.cli.reproduce import _index
+from certiformer.sweep import Inline
+from experiments import toy_studies
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 REQUIRED = os.environ.get("CERTIFORMER_REQUIRE_BROWSER") == "1"
@@ -156,3 +159,24 @@ def test_print_shows_everything(opened):
     page.emulate_media(media="print")
     assert page.locator("#certificates").is_visible()
     assert page.get_by_text("How delta was divided").is_visible()
+
+
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory):
+    """The index of reproduced experiments, with one in it."""
+    place = tmp_path_factory.mktemp("reproduced")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("certiformer.experiments._walk", lambda: toy_studies.STUDIES)
+        done = certiformer.reproduce("li.toy", ledger=place / "l.db", out=place, engine=Inline(), progress=False)
+        return _index([done], "quick", place).as_uri()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_pages_of_experiments(opened, reproduced, width):
+    page, said = opened(reproduced, viewport={"width": width, "height": 900}, color_scheme="dark")
+    assert page.locator(".gallery img").first.evaluate("image => image.naturalWidth") > 100
+    page.get_by_role("link", name="li.toy", exact=True).click()
+    assert page.locator("#findings tbody tr").count() == 1
+    assert page.locator("figure img").first.evaluate("image => image.naturalWidth") > 100
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert said == []
