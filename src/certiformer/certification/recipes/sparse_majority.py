@@ -180,7 +180,7 @@ def match(settings: Settings, place: Coordinates, target: Array64, seed: int) ->
     """alpha (heads, r) whose weights come closest to a multiple of `target`, the best of many random starts."""
     keys = jax.random.split(jax.random.key(seed), settings.restarts)
     choices = (settings.heads, settings.spread, settings.match_steps, settings.match_rate, settings.decay)
-    found, values = _descent(*choices)(keys, _position_basis(place), jnp.asarray(target, jnp.float32))
+    found, values = _descent(*choices)(keys, position_basis(place), jnp.asarray(target, jnp.float32))
     return np.asarray(found[int(np.argmin(np.asarray(values)))], dtype=np.float64)
 
 
@@ -215,7 +215,7 @@ def round_off(
 
     What falls is sum_i ln(1 + exp(-sharpness y_i f(x_i))) plus the energy of the coordinates under the prior.
     """
-    basis = np.asarray(_position_basis(place), dtype=np.float64)
+    basis = np.asarray(position_basis(place), dtype=np.float64)
     signed = (signs[:, None] * (2.0 * bits - 1.0)).astype(np.float32)
     z = np.round(start / settings.grid).astype(np.int64)
     _, scale = quantised.best_scale(z.ravel(), settings.grid, scale_grid(settings))
@@ -234,7 +234,7 @@ def round_off(
     return z
 
 
-def _position_basis(place: Coordinates) -> Float[Array, "positions r"]:
+def position_basis(place: Coordinates) -> Float[Array, "positions r"]:
     """Scores of the T positions, the mean over the two bits, and of CLS."""
     zeros, ones = place.scores[: place.tokens], place.scores[place.tokens : 2 * place.tokens]
     return jnp.asarray(np.vstack([(zeros + ones) / 2.0, place.scores[-1:]]), jnp.float32)
