@@ -1,0 +1,253 @@
+"""Mwigo's runs against plain descent on the plain model, and the analyses on rows with a known answer."""
+
+import itertools
+import math
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from certiformer import models, tasks
+from certiformer.experiments import _mwigo_runs as runs
+from certiformer.experiments import mwigo_figures, mwigo_table_1
+from certiformer.sweep import Row
+
+TINY = {"d_m": 6, "n": 12, **runs.BASE, "rate": 0.1, "epochs": 4, "every": 2, "seed": 3}
+
+
+@pytest.fixture(scope="module")
+def few_test_images():
+    """The first 50 test images instead of all: the test need not wait for 2,115."""
+    patch = pytest.MonkeyPatch()
+    build = tasks.build
+
+    def shortened(name, key, **settings):
+        task = build(name, key, **settings)
+        return type(task)(**{**vars(task), "test": task.test.take(slice(0, 50))})
+
+    patch.setattr(tasks, "build", shortened)
+    runs._test_images.cache_clear()
+    yield
+    runs._test_images.cache_clear()
+    patch.undo()
+
+
+@pytest.fixture(scope="module")
+def tiny(few_test_images):
+    return runs.run(TINY)
+
+
+def plain(config, loss, readouts):
+    """Gradient descent on the plain model; `readouts` makes the rows of the output layer from the model's own w_O."""
+    key_task, key_model = jax.random.split(jax.random.key(config["seed"]))
+    task = tasks.build("mnist", key_task, n=config["n"], pixels=config["pixels"], tokens=config["tokens"])
+    model = models.build("shallow_encoder", key_model, d=64, d_m=config["d_m"])
+
+    def mean_loss(both, inputs, labels):
+        model, weights = both
+        return jnp.mean(loss(jax.vmap(model.features)(inputs) @ weights.T, labels))
+
+    @jax.jit
+    def descend(both, train, test):
+        value, gradient = jax.value_and_grad(mean_loss)(both, *train)
+        moved = jax.tree.map(lambda w, g: w - config["rate"] * g, both, gradient)
+        return moved, value, mean_loss(both, *test)
+
+    both, losses = (model, readouts(model.w_O)), []
+    for _ in range(config["epochs"] + 1):
+        both, *pair = descend(both, *((part.inputs, part.labels) for part in (task.train, task.test)))
+        losses.append(pair)
+    return np.array(losses, float).T
+
+
+def logistic(outputs, labels):
+    return jnp.log1p(jnp.exp(-labels * outputs[:, 0]))
+
+
+def softmax_of_two(outputs, labels):
+    chosen = jnp.where(labels > 0, outputs[:, 0], outputs[:, 1])
+    return jnp.log(jnp.sum(jnp.exp(outputs), axis=1)) - chosen
+
+
+def test_a_run_is_plain_gradient_descent(tiny):
+    train, test = plain(TINY, logistic, lambda w: w[None, :])
+    assert tiny.arrays["epoch"].tolist() == [0, 2, 4]
+    np.testing.assert_allclose(tiny.arrays["train"], train[::2], rtol=2e-5)
+    np.testing.assert_allclose(tiny.arrays["test"], test[::2], rtol=2e-5)
+    assert tiny.values["lowest"] == pytest.approx(test[::2].min(), rel=2e-5)
+    assert tiny.values["epoch"] == 2 * int(np.argmin(test[::2]))
+
+
+def test_two_logits_are_one_that_counts_more(few_test_images, monkeypatch):
+    scaled = plain(TINY, lambda outputs, labels: runs.two_logits(outputs[:, 0], labels), lambda w: w[None, :])
+    # any pair with this difference will do: what both share never matters
+    pair = plain(TINY, softmax_of_two, lambda w: jnp.stack([0.3 + math.sqrt(2) * w, 0.3 + 0.0 * w]))
+    np.testing.assert_allclose(scaled, pair, rtol=2e-5)
+    losses = []
+    monkeypatch.setattr(runs.fast, "merged_patches", losses.append)
+    for logits in ("one", "two"):
+        runs._step.__wrapped__(1, 0.1, logits)
+    assert losses == [runs.logistic, runs.two_logits]
+
+
+def test_equal_seeds_give_equal_bits(few_test_images, tiny):
+    again = runs.run(dict(TINY))
+    assert again.values == tiny.values
+    assert all(np.array_equal(again.arrays[name], tiny.arrays[name]) for name in tiny.arrays)
+    assert runs.run({**TINY, "seed": 4}).values != tiny.values
+
+
+def test_what_theorem_5_needs_is_measured(few_test_images, tiny):
+    key_model = jax.random.split(jax.random.key(TINY["seed"]))[1]
+    start = models.build("shallow_encoder", key_model, d=64, d_m=TINY["d_m"])
+    norms = tiny.values["start"]
+    assert norms["WQF"] == pytest.approx(float(jnp.sqrt(jnp.sum(start.W_Q**2))), rel=1e-6)
+    values = np.linalg.eigvalsh(np.asarray(start.W_V, float) @ np.asarray(start.W_V, float).T)
+    assert norms["WV2"] == pytest.approx(math.sqrt(values[-1]), rel=1e-6)
+    assert all(radius > 0 for radius in tiny.values["moved"].values())
+
+
+def test_smaller_samples_are_part_of_larger_ones():
+    key = jax.random.split(jax.random.key(3))[0]
+    few, many = (tasks.build("mnist", key, n=n).meta["rows"] for n in (12, 30))
+    assert np.array_equal(few, many[:12])
+
+
+def row(d_m, n, seed, lowest, *, chosen=runs.BASE, epochs=300, best=200):
+    """A run whose test loss falls in a straight line to its lowest value and then stays there."""
+    epoch = np.arange(0, epochs + 1, 10)
+    fallen = np.minimum(epoch / best, 1.0)
+    test = 0.7 + (lowest - 0.7) * fallen
+    start = {"WQF": 8.0, "WKF": 8.0, "WVF": 8.0, "WQ2": 2.0, "WK2": 2.0, "WV2": 2.0, "wOF": 1.0}
+    values = {
+        "lowest": lowest,
+        "epoch": best,
+        "train": lowest / 2,
+        "falling": best == epochs,
+        "diverged": None,
+        "start": start,
+        "moved": {"RQ": 0.5, "RK": 0.5, "RV": 1.0, "RO": 0.0},
+    }
+    config = {"d_m": d_m, "n": n, **chosen, "rate": 0.1, "epochs": epochs, "every": 10, "seed": seed}
+    key = repr(sorted(config.items()))
+    arrays = {"epoch": epoch, "train": test - 10.0 / n, "test": test}
+    return Row(key=key, experiment="mwigo.mnist", version="", state="done", config=config, values=values, arrays=arrays)
+
+
+def noise(seed):
+    return 1.0 + 0.03 * (seed - 2)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """Lowest loss 2.096 N^(-1/2): at d_m = 64, N = 400 that is the paper's number."""
+    rows = [row(64, n, seed, 2.096 * n**-0.5 * noise(seed)) for n in (100, 400, 1200) for seed in range(5)]
+    unit = {**runs.BASE, "pixels": "unit"}
+    return rows + [row(64, 400, seed, 0.5 * noise(seed), chosen=unit) for seed in range(5)]
+
+
+@pytest.fixture(scope="module")
+def analysed(planted):
+    return mwigo_table_1.analyse(planted)
+
+
+def found(analysis, words):
+    chosen = [finding for finding in analysis.findings if words in finding.setting]
+    assert len(chosen) == 1, [finding.setting for finding in analysis.findings]
+    return chosen[0]
+
+
+def test_a_planted_exponent_is_found(analysed):
+    slope = found(analysed, "d_m = 64: exponent of N in the lowest test loss")
+    assert slope.ours == pytest.approx(-0.5, abs=1e-9)
+    assert slope.verdict == "agrees"
+    # the paper's own slope, by hand
+    x = np.log([400, 1200, 10_000])
+    y = np.log([0.1048, 0.0668, 0.0263])
+    assert slope.paper == pytest.approx(np.polyfit(x, y, 1)[0])
+    step = found(analysed, "N = 1,200 over that at N = 400")
+    assert step.ours == pytest.approx(3**-0.5)
+    assert step.paper == pytest.approx(0.0668 / 0.1048)
+
+
+def test_cells_are_compared_with_where_one_more_run_would_fall(analysed):
+    assert found(analysed, "d_m = 64, N = 400: lowest test loss").verdict == "agrees"
+    small = found(analysed, "d_m = 64, N = 1,200: lowest test loss")
+    logs = np.log([2.096 * 1200**-0.5 * noise(seed) for seed in range(5)])
+    half = 2.7764451051977987 * logs.std(ddof=1) * math.sqrt(1.2)
+    assert small.ci == pytest.approx((math.exp(logs.mean() - half), math.exp(logs.mean() + half)))
+    assert small.ci[0] < 0.0668 < small.ci[1]
+    assert small.verdict == "agrees"
+    # at the paper's epoch 147 the planted curve is still on its way down
+    early = found(analysed, "d_m = 64, N = 400: test loss at the paper's epoch 147")
+    assert early.ours == pytest.approx(0.7 + (0.1048 - 0.7) * 147 / 200, rel=1e-3)
+    assert early.verdict == "does not agree"
+    assert found(analysed, "N = 400, pixels in [0, 1]").verdict == "does not agree"
+    factors = analysed.fits["factors"]["d_m = 64, N = 400"]
+    assert factors["pixel scaling"] == pytest.approx(0.5 / 0.1048, rel=1e-3)
+    assert factors["seed"] == pytest.approx(1.06 / 0.94)
+    assert set(analysed.plots) == {"lowest_test_loss", "readings"}
+
+
+def test_a_wide_interval_says_nothing():
+    rows = [row(64, 400, seed, 0.1048 * 3.0 ** (seed - 1)) for seed in range(3)]
+    assert found(mwigo_table_1.analyse(rows), "N = 400: lowest test loss").verdict == "inconclusive"
+
+
+def test_a_loss_that_rises_with_n_is_not_called_falling():
+    rows = [row(1024, n, seed, 0.01 * n**0.25 * noise(seed)) for n in (100, 1200) for seed in range(3)]
+    assert found(mwigo_table_1.analyse(rows), "exponent of N in the lowest").verdict == "does not agree"
+
+
+def test_runs_that_stop_before_the_papers_epoch_decide_nothing():
+    rows = [row(64, 400, seed, 0.1048 * noise(seed), epochs=100, best=100) for seed in range(5)]
+    cell = found(mwigo_table_1.analyse(rows), "lowest test loss by epoch 100")
+    assert cell.verdict == "inconclusive"
+
+
+def test_figures_show_the_gap_and_how_it_shrinks(planted):
+    analysis = mwigo_figures.analyse([r for r in planted if runs.reading(r.config) == runs.BASE])
+    gap = found(analysis, "N = 400: test minus training loss")
+    assert gap.ours == pytest.approx(10.0 / 400)
+    slope = found(analysis, "slope of the test minus training loss")
+    assert slope.ours == pytest.approx(np.polyfit(np.log([100, 400, 1200]), 10.0 / np.array([100, 400, 1200]), 1)[0])
+    assert slope.verdict == "agrees"
+    assert set(analysis.plots) == {"losses"}
+
+
+def test_analyses_cope_with_missing_cells(planted):
+    parts = [planted[:1], planted[3:7], planted[-2:], [planted[0], planted[6]]]
+    for analyse, rows in itertools.product((mwigo_table_1.analyse, mwigo_figures.analyse), parts):
+        for finding in analyse(rows).findings:
+            assert finding.verdict in ("inconclusive", "measured", "agrees", "does not agree")
+            assert not isinstance(finding.ours, float) or math.isfinite(finding.ours)
+    alone = mwigo_table_1.analyse(planted[5:6])
+    assert found(alone, "N = 400: lowest test loss").verdict == "inconclusive"
+    assert found(alone, "N = 400: epoch of the lowest").verdict == "inconclusive"
+
+
+def test_grids():
+    table = mwigo_table_1.STUDIES[0]
+    quick, paper = (table.experiment(scale).configs for scale in ("quick", "paper"))
+    base = [c for c in quick if c["d_m"] == 64 and runs.reading(c) == runs.BASE]
+    assert len({c["seed"] for c in quick}) >= 5
+    assert len({c["n"] for c in base}) >= 5
+    cells = {(c["d_m"], c["n"]) for c in paper if runs.reading(c) == runs.BASE and c["epochs"] >= 1000}
+    assert cells == set(runs.PAPER_TABLE_1)
+    assert len({c["seed"] for c in paper}) >= 5
+    keys = {run.key for run in table.experiment("quick").runs}
+    for study in mwigo_figures.STUDIES:
+        assert {run.key for run in study.experiment("quick").runs} <= keys
+
+
+def test_a_probe_times_a_record(monkeypatch):
+    def slow(*arguments, **options):
+        time.sleep(0.05)
+
+    monkeypatch.setattr(runs, "_prepared", lambda config: (None, None, None))
+    monkeypatch.setattr(runs, "train", slow)
+    longer = {**TINY, "epochs": 40}
+    assert runs.probe(longer) >= 0.05 * 21
+    assert runs.cost(longer) > runs.cost(TINY) > 0
