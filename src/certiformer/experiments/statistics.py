@@ -158,6 +158,9 @@ def trend(x: Sequence[float] | Vector, y: Sequence[float] | Vector, level: float
     slope = float(centred @ up) / spread
     residuals = up - up.mean() - slope * centred
     leverage = 1.0 / n + centred**2 / spread
+    if float(np.max(leverage)) > 1.0 - 1e-9:
+        # One point alone decides the slope and leaves no residual to tell its noise by.
+        return Interval(slope, -math.inf, math.inf)
     variance = float(np.sum((centred * residuals / (1.0 - leverage)) ** 2)) / spread**2
     half = float(special.stdtrit(n - 2, 0.5 + level / 2)) * math.sqrt(variance)
     return Interval(slope, slope - half, slope + half)
