@@ -24,7 +24,7 @@ from jaxtyping import Array
 from numpy.typing import NDArray
 
 from certiformer.calculus.softmax import softmax
-from certiformer.certification.evidence import Betting, Evidence, Gibbs, HoldOut, Margin, Occam, Progressive, SingleDraw
+from certiformer.certification.evidence import Evidence, Gibbs, HoldOut, Margin, Occam, Progressive, SingleDraw
 from certiformer.certification.recipes import mnist
 from certiformer.certification.recipes import sparse_majority as recipe
 from certiformer.sweep.run import Config
@@ -35,7 +35,7 @@ Integers = NDArray[np.int64]
 
 FIRST = 16
 """The least number of examples a network of the pass is trained on; before it, all positions count alike."""
-PAIRS, FRESH_PAIRS = 20_000, 100_000
+PAIRS, FRESH_PAIRS = 20_000, 50_000
 RATE = 0.1
 """Adam's rate for the posterior mean, in units of sigma, as in the demo."""
 
@@ -163,16 +163,15 @@ def _held_out(
 ) -> list[tuple[Evidence, float]]:
     """H with the network's risk; B with its mean smoothed cross-entropy, `sharpness` f being the logit."""
     outputs, everywhere = recipe.outputs(place, alpha, held.bits), all_outputs(place, alpha)
-    smoothed = replace(mnist.Settings(), tried=settings.tried)
-
-    def betting(f: Array64, signs: Array64) -> Betting:
-        logits = (settings.sharpness * f.ravel()).astype(np.float32)
-        return mnist.betting(smoothed, logits, signs.ravel().astype(np.float32))
-
+    smoothed, sharpness = replace(mnist.Settings(), tried=settings.tried), settings.sharpness
     wrong = int(np.sum(held.signs * outputs <= 0))
+    holdout = HoldOut(errors=wrong, n=len(outputs), configurations=settings.tried)
     return [
-        (HoldOut(errors=wrong, n=len(outputs), configurations=settings.tried), float(np.mean(truth * everywhere <= 0))),
-        (betting(outputs, held.signs), float(np.mean(betting(everywhere, truth).losses))),
+        (holdout, float(np.mean(truth * everywhere <= 0))),
+        (
+            mnist.betting(smoothed, sharpness * outputs, held.signs),
+            float(np.mean(mnist.smoothed_losses(smoothed, sharpness * everywhere, truth))),
+        ),
     ]
 
 

@@ -19,8 +19,8 @@ from certiformer.models.shallow_encoder import ShallowEncoder
 from certiformer.sweep.run import Config
 
 POOL = 12_115
-WATCHED = 2_115
-"""Fresh images on which every iterate of a pass is measured: so many are left at n = 10,000."""
+WATCHED = 2_000
+"""Fresh images on which every iterate of a pass is measured; 2,115 are left at n = 10,000."""
 
 
 @functools.lru_cache(maxsize=1)
@@ -61,7 +61,7 @@ def judged(config: Config) -> list[tuple[Evidence, float]]:
     gibbs_new, drawn_new = recipe.pac_bayes(settings, encoder, posterior, fresh, seed)
     return [
         (holdout, recipe.errors_of(new, fresh.y) / len(fresh.y)),
-        (recipe.betting(settings, held, certify.y), float(np.mean(recipe.betting(settings, new, fresh.y).losses))),
+        (recipe.betting(settings, held, certify.y), float(np.mean(recipe.smoothed_losses(settings, new, fresh.y)))),
         (gibbs, gibbs_new.error),
         (drawn, drawn_new.errors / drawn_new.n),
         _occam(settings, sample, fresh),

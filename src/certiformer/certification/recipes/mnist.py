@@ -476,11 +476,18 @@ def evidence(settings: Settings, trained: Trained, seed: int, *, fresh: bool) ->
     )
 
 
-def betting(settings: Settings, scores: NDArray[np.float32], y: NDArray[np.float32]) -> Betting:
-    """Smoothed cross-entropies in an order that does not depend on the file."""
+def smoothed_losses(
+    settings: Settings, scores: NDArray[np.floating[Any]], y: NDArray[np.floating[Any]]
+) -> NDArray[np.float64]:
+    """-ln((1 - a) p + a/2), p the probability of the label by the logistic of the score."""
     a = settings.smoothing
     correct = 1.0 / (1.0 + np.exp(-np.clip(scores * y, -500, 500).astype(np.float64)))
-    losses = -np.log((1 - a) * correct + a / 2)
+    return np.asarray(-np.log((1 - a) * correct + a / 2))
+
+
+def betting(settings: Settings, scores: NDArray[np.floating[Any]], y: NDArray[np.floating[Any]]) -> Betting:
+    """Smoothed cross-entropies in an order that does not depend on the file."""
+    a, losses = settings.smoothing, smoothed_losses(settings, scores, y)
     losses = losses[np.random.default_rng(DEVELOPMENT_SEED).permutation(len(losses))]  # exchangeable, whatever the file
     return Betting(
         losses=tuple(losses.tolist()),
