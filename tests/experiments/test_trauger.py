@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import functools
+import json
+import math
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
+import certiformer
 from certiformer.experiments import _trauger_runs as runs
-from certiformer.sweep import Outcome
+from certiformer.experiments import trauger_bounds, trauger_figures
+from certiformer.experiments.study import strict
+from certiformer.sweep import Outcome, Row
 from certiformer.tasks.sparse_majority import sparse_majority
 from certiformer.training.losses import two_sigmoids
 
@@ -119,3 +125,113 @@ def test_norms_by_brute_force() -> None:
     distances = np.linalg.norm(table[:, None] - table[None], axis=-1)
     assert np.isclose(sizes["rho"], distances.max() / 2)
     assert np.isclose(sizes["D"], max(1.0, np.abs(table).max()))
+
+
+def row(tokens: int, seed: int, *, l1: float = 1530.0, gap: float = 0.1, accuracy: float = 0.8) -> Row:
+    """A run as the ledger has it, with the numbers asked for and the norms of the small network."""
+    config = {**CONFIG, "tokens": tokens, "seed": seed, "samples": 300}
+    values = {
+        **outcome().values,
+        "l1": l1,
+        "l1_last": l1,
+        "train_loss": 0.4,
+        "validation_loss": 0.4 + gap,
+        "largest_gap": abs(gap) + 0.01,
+        "validation_accuracy": accuracy,
+    }
+    return Row(f"{tokens}/{seed}", runs.NAME, "1", config, "done", values=values, arrays=outcome().arrays)
+
+
+def planted(slope: float, noise: float, **other: Any) -> list[Row]:
+    """A gap that grows by `slope` for every 100 tokens."""
+    rng = np.random.default_rng(1)
+    return [
+        row(T, seed, gap=0.2 + slope * T / 100 + noise * rng.standard_normal(), **other)
+        for T in (20, 60, 100, 200)
+        for seed in range(5)
+    ]
+
+
+def test_a_planted_trend_is_found_and_its_absence_too() -> None:
+    growing = trauger_figures.analyse_gap(planted(0.2, 0.01)).findings[0]
+    assert growing.ci is not None
+    assert growing.ci[0] < 0.2 < growing.ci[1]
+    assert growing.verdict == "increase of more than 0.05 found"
+    assert trauger_figures.analyse_gap(planted(0.0, 0.01)).findings[0].verdict == "increase of more than 0.05 excluded"
+    assert trauger_figures.analyse_gap(planted(0.0, 0.5)).findings[0].verdict == "inconclusive"
+    falling = trauger_figures.analyse_gap(planted(-0.2, 0.01)).findings[0]
+    assert falling.verdict == "decreases"
+
+
+def test_networks_that_do_not_learn_are_pointed_out() -> None:
+    rows = planted(0.0, 0.01)
+    rows = [r if r.config["tokens"] < 200 else row(200, r.config["seed"], gap=0.2, accuracy=0.5) for r in rows]
+    found = trauger_figures.analyse_gap(rows)
+    assert found.findings[0].verdict.endswith("nothing learned at 1 of 4 T")
+    assert found.fits["beat_guessing"] == {"20": 5, "60": 5, "100": 5, "200": 0}
+    accuracy = trauger_figures.analyse_accuracy(rows)
+    assert accuracy.findings[-1].verdict == "does not learn"
+    assert "decrease" in accuracy.findings[0].verdict
+
+
+@pytest.mark.parametrize("count", [1, 2, 6])
+def test_missing_cells_are_no_trouble(count: int) -> None:
+    rows = [row(20, 0), row(40, 0, gap=-0.01), row(20, 1), row(60, 0), row(60, 1), row(100, 1)][:count]
+    for study in (*trauger_figures.STUDIES, *trauger_bounds.STUDIES):
+        found = study.analyse(rows)
+        assert found.findings
+        assert found.plots
+        json.dumps(strict(found.fits), allow_nan=False)
+        for finding in found.findings:
+            assert finding.ours is None or not math.isnan(float(finding.ours))
+        assert not study.analyse([]).plots
+        if count == 1:
+            slopes = [finding for finding in found.findings if "slope" in finding.setting]
+            assert {finding.verdict for finding in slopes} == {"inconclusive"}
+
+
+def test_the_bound_is_the_registered_theorem_head_by_head() -> None:
+    norms, sizes = outcome().values["norms"], outcome().values["token_sizes"]
+    found = trauger_bounds.bounds(norms, sizes, 10**10, 9)
+    total = 0.0
+    for h in range(2):
+        total += (
+            certiformer.bound(
+                "trauger.thm4.1",
+                Bw=norms["Bw"],
+                Bc=norms["Bc"],
+                Bv=norms["Bv"][h],
+                L_sigma=1,
+                Bx=sizes["Bx"],
+                rho=sizes["rho"],
+                D=sizes["D"],
+                C=norms["scores"][h] ** 2 * math.log(19),
+                n=10**10,
+                d=9,
+            )
+            .sound["chain"]
+            .value
+        )
+    assert found.sound == pytest.approx(2 * total)
+    assert found.sound < found.ceiling
+    few = trauger_bounds.bounds(norms, sizes, 10, 9)
+    assert few.sound == few.ceiling
+
+
+def test_so_many_samples_are_needed() -> None:
+    norms, sizes = outcome().values["norms"], outcome().values["token_sizes"]
+    needed = trauger_bounds.samples_needed(norms, sizes, 9)
+    reached = trauger_bounds.bounds(norms, sizes, math.ceil(needed), 9).sound
+    assert reached == pytest.approx(math.log(2), rel=0.05)
+
+
+def test_grids() -> None:
+    quick, paper = runs.experiment("quick").configs, runs.experiment("paper").configs
+    assert len({c["seed"] for c in quick}) == 5
+    assert len({c["tokens"] for c in quick}) == 5
+    assert [c["tokens"] for c in paper[::5]] == list(range(20, 201, 20))
+    assert {c["epochs"] for c in paper} == {200_000}
+    assert {c["samples"] for c in (*quick, *paper)} == {300}
+    for config in (*quick, *paper):
+        assert config["epochs"] % config["validated_every"] == 0
+    assert math.fsum(map(runs.cost, quick)) < 240

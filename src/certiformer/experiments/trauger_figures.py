@@ -141,19 +141,23 @@ class Drawing:
 
 def _analyse(rows: Sequence[Row], main: Measure, other: Measure | None, drawing: Drawing) -> Analysis:
     points, able = by_length(rows, main.of), learned(rows)
+    only_able = f"{main.name}, runs that beat guessing"
     slopes = {
         f"{main.name}, all runs": slope(points),
         f"{main.name}, {drawing.pick} run at each T (the paper's curve)": slope(
             {T: [max(v)] for T, v in points.items()}
         ),
-        f"{main.name}, runs that beat guessing": slope(by_length(able, main.of)),
+        only_able: slope(by_length(able, main.of)),
     }
     if other is not None:
         slopes[f"{other.name}, all runs"] = slope(by_length(rows, other.of))
-    findings = [
-        _slope_finding(name, f"no {main.paper}", found, change(found, main.size, main.paper))
-        for name, found in slopes.items()
-    ]
+    blank = [T for T, count in _able(rows).items() if count == 0]
+    findings = []
+    for name, found in slopes.items():
+        verdict = change(found, main.size, main.paper)
+        if blank and name != only_able and verdict != "inconclusive":
+            verdict += f"; but nothing learned at {len(blank)} of {len(points)} T"
+        findings.append(_slope_finding(name, f"no {main.paper}", found, verdict))
     for T, values in points.items():
         middle = statistics.mean_interval(values)
         setting = f"T = {T}: {main.name}, mean of {len(values)} runs ({drawing.pick} {max(values):.4g}{main.unit})"
