@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
+from scipy import special
 
 import certiformer
 from certiformer.experiments import statistics
@@ -250,7 +251,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         *_ratio_findings(ratios),
         *(
             Finding(
-                f"largest {MEASURES[m]}: variation between runs (mean |log deviation|), IndRNN / Transformer",
+                f"largest {MEASURES[m]}: spread of its logarithm between seeds, IndRNN / Transformer",
                 "> 1",
                 found.value,
                 found.ends,
@@ -333,16 +334,22 @@ def _exp(value: float) -> float:
 
 
 def _spread(cells: Cells, measure: str) -> Interval:
-    """How far a run's logarithm lies from its cell's median, IndRNN over Transformer."""
-    distances: dict[str, list[float]] = {network: [] for network in NETWORKS}
-    for (network, _), seeds in cells.items():
-        logs = np.log([values[measure] for values in seeds.values()])
-        if len(logs) > 1:
-            distances[network] += [float(d) for d in np.abs(logs - np.median(logs))]
-    over, under = (distances[network] for network in NETWORKS)
-    if not over or not under or sum(under) == 0.0:
+    """Standard deviation of the logarithm between seeds, IndRNN over Transformer, with Fisher's interval."""
+    variances, freedoms = [], []
+    for name in NETWORKS:
+        groups = [
+            np.log([v[measure] for v in seeds.values()]) for (network, _), seeds in cells.items() if network == name
+        ]
+        freedom = sum(len(logs) - 1 for logs in groups)
+        around = sum(float(np.sum((logs - logs.mean()) ** 2)) for logs in groups)
+        variances.append(around / freedom if freedom else 0.0)
+        freedoms.append(freedom)
+    if min(variances) == 0.0:
         return Interval(math.nan, -math.inf, math.inf)
-    return statistics.ratio(over, under)
+    quotient = variances[0] / variances[1]
+    tail = (1.0 - statistics.LEVEL) / 2
+    below, above = (float(special.fdtri(freedoms[0], freedoms[1], p)) for p in (1.0 - tail, tail))
+    return Interval(math.sqrt(quotient), math.sqrt(quotient / below), math.sqrt(quotient / above))
 
 
 def _overlap(cells: Cells, network: str) -> Interval:
@@ -428,7 +435,7 @@ def _remarks(
         lag, largest = starts[-1]
         remarks.append(
             f"At the start the recurrent Jacobian is far from its worst case: at L = {lag} at most {largest:.3g}, "
-            f"where the recursion allows {recurrent_bound(lag):.3g}; saturated units forget."
+            f"where the recursion allows {recurrent_bound(lag):.3g}."
         )
     flat = [values for seeds in cells.values() for values in seeds.values()]
     if flat:
@@ -461,19 +468,24 @@ def _plot(cells: Cells, ratios: Mapping[str, Mapping[int, Interval]]) -> Plot:
         "validation": "loss (labels of variance 1)",
     }
     for (measure, title), panel in zip(titles.items(), axes, strict=False):
-        top = 0.0
+        centres: list[float] = []
         for index, network in enumerate(NETWORKS):
             here = [lag for lag in lags if (network, lag) in cells]
             found = [_geometric([math.log(v[measure]) for v in cells[network, lag].values()]) for lag in here]
             _band(panel, here, found, NAMES[network], index)
-            top = max([top, *(f.value for f in found)])
+            centres += [f.value for f in found]
         if measure == "jacobian":
             plots.theory(panel, lags, [recurrent_bound(lag) for lag in lags], label="sound bound at the start, IndRNN")
-            panel.set_ylim(top=30 * top)
         if measure == "validation":
             noise = 1.0 - COEFFICIENT**2
-            plots.theory(panel, lags, [noise] * len(lags), label="noise (nobody does better)")
-        plots.label(panel, "lag L (steps)", labels[measure], title=title, log="xy")
+            plots.theory(panel, lags, [noise] * len(lags), label="noise: nobody does better")
+        plots.label(panel, "lag L (steps)", labels[measure], title=title, log="x" if measure == "validation" else "xy")
+        if measure == "jacobian":
+            # The bound leaves the panel at the top; below there is room for the legend.
+            panel.set_ylim(min(centres) / 40, 10 * max(centres))
+            panel.legend(fontsize=7.5, frameon=False, loc="lower right")
+        if measure == "validation":
+            panel.set_ylim(0.0, 1.6 * max(centres))  # room for the legend
         _lag_ticks(panel, lags)
     for index, (measure, by_lag) in enumerate(ratios.items()):
         _band(axes[3], list(by_lag), list(by_lag.values()), MEASURES[measure], index + 2)
