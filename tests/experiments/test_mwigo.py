@@ -188,7 +188,7 @@ def test_cells_are_compared_with_where_one_more_run_would_fall(analysed):
     factors = analysed.fits["factors"]["d_m = 64, N = 400"]
     assert factors["pixel scaling"] == pytest.approx(0.5 / 0.1048, rel=1e-3)
     assert factors["seed"] == pytest.approx(1.06 / 0.94)
-    assert set(analysed.plots) == {"lowest_test_loss", "readings"}
+    assert set(analysed.plots) == {"lowest_test_loss", "readings_64"}
 
 
 def test_a_wide_interval_says_nothing():

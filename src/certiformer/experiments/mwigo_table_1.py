@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
 import certiformer
 from certiformer.experiments._mwigo_runs import (
@@ -67,8 +67,10 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     figures = {}
     if base:
         figures["lowest_test_loss"] = _figure_cells(widths)
-    if factors:
-        figures["readings"] = _figure_readings(list(factors), others)
+    for d_m in sorted({cell.d_m for cell in factors}):
+        shown = [cell for cell in factors if cell.d_m == d_m]
+        there = {name: same for name, found in others.items() if (same := [c for c in found if c.d_m == d_m])}
+        figures[f"readings_{d_m}"] = _figure_readings(shown, there)
     return Analysis(tuple(findings), fits, figures, tuple(_remarks(rows, base, widths, others, factors, bounds)))
 
 
@@ -284,7 +286,7 @@ def _figure_cells(widths: Mapping[int, Sequence[Cell]]) -> Plot:
 
 def _figure_readings(shown: Sequence[Cell], others: Mapping[str, Sequence[Cell]]) -> Plot:
     names = [f"{SPOKEN['symmetric']},\n{SPOKEN['padded']},\n{SPOKEN['one']} (ours)", *others]
-    figure, axes = plots.panels(len(shown), height=0.42 * len(names) + 0.9, sharey=True)
+    figure, axes = plots.panels(len(shown), height=0.42 * len(names) + 0.9, sharex=True, sharey=True)
     for panel, base in zip(axes, shown, strict=True):
         for place, found in enumerate([[base], *others.values()]):
             for cell in (c for c in found if (c.d_m, c.n) == (base.d_m, base.n)):
@@ -296,20 +298,21 @@ def _figure_readings(shown: Sequence[Cell], others: Mapping[str, Sequence[Cell]]
                 first = place == 0
                 panel.plot(cell.lowest, dots, "o", color=colour, ms=4, label="lowest" if first else None)
                 if cell.paper is not None and cell.length >= cell.paper[1]:
-                    at = f"at epoch {cell.paper[1]}" if first else None
+                    at = "at the paper's epoch" if first else None
                     panel.plot(cell.at(cell.paper[1]), dots, "o", mfc="none", color="0.35", ms=4, label=at)
         if base.paper is not None:
             panel.axvline(base.paper[0], color=plots.PRINTED_COLOUR, ls="--", lw=1.3, label="paper")
         panel.set_yticks(range(len(names)), names)
         panel.set_ylim(len(names) - 0.5, -0.5)
         plots.label(panel, "test loss (nats)", "", title=base.name.replace("d_m", "$d_m$"), log="x", legend=False)
-        panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        panel.xaxis.set_major_formatter(FormatStrFormatter("%g"))
-        panel.xaxis.set_minor_locator(NullLocator())
+    low, high = axes[0].get_xlim()
+    axes[0].xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 40.0 * low else (1.0,)))
+    axes[0].xaxis.set_major_formatter(FormatStrFormatter("%g"))
+    axes[0].xaxis.set_minor_formatter(NullFormatter())
     _legend(figure, axes[0])
     return Plot(
         figure,
-        "The same cell under other readings of what the paper leaves open, one thing changed at a time: every seed, "
+        "The same cells under other readings of what the paper leaves open, one thing changed at a time: every seed, "
         "and where one more run would fall (bars).",
     )
 
