@@ -149,8 +149,8 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     }
     caption = (
         "Bounds on the gap of the networks trained on sparse majority, and the gaps measured, for each number of "
-        "tokens T: geometric means of the runs; for the gap at the best epoch their mean and its 95 % confidence "
-        "interval, where the mean is positive. A bound above the dotted "
+        "tokens T: geometric means of the bounds over the runs, means of the gaps, and for the gap at the best epoch "
+        "the 95 % confidence interval of its mean, where that is positive. A bound above the dotted "
         f"line, the loss of guessing, says nothing. {_literal_remark(by_length)}"
     )
     return Analysis(
@@ -226,7 +226,7 @@ def _draw(by_length: Runs) -> Any:
     figure, (axes,) = plots.panels(1, height=3.0)
     lengths = list(by_length)
     measured = [statistics.mean_interval([gap(row.values) for row, _ in by_length[T]]) for T in lengths]
-    largest = [_mean_of_logs([row.values["largest_gap"] for row, _ in by_length[T]]) for T in lengths]
+    largest = [float(np.mean([row.values["largest_gap"] for row, _ in by_length[T]])) for T in lengths]
     positive = [T for T in lengths if not isinstance(_printed(by_length[T]), str)]
     if positive:
         values = [_mean_of_logs([found.printed for _, found in by_length[T]]) for T in positive]

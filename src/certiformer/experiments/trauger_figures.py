@@ -105,7 +105,7 @@ def analyse_gap(rows: Sequence[Row]) -> Analysis:
         rows,
         KEPT_GAP,
         LARGEST_GAP,
-        Drawing("figure_2", "gap: validation − training loss (nats)", "gap", "worst", ("no gap", 0.0)),
+        Drawing("figure_2", "generalization gap (nats)", "gap", "worst", ("no gap", 0.0)),
     )
 
 
@@ -116,7 +116,12 @@ def analyse_accuracy(rows: Sequence[Row]) -> Analysis:
     points = by_length(rows, ACCURACY.of)
     tail = slope({T: values for T, values in points.items() if T >= LONG})
     verdicts = {change(tail, ACCURACY.size, direction) for direction in ("increase", "decrease")}
-    level = "levels off" if all("excluded" in verdict for verdict in verdicts) else " / ".join(sorted(verdicts))
+    level = "inconclusive"
+    if all("excluded" in verdict for verdict in verdicts):
+        able = _able([row for row in rows if row.config["tokens"] >= LONG])
+        level = "levels off" if all(able.values()) else "flat, but not all T are learned"
+    elif "inconclusive" not in verdicts:
+        level = "does not level off"
     more = [_slope_finding(f"validation accuracy, T ≥ {LONG}", "levels off", tail, level)]
     if points:
         longest = max(points)
