@@ -62,7 +62,8 @@ def draw(config: Config) -> Problem:
     key_task, key_first, key_start = jax.random.split(jax.random.key(config["seed"]), 3)
     mixture = {name: config[name] for name in MIXTURE}
     task = tokenized_mixture(key_task, n=config["n"], n_test=config["n_test"], dtype=jnp.float64, **mixture)
-    assert isinstance(task.source, TokenizedMixture) and task.test is not None
+    assert isinstance(task.source, TokenizedMixture)
+    assert task.test is not None
     heads, error = _start(config, task.source, key_first, key_start)
     relevant = jnp.asarray(task.train.meta["relevant"], jnp.float64)
     return Problem(task.train.inputs, task.train.labels, task.test.inputs, task.test.labels, relevant, heads, error)

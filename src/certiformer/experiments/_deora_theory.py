@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +14,12 @@ from certiformer.core import Evaluation, Variants
 from certiformer.experiments.statistics import Interval, Vector, power_law
 from certiformer.sweep.run import Config
 
+Points = Mapping[int, Vector] | Mapping[float, Vector]
+
 
 @dataclass(frozen=True)
 class Start:
-    """A good initialization: its NTK margin at norm sqrt 2, B_Phi and B_2; all three hold for every run they stand for."""
+    """A good initialization: NTK margin at norm sqrt 2, B_Phi and B_2, which hold for every run in question."""
 
     gamma: float
     BPhi: float = 0.0
@@ -90,14 +93,14 @@ def theorem(id: str, config: Config, start: Start, K: int, **more: Any) -> Evalu
     )
 
 
-def exponent(points: dict[int, Vector]) -> Interval:
+def exponent(points: Points) -> Interval:
     """`power_law`, or an interval without ends where some value is not positive and has no logarithm."""
     if any(np.min(values) <= 0.0 for values in points.values() if len(values)):
         return Interval(math.nan, -math.inf, math.inf)
     return power_law({float(x): values for x, values in points.items()}, paired=_paired(points))
 
 
-def slope(x: list[int], y: list[float]) -> float:
+def slope(x: Sequence[float], y: Sequence[float]) -> float:
     """The exponent of a predicted curve over the same range: least squares on logarithms."""
     if len(x) < 2 or not all(0.0 < value < math.inf for value in y):
         return math.nan
@@ -109,5 +112,5 @@ def _mixture(config: Config) -> dict[str, Any]:
     return {theirs: config[ours] for theirs, ours in names.items()}
 
 
-def _paired(points: dict[int, Vector]) -> bool:
+def _paired(points: Points) -> bool:
     return len({len(values) for values in points.values()}) == 1

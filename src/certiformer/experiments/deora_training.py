@@ -49,7 +49,7 @@ MIXTURE = {
 ETA = 1 / 64  # below 1/beta2 at the zero start and after the first phase: both can be certified at this step size
 ENOUGH = 2**30  # heads for which the sound corollary covers every step count of the quick scale
 PAPER_EXPONENT = -1.0  # the paper: loss and gap of order 1/K and 1/n, up to logarithms
-SECONDS = 3.4e-11  # per multiplication counted by `work`, measured on one core (vmapped seeds, 64-bit)
+SECONDS = 6e-10  # per multiplication counted by `work`, measured on one core
 
 
 def run_batch(configs: Sequence[Config]) -> list[Outcome]:
@@ -92,7 +92,7 @@ def _look() -> Callable[..., dict[str, Array]]:
         return {
             "train": jnp.mean(losses(now, x, y)),
             "test": jnp.mean(test),
-            "test_error": jnp.mean(test >= math.log(2.0)),
+            "test_error": jnp.mean((test >= math.log(2.0)).astype(test.dtype)),
             "output": jnp.max(jnp.abs(outputs(now, x))),
             "distance": distance(now, start),
             "largest_head": largest_head(now),
@@ -148,7 +148,7 @@ def cost(config: Config) -> float:
     """Seconds on one core, from steps measured at all shapes of the quick scale."""
     steps = config["checkpoints"][-1]
     looks = (1 + len(config["checkpoints"])) * config["n_test"] / 2.0
-    return 0.3 + SECONDS * work(config) * (config["n"] * steps + looks)
+    return float(0.3 + SECONDS * work(config) * (config["n"] * steps + looks))
 
 
 def probe(config: Config) -> float:
@@ -160,10 +160,10 @@ def probe(config: Config) -> float:
         arguments = jax.tree.map(lambda leaf: leaf[None], (problem.heads, problem.x, problem.y))
         weights = jnp.full((1, config["n"]), 1.0 / config["n"])
         began = time.perf_counter()
-        jax.block_until_ready(descend_runs(False)(*arguments, weights, config["eta"], 20))
+        np.asarray(descend_runs(False)(*arguments, weights, config["eta"], 20).U)
         step = (time.perf_counter() - began) / 20
     looks = (1 + len(config["checkpoints"])) * config["n_test"] / 2.0
-    return 0.3 + step * (config["checkpoints"][-1] + looks / config["n"])
+    return float(0.3 + step * (config["checkpoints"][-1] + looks / config["n"]))
 
 
 Cell = tuple[str, int, int]
@@ -204,6 +204,11 @@ def _steps(rows: Sequence[Row]) -> list[int]:
     return [int(k) for k in rows[0].config["checkpoints"]]
 
 
+def _after(rows: Sequence[Row], name: str, K: int) -> Vector:
+    """One value per seed, after K steps."""
+    return _curve(rows, name)[:, 1 + _steps(rows).index(K)]
+
+
 def _late(steps: list[int]) -> list[int]:
     """Indices of the last three octaves, where the exponent is read off."""
     return [index for index, k in enumerate(steps) if 8 * k >= steps[-1]]
@@ -219,7 +224,7 @@ def _power(heads: int) -> str:
 
 def _rates(grid: dict[Cell, list[Row]]) -> list[Found]:
     """Exponents in K of training and test loss."""
-    found = []
+    found: list[Found] = []
     for name in ("train", "test"):
         for cell, rows in grid.items():
             steps = _steps(rows)
@@ -248,7 +253,7 @@ def _bounds(grid: dict[Cell, list[Row]], start: str) -> Bounds | None:
     if largest is None:
         return None
     rows = grid[largest]
-    config, steps = rows[0].config, _steps(rows)
+    config, steps = rows[0].config, _steps(rows)[::-2][::-1]
     P = max(row.values["first_phase_error"] for row in rows)
     good = theory.start_of(
         config, P, float(np.max(_curve(rows, "output")[:, 0])), float(np.max(_curve(rows, "largest_head")[:, 0]))
@@ -308,7 +313,7 @@ def _against_n(by_size: dict[int, list[Row]]) -> dict[str, dict[int, Vector]]:
         steps, test = _steps(rows), _curve(rows, "test")
         gaps[n] = test[:, -1] - _curve(rows, "train")[:, -1]
         if n in steps:
-            tests[n] = test[:, 1 + steps.index(n)]
+            tests[n] = _after(rows, "test", n)
     last = _steps(next(iter(by_size.values())))[-1]
     return {f"gap at K = {last}": gaps, "test loss at K = n": tests}
 
@@ -327,7 +332,7 @@ def _heads(grid: dict[Cell, list[Row]], bounds: dict[str, Bounds | None]) -> lis
             enough = [
                 cell[1]
                 for cell, of in grid.items()
-                if cell[0] == start and np.mean(_curve(of, "train")[:, 1 + index]) <= sound["train_opt"].value
+                if cell[0] == start and np.mean(_after(of, "train", K)) <= sound["train_opt"].value
             ]
             finding = Finding(
                 f"heads needed for K = {K}: {start} start",
@@ -462,12 +467,19 @@ STUDIES = (
         readings=(
             "The paper's own experiments are in an appendix we do not have: data, sizes and starts are our design.",
             "The random start draws W ~ N(0, 1/d) and U ~ N(0, 1/(dT)); the paper gives no margin for it.",
-            "Orders up to logarithms are read as log(K)^2 / K and, at K = n, log(n)^2 / n: an exponent at most that of "
-            "these curves over the same range agrees.",
-            "Heads that start equal stay equal, so the zero start and the first phase are run with one head of each "
-            "kind and its number of copies: this is the same gradient descent, at any number of heads.",
-            "Where a margin is needed it is the sound one of Proposition 2, with the error of the first phase as it "
-            "was; the first phase has 2000 samples of its own.",
+            (
+                "Orders up to logarithms are read as log(K)^2 / K and, at K = n, log(n)^2 / n: an exponent at most "
+                "that of these curves over the same range agrees."
+            ),
+            (
+                "Heads that start equal stay equal, so the zero start and the first phase are run with one head of "
+                "each kind and its number of copies: this is the same gradient descent, at any number of heads."
+            ),
+            (
+                "Where a margin is needed it is the sound one of Proposition 2. For the zero start all inputs of the "
+                "theory hold almost surely; after the first phase, which has 2000 samples of its own, its error, the "
+                "outputs and the heads are read off the runs, so there the bound on the gap is a plug-in value."
+            ),
         ),
     ),
 )

@@ -1,0 +1,152 @@
+"""Grids of Deora's experiments, and what their analyses make of runs whose answer is known."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from certiformer.experiments import _deora_theory as theory
+from certiformer.experiments import deora_margins, deora_stability, deora_training
+from certiformer.sweep import Row
+
+MODULES = (deora_training, deora_margins, deora_stability)
+
+
+def row(config, values, arrays):
+    return Row(str(config), "planted", "", config, "done", values=values, arrays=arrays)
+
+
+def planted_training(configs, exponent=-1.2):
+    """Training loss 3 K^exponent / n, test loss larger by 1/n of it."""
+    for config in configs:
+        steps = np.array([1, *config["checkpoints"]], float)
+        noise = 1.0 + 0.02 * np.random.default_rng(config["seed"]).standard_normal()
+        train = 3.0 * noise * steps**exponent
+        curves = dict.fromkeys(("output", "distance", "largest_head", "relevant_mass", "test_error"), 0.0 * steps)
+        arrays = {"train": train, "test": train * (1.0 + 1.0 / config["n"]), **curves}
+        yield row(config, {"first_phase_error": 0.0}, arrays)
+
+
+def planted_stability(configs, exponent=-1.0):
+    for config in configs:
+        noise = 1.0 + 0.02 * np.random.default_rng(config["seed"]).standard_normal()
+        steps = np.array(config["checkpoints"], float)
+        apart = 0.1 * noise * config["n"] ** exponent * np.log(steps) ** 2
+        arrays = {"stability": apart, "left_out_gap": apart, "train": 0.1 / steps, "test": 0.1 / steps + apart}
+        yield row(config, {"first_phase_error": 0.0, "B2": 0.0, "BPhi": 0.0}, arrays)
+
+
+def planted_margins(configs, factor=1.1, heads=0.0):
+    """`factor` times the sound margin without first-phase error, times H^heads."""
+    for config in configs:
+        noise = 1.0 + 0.001 * np.random.default_rng(config["seed"]).random()
+        sound = theory.proposition_2(config, 0.0).sound["gamma_zero" if config["start"] == "zero" else "gamma_opt"]
+        margin = factor * noise * sound.value * config["heads"] ** heads
+        values = {"margin": margin, "margin_at_most": margin, "first_phase_error": 0.0, "BPhi": 0.0, "B2": 0.0}
+        if config["steps"]:
+            values |= {"reached": 4.0 * noise, "travelled": 2.0}
+        yield row(config, values, {})
+
+
+def told(analysis, *words):
+    return [finding for finding in analysis.findings if all(word in finding.setting for word in words)]
+
+
+def without_nan(analysis):
+    for finding in analysis.findings:
+        for value in (finding.paper, finding.ours, finding.sound, *(finding.ci or ())):
+            assert not (isinstance(value, float) and math.isnan(value)), finding
+    assert analysis.plots
+    return analysis
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_grids(module):
+    quick, paper = module.experiment("quick"), module.experiment("paper")
+    assert len({config["seed"] for config in quick.configs}) >= 5
+    assert len({config["seed"] for config in paper.configs}) >= 20
+    assert len({config["n"] for config in quick.configs}) >= 5
+    study = module.STUDIES[0]
+    assert study.seconds("smoke") < study.seconds("quick") < study.seconds("paper")
+    assert study.seconds("quick") <= 120
+
+
+def test_planted_exponents_in_steps_are_found():
+    configs = deora_training.experiment("quick").configs
+    few = [c for c in configs if c["heads"] == 16 and c["start"] != "zero"]
+    analysis = without_nan(deora_training.analyse(list(planted_training(few))))
+    for finding in told(analysis, "exponent of the training loss in K"):
+        assert finding.ours == pytest.approx(-1.2, abs=1e-9)
+        assert finding.verdict == "agrees"
+    (gap,) = told(analysis, "gap at K", "in n")
+    assert gap.ours == pytest.approx(-1.0, abs=0.02)
+    assert gap.verdict == "agrees"
+    slow = without_nan(deora_training.analyse(list(planted_training(few[:10], exponent=-0.2))))
+    assert {f.verdict for f in told(slow, "exponent of the training loss in K")} == {"does not agree"}
+
+
+def test_planted_exponents_in_n_are_found():
+    configs = [c for c in deora_stability.experiment("quick").configs if c["start"] == "zero"]
+    analysis = without_nan(deora_stability.analyse(list(planted_stability(configs))))
+    for finding in told(analysis, "exponent in n", "leave-one-out"):
+        assert finding.ours == pytest.approx(-1.0, abs=0.03)
+        assert finding.verdict == "agrees"
+    for finding in told(analysis, "exponent in K"):
+        assert finding.verdict == "agrees"
+    (level,) = told(analysis, "mean leave-one-out distance, n = 160, K = 128", "2^24")
+    assert level.verdict == "agrees"
+    assert level.ours < level.sound < level.paper
+    for finding in told(analysis, "heads needed"):
+        assert finding.sound < finding.paper
+    flat = deora_stability.analyse(list(planted_stability(configs, exponent=-0.5)))
+    assert {f.verdict for f in told(flat, "exponent in n", "mean leave-one-out")} == {"does not agree"}
+
+
+def test_margins_below_their_bound_or_with_heads_in_them_are_noticed():
+    configs = deora_margins.experiment("quick").configs
+    analysis = without_nan(deora_margins.analyse(list(planted_margins(configs))))
+    assert {f.verdict for f in told(analysis, "smallest ratio")} == {"bound holds"}
+    assert {f.verdict for f in told(analysis, "NTK margin in H")} == {"does not depend on H"}
+    for finding in told(analysis, "in tokens T", "zero start"):
+        assert finding.ours == pytest.approx(0.5, abs=1e-9)
+    for finding in told(analysis, "margin per distance"):
+        assert finding.ours == pytest.approx(2.0, rel=0.01)
+        assert finding.verdict == "above the NTK margin"
+    for finding in told(analysis, "after the first phase, S ="):
+        fails = finding.ours > float(finding.setting.split("γ_attn = ")[1].split(",")[0])
+        assert finding.verdict == f"γ_attn ≥ γ_*: {'fails' if fails else 'holds'}"
+    some = [c for c in configs if c["S"] == 2.0 and c["tokens"] == 8 and c["zeta"] == 0.25]
+    low = deora_margins.analyse(list(planted_margins(some, factor=0.9)))
+    assert all("fails" in f.verdict for f in told(low, "smallest ratio"))
+    growing = deora_margins.analyse(list(planted_margins(some, heads=0.25)))
+    assert {f.verdict for f in told(growing, "NTK margin in H")} == {"depends on H"}
+
+
+@pytest.mark.parametrize(
+    ("module", "planted"),
+    [(deora_training, planted_training), (deora_margins, planted_margins), (deora_stability, planted_stability)],
+)
+def test_missing_cells_and_single_seeds_leave_things_open(module, planted):
+    configs = module.experiment("smoke").configs
+    alone = [config for config in configs if config["seed"] == 0]
+    without_nan(module.analyse(list(planted(alone))))
+    for start in ("zero", "one-step", "random"):
+        cell = [config for config in alone if config["start"] == start][:1]
+        if cell:
+            analysis = without_nan(module.analyse(list(planted(cell))))
+            assert not {finding.verdict for finding in told(analysis, "exponent")} - {"inconclusive"}
+
+
+def test_corollary_2_raises_only_the_printed_side_to_one():
+    config = {**deora_stability.MIXTURE, "start": "zero", "heads": 2**24, "eta": 0.375, "n": 100}
+    start = theory.start_of(config, 0.0, 0.0, 0.0)
+    printed, sound = theory.corollary_2(config, start, 100, 100)
+    assert printed["g0"].value == pytest.approx((2.0 + math.log(100)) / start.gamma)
+    assert math.isfinite(sound["train"].value)
+    assert theory.start_of({**config, "start": "random"}, 0.0, 0.0, 0.0) is None
+    few = theory.theorem("deora.thm1", {**config, "heads": 1}, start, 100)
+    assert few is None
+    many = theory.theorem("deora.thm1", config, start, 100)
+    assert many.sound["H_needed"].value < many.printed["H_needed"].value
