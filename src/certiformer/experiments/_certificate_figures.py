@@ -84,8 +84,8 @@ def risk_plot(tasks: Mapping[str, list[Cell]], delta: float) -> Plot:
     return Plot(
         figure,
         f"Certificates at delta = {delta:g} each against the number of examples, means over seeds with 95 % bands. "
-        "Solid: error rate of one network. Dashed: of networks drawn afresh for each prediction (K) or averaged over the "
-        "iterates of a pass (V). Black: what H bounds; a curve that leaves the panel goes on to smaller values, "
+        "Solid: error rate of one network. Dashed: of networks drawn afresh for each prediction (K) or averaged over "
+        "the iterates of a pass (V). Black: what H bounds; a curve that leaves the panel goes on to smaller values, "
         "or to zero.",
     )
 
