@@ -1,19 +1,17 @@
-"""Heads with copies against heads written out, and the three experiments' runs against independent computations."""
+"""Heads with copies against heads written out, and the three experiments' runs against plain NumPy."""
 
 from __future__ import annotations
 
 import math
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from certiformer.experiments import _deora_runs as runs
 from certiformer.experiments import deora_margins, deora_stability, deora_training
-from certiformer.measure import ntk, stability
-from certiformer.training import gradients_of, leave_one_out
-from certiformer.training.losses import logistic
+from certiformer.measure import ntk
+from certiformer.measure.attention_derivatives import head_gradient, head_value
 
 SMALL = {
     "tokens": 2,
@@ -33,137 +31,126 @@ SMALL = {
 }
 
 
-def written_out(heads):
-    """The layer in NumPy, its gradient by finite formulas of softmax: one head after another."""
-    return np.asarray(runs.expanded(heads).U), np.asarray(runs.expanded(heads).W)
+class Plain:
+    """The layer with every head of its own, one head and one sample after another."""
+
+    def __init__(self, config):
+        with jax.enable_x64(True):
+            problem = runs.draw(config)
+            model = runs.expanded(problem.heads)
+        self.problem, self.eta = problem, config["eta"]
+        self.start = np.asarray(model.U), np.asarray(model.W)
+        self.x, self.y = np.asarray(problem.x), np.asarray(problem.y)
+
+    def outputs(self, theta, x):
+        U, W = theta
+        return np.array([sum(head_value(s, u, w) for u, w in zip(U, W, strict=True)) for s in x]) / math.sqrt(len(U))
+
+    def losses(self, theta, x, y):
+        return np.log1p(np.exp(-y * self.outputs(theta, x)))
+
+    def descend(self, steps, weights=None):
+        weights = np.full(len(self.y), 1.0 / len(self.y)) if weights is None else weights
+        U, W = (part.copy() for part in self.start)
+        for _ in range(steps):
+            pulls = -self.y * weights / (1.0 + np.exp(self.y * self.outputs((U, W), self.x))) / math.sqrt(len(U))
+            slopes = [[head_gradient(s, u, w) for s in self.x] for u, w in zip(U, W, strict=True)]
+            U = U - self.eta * np.array([sum(p * a for p, (a, _) in zip(pulls, of, strict=True)) for of in slopes])
+            W = W - self.eta * np.array([sum(p * b for p, (_, b) in zip(pulls, of, strict=True)) for of in slopes])
+        return U, W
 
 
-def plain_outputs(U, W, x):
-    total = np.zeros(len(x))
-    for u, w in zip(U, W, strict=True):
-        for i, tokens in enumerate(np.asarray(x)):
-            scores = tokens @ w @ tokens.T
-            mass = np.exp(scores - scores.max(axis=1, keepdims=True))
-            total[i] += np.sum(u * (mass / mass.sum(axis=1, keepdims=True) @ tokens))
-    return total / math.sqrt(len(U))
-
-
-def plain_descent(model, x, y, eta, steps):
-    """Gradient descent on the model with every head of its own, by automatic differentiation."""
-
-    def loss(each):
-        return jnp.mean(jax.vmap(logistic)(jax.vmap(each)(x), y))
-
-    slope = jax.jit(jax.grad(loss))
-    for _ in range(steps):
-        model = jax.tree.map(lambda leaf, down: leaf - eta * down, model, slope(model))
-    return model
+def distance(one, other):
+    return math.sqrt(sum(np.sum((a - b) ** 2) for a, b in zip(one, other, strict=True)))
 
 
 @pytest.mark.parametrize(("start", "heads"), [("zero", 3), ("one-step", 5), ("random", 2)])
 def test_copies_follow_the_path_of_heads_written_out(start, heads):
-    config = {**SMALL, "start": start, "heads": heads}
-    with jax.enable_x64(True):
-        problem = runs.draw(config)
-        model = runs.expanded(problem.heads)
-        assert len(model.U) == heads
-        outputs = np.asarray(runs.outputs(problem.heads, problem.x))
-        np.testing.assert_allclose(outputs, plain_outputs(*written_out(problem.heads), problem.x), atol=1e-12)
-        weights = jnp.full(config["n"], 1.0 / config["n"])
-        moved = runs.descend(problem.heads, problem.x, problem.y, weights, config["eta"], 7)
-        slow = plain_descent(model, problem.x, problem.y, config["eta"], 7)
-        after = runs.expanded(moved)
-        np.testing.assert_allclose(after.U, slow.U, atol=1e-12)
-        np.testing.assert_allclose(after.W, slow.W, atol=1e-12)
-        apart = math.sqrt(np.sum((slow.U - model.U) ** 2) + np.sum((slow.W - model.W) ** 2))
-        assert float(runs.distance(moved, problem.heads)) == pytest.approx(apart, rel=1e-10)
-        largest = max(np.linalg.norm(u) for u in np.asarray(slow.U))
-        assert float(runs.largest_head(moved)) == pytest.approx(largest, rel=1e-10)
+    config = {**SMALL, "start": start, "heads": heads, "checkpoints": [3, 7]}
+    plain = Plain(config)
+    assert len(plain.start[0]) == heads
+    found = deora_training.run(config)
+    last = plain.descend(7)
+    curves = found.arrays
+    assert curves["train"][0] == pytest.approx(np.mean(plain.losses(plain.start, plain.x, plain.y)), rel=1e-10)
+    assert curves["train"][1] == pytest.approx(np.mean(plain.losses(plain.descend(3), plain.x, plain.y)), rel=1e-10)
+    assert curves["train"][2] == pytest.approx(np.mean(plain.losses(last, plain.x, plain.y)), rel=1e-10)
+    test_x, test_y = np.asarray(plain.problem.test_x), np.asarray(plain.problem.test_y)
+    test = plain.losses(last, test_x, test_y)
+    assert curves["test"][2] == pytest.approx(np.mean(test), rel=1e-10)
+    assert curves["test_error"][2] == np.mean(test >= math.log(2.0))
+    assert curves["output"][2] == pytest.approx(np.max(np.abs(plain.outputs(last, plain.x))), rel=1e-10)
+    assert curves["distance"][2] == pytest.approx(distance(last, plain.start), rel=1e-10)
+    assert curves["largest_head"][2] == pytest.approx(max(map(np.linalg.norm, last[0])), rel=1e-10)
+    if start != "random":
+        assert curves["relevant_mass"][0] == pytest.approx(SMALL["zeta"])
 
 
 def test_many_heads_are_the_limit_of_frozen_attention():
     """With 2^40 heads the zero start is logistic regression on the mean token, with step size T eta."""
-    config = {**SMALL, "start": "zero", "heads": 2**40}
-    with jax.enable_x64(True):
-        problem = runs.draw(config)
-        weights = jnp.full(config["n"], 1.0 / config["n"])
-        moved = runs.descend(problem.heads, problem.x, problem.y, weights, config["eta"], 20)
-        means, y, w = np.asarray(problem.x).mean(axis=1), np.asarray(problem.y), np.zeros(config["d"])
-        for _ in range(20):
-            pull = -y / (1.0 + np.exp(y * (means @ w)))
-            w = w - config["eta"] * config["tokens"] * (pull @ means) / config["n"]
-        np.testing.assert_allclose(runs.outputs(moved, problem.x), means @ w, atol=1e-5)
+    config = {**SMALL, "start": "zero", "heads": 2**40, "checkpoints": [20]}
+    found = deora_training.run(config).arrays["train"][-1]
+    plain = Plain({**config, "heads": 1})
+    means, y, w = plain.x.mean(axis=1), plain.y, np.zeros(config["d"])
+    for _ in range(20):
+        pull = -y / (1.0 + np.exp(y * (means @ w)))
+        w = w - config["eta"] * config["tokens"] * (pull @ means) / config["n"]
+    assert found == pytest.approx(np.mean(np.log1p(np.exp(-y * (means @ w)))), rel=1e-5)
 
 
-def test_relevant_mass_is_the_fraction_of_relevant_tokens_when_attention_is_uniform():
-    with jax.enable_x64(True):
-        problem = runs.draw({**SMALL, "start": "one-step", "heads": 4})
-        assert float(runs.relevant_mass(problem.heads, problem.x, problem.relevant)) == pytest.approx(SMALL["zeta"])
+def test_the_first_phase_is_one_step_from_zero_on_samples_of_its_own():
+    config = {**SMALL, "start": "one-step", "heads": 6}
+    problem, other = Plain(config).problem, Plain({**config, "n": 4}).problem
+    np.testing.assert_array_equal(problem.heads.U, other.heads.U)
+    np.testing.assert_array_equal(np.asarray(problem.heads.U)[0], -np.asarray(problem.heads.U)[1])
+    assert np.asarray(problem.heads.copies).sum() == 6
+    assert not np.any(np.asarray(problem.heads.W))
+    far, near = (Plain({**config, "n1": n1}).problem.first_phase_error for n1 in (30, 30_000))
+    assert near < 0.1 * far
 
 
-def test_training_curves_and_batches():
-    config = {**SMALL, "start": "one-step", "heads": 3, "checkpoints": [2, 5]}
-    alone, other = deora_training.run(config), deora_training.run({**config, "seed": 4})
-    together = deora_training.run_batch([config, {**config, "seed": 4}])
-    for one, both in zip((alone, other), together, strict=True):
+def test_seeds_alone_and_together():
+    config = {**SMALL, "start": "one-step", "heads": 5, "checkpoints": [3, 7]}
+    configs = [config, {**config, "seed": 4}]
+    alone, again = [deora_training.run(each) for each in configs], deora_training.run(config)
+    for one, both in zip(alone, deora_training.run_batch(configs), strict=True):
         for name, curve in one.arrays.items():
             np.testing.assert_allclose(curve, both.arrays[name], rtol=1e-9, atol=1e-12)
-    for name, curve in deora_training.run(config).arrays.items():
-        np.testing.assert_array_equal(curve, alone.arrays[name])
-    assert not np.array_equal(alone.arrays["test"], other.arrays["test"])
-    with jax.enable_x64(True):
-        problem = runs.draw(config)
-        slow = plain_descent(runs.expanded(problem.heads), problem.x, problem.y, config["eta"], 5)
-        margins = np.asarray(problem.test_y) * plain_outputs(np.asarray(slow.U), np.asarray(slow.W), problem.test_x)
-    assert alone.arrays["test"][2] == pytest.approx(np.mean(np.log1p(np.exp(-margins))), rel=1e-9)
-    assert alone.arrays["test_error"][2] == np.mean(margins <= 0)
-    assert alone.arrays["train"][0] == pytest.approx(
-        np.mean(np.log1p(np.exp(-np.asarray(problem.y) * plain_outputs(*written_out(problem.heads), problem.x))))
-    )
+    for name, curve in again.arrays.items():
+        np.testing.assert_array_equal(curve, alone[0].arrays[name])
+    assert not np.array_equal(alone[0].arrays["test"], alone[1].arrays["test"])
 
 
 def test_stability_is_that_of_separate_runs():
-    config = {**SMALL, "start": "zero", "heads": 2, "checkpoints": [2, 6]}
-    found = deora_stability.run(config).arrays
-    with jax.enable_x64(True):
-        problem = runs.draw(config)
-        model = runs.expanded(problem.heads)
-
-        def losses(each, batch):
-            return jax.vmap(logistic)(jax.vmap(each)(batch[0]), batch[1])
-
-        batch = (problem.x, problem.y)
-        result = leave_one_out(gradients_of(losses), model, batch, rate=config["eta"], steps=6, chunk=6)
-        left_out = jax.vmap(losses, in_axes=(0, None))(result.left_out, batch)
-        own = np.asarray(losses(result.full, batch))
-    assert found["stability"][1] == pytest.approx(stability(result).mean.value, rel=1e-9)
-    assert found["worst"][1] == pytest.approx(stability(result).largest.value, rel=1e-9)
-    gap = np.mean(np.diag(np.asarray(left_out)) - own)
-    assert found["left_out_gap"][1] == pytest.approx(gap, rel=1e-9)
-    assert found["train"][1] == pytest.approx(np.mean(own), rel=1e-9)
+    config = {**SMALL, "start": "one-step", "heads": 3, "checkpoints": [2, 6]}
+    found, plain, n = deora_stability.run(config), Plain(config), SMALL["n"]
+    full = plain.descend(6)
+    without = [plain.descend(6, (np.arange(n) != i) / n) for i in range(n)]
+    apart = [distance(full, each) for each in without]
+    own = plain.losses(full, plain.x, plain.y)
+    unseen = [plain.losses(each, plain.x[i : i + 1], plain.y[i : i + 1])[0] for i, each in enumerate(without)]
+    assert found.arrays["stability"][1] == pytest.approx(np.mean(apart), rel=1e-9)
+    assert found.arrays["worst"][1] == pytest.approx(max(apart), rel=1e-9)
+    assert found.arrays["left_out_gap"][1] == pytest.approx(np.mean(unseen - own), rel=1e-8)
+    assert found.arrays["train"][1] == pytest.approx(np.mean(own), rel=1e-9)
+    assert found.values["BPhi"] == pytest.approx(np.max(np.abs(plain.outputs(plain.start, plain.x))), rel=1e-9)
 
 
 @pytest.mark.parametrize("start", runs.STARTS)
 def test_margin_is_that_of_the_good_initialisation(start):
-    config = {**SMALL, "start": start, "heads": 2, "steps": 0}
-    found = deora_margins.run(config).values
-    with jax.enable_x64(True):
-        problem = runs.draw(config)
-        model = runs.expanded(problem.heads)
-        whole = ntk.good_initialisation(lambda each, x: each(x), model, problem.x, problem.y)
-    assert found["margin"] == pytest.approx(whole.gamma.value, rel=1e-9)
-    assert found["margin_at_most"] == pytest.approx(whole.gamma_at_most.value, rel=1e-9)
-    assert found["BPhi"] == pytest.approx(whole.B_Phi.value, abs=1e-12)
-
-
-def test_margin_reached_is_that_of_plain_descent():
-    config = {**SMALL, "start": "one-step", "heads": 2, "steps": 9}
-    found = deora_margins.run(config).values
-    with jax.enable_x64(True):
-        problem = runs.draw(config)
-        slow = plain_descent(runs.expanded(problem.heads), problem.x, problem.y, config["eta"], 9)
-        outputs = plain_outputs(np.asarray(slow.U), np.asarray(slow.W), problem.x)
-    assert found["reached"] == pytest.approx(np.min(np.asarray(problem.y) * outputs), rel=1e-9)
+    config = {**SMALL, "start": start, "heads": 2, "steps": 9 if start == "one-step" else 0}
+    found, plain = deora_margins.run(config).values, Plain(config)
+    rows = []
+    for sample, label in zip(plain.x, plain.y, strict=True):
+        slopes = [head_gradient(sample, u, w) for u, w in zip(*plain.start, strict=True)]
+        rows.append(label / math.sqrt(2.0) * np.concatenate([part.ravel() for slope in slopes for part in slope]))
+    whole = ntk.hard_margin(np.array(rows))
+    assert found["margin"] == pytest.approx(math.sqrt(2.0) * whole.achieved.value, rel=1e-9)
+    assert found["margin_at_most"] == pytest.approx(math.sqrt(2.0) * whole.at_most.value, rel=1e-9)
+    if config["steps"]:
+        last = plain.descend(9)
+        assert found["reached"] == pytest.approx(np.min(plain.y * plain.outputs(last, plain.x)), rel=1e-9)
+        assert found["travelled"] == pytest.approx(distance(last, plain.start), rel=1e-9)
 
 
 def test_an_unknown_start_is_refused():
