@@ -65,13 +65,13 @@ def growth(
     printed: Callable[[Config], float],
     axes: Axes,
     *,
-    index: int = 0,
-    name: str = "local",
+    resolved: bool = True,
 ) -> tuple[list[Finding], dict[str, Any]]:
     """How n excess / sigma^2 grows along an abscissa, beside the free directions and the printed bound's own growth.
 
     The printed bound promises that the excess grows no faster than itself; classical asymptotics say that it is the
-    number of free directions. On the axes the printed bound is scaled to the first point.
+    number of free directions, or at most that where the sample does not have all of them `resolved`. On the axes the
+    printed bound is scaled to the first point.
     """
     points = groups(rows, of, scaled())
     if not points:
@@ -80,26 +80,28 @@ def growth(
     free = [float(np.mean(values)) for values in groups(rows, of, lambda row: row.values["directions"]).values()]
     curve = [printed(c) * c["n"] / c["sigma"] ** 2 for c in representative(rows, of).values()]
     first = float(np.mean(points[x[0]]))
-    measured(axes, points, name, index)
+    measured(axes, points, "local", 0)
     theory(axes, x, free, label="free directions P")
     theory(axes, x, [first * value / curve[0] for value in curve], label="printed, scaled", printed=True)
     slope, printed_slope, free_slope = power_law(points), exponent(x, curve), exponent(x, free)
     level = mean_interval([scaled()(row) / row.values["directions"] for row in rows])
-    said = verdict(slope, Prediction(printed_slope, "<=", 0.1), Prediction(free_slope, tolerance=0.15))
+    classical = Prediction(free_slope, "=" if resolved else "<=", 0.15)
+    said = verdict(slope, Prediction(printed_slope, "<=", 0.1), classical)
+    one = Prediction(1.0, "=" if resolved else "<=", 0.15)
     fits: dict[str, Any] = {
         setting: {**slope.as_json(), "printed": printed_slope, "free directions": free_slope},
         f"{setting}: n·excess/σ²": {f"{at:g}": found.as_json() for at, found in intervals(points).items()},
         f"{setting}: free directions": {f"{at:g}": value for at, value in zip(x, free, strict=True)},
     }
     findings = [
-        Finding(setting, f"≤ {printed_slope:.2f}", slope.value, slope.ends, said, free_slope),
+        Finding(setting, f"≤ {printed_slope:.2f}", slope.value, slope.ends, said, str(classical)),
         Finding(
             f"{setting.split(',')[0]}: n·excess/(σ²P), all points",
             None,
             level.value,
             level.ends,
-            verdict(level, None, Prediction(1.0, tolerance=0.15)),
-            1.0,
+            verdict(level, None, one),
+            str(one),
         ),
     ]
     searched = [row for row in rows if "random" in row.values]
@@ -117,13 +119,13 @@ def growth(
     return findings, fits
 
 
-def rate(rows: Sequence[Row], setting: str, axes: Axes, *, index: int = 0) -> tuple[list[Finding], dict[str, Any]]:
+def rate(rows: Sequence[Row], setting: str, axes: Axes) -> tuple[list[Finding], dict[str, Any]]:
     """The slope in n of the local estimate's excess, beside sigma^2 P / n."""
     points = groups(rows, "n", excess())
     if not points:
         return [], {}
     classical = groups(rows, "n", lambda row: row.values["directions"] * row.config["sigma"] ** 2 / row.config["n"])
-    measured(axes, points, "local", index)
+    measured(axes, points, "local", 0)
     theory(axes, list(points), [float(np.mean(values)) for values in classical.values()], label="σ² P/n")
     slope, fast = power_law(points), Prediction(-1.0, tolerance=0.1)
     finding = Finding(setting, -1.0, slope.value, slope.ends, verdict(slope, fast, fast), -1.0)

@@ -149,7 +149,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         if failing:
             remarks.append(
                 f"Inside the rank-one class at n = {ball[0].config['n']:.0e} the printed bound is below the excess "
-                f"risk from d = {min(failing):g} on, of the dimensions tried: no bound in ranks and norms alone can hold."
+                f"risk from d = {min(failing):g} on (of those tried): no bound in ranks and norms alone can hold."
             )
     caption = (
         "Excess risk of low-rank classes, mean and 95 % interval over seeds. Top: in units of σ²/n against the "
