@@ -284,7 +284,8 @@ READINGS = (
     ),
     (
         "The paper shows the largest 1-norm, the worst gap and the best accuracy of five runs, without numbers or "
-        "error bars. A trend is tested on all runs instead; the paper's curve is tested too, one point for each T."
+        "error bars. A trend is tested on all runs instead; the paper's curve is tested too, one point for each T. "
+        "Runs with the same seed start from the same weights at every T; their data are new."
     ),
     (
         "At scale quick training ends after 5,000 epochs instead of 200,000, and only every 25th epoch is validated, "
