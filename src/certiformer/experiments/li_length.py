@@ -219,7 +219,7 @@ def _risk(excess: dict[float, list[float]]) -> Finding:
         str(flat),
         slope.value,
         slope.ends,
-        verdict(slope, flat, flat),
+        verdict(slope, flat),
         str(flat),
     )
 
