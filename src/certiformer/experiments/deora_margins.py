@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array
 
 from certiformer.experiments import _deora_theory as theory
+from certiformer.experiments._deora_plots import curve, legend, ticks
 from certiformer.experiments._deora_runs import (
     SOURCES,
     STARTS,
@@ -362,45 +363,28 @@ def _remarks(rows: Sequence[Row]) -> tuple[str, ...]:
 
 def _margin_plot(rows: Sequence[Row], panels: dict[str, str]) -> Plot:
     columns = min(3, len(panels))
-    figure, axes = plots.panels(columns, -(-len(panels) // columns), height=2.7)
+    figure, axes = plots.panels(columns, -(-len(panels) // columns), height=2.5)
     for panel, (name, title) in zip(axes, panels.items(), strict=False):
         for index, start in enumerate(STARTS):
             along = {value: of for value, of in _along(rows, name, start).items() if np.mean(_margins(of)) > 0.0}
-            middle = [mean_interval(_margins(of)) for of in along.values()]
-            plots.band(
-                panel,
-                list(along),
-                [each.value for each in middle],
-                [max(each.low, 0.5 * each.value) for each in middle],
-                [each.high for each in middle],
-                label=f"{start} start" if panel is axes[0] else None,
-                index=index,
-            )
+            curve(panel, list(along), [mean_interval(_margins(of)) for of in along.values()], f"{start} start", index)
         along = _along(rows, name, "one-step")
         formulas = {value: theory.proposition_2(of[0].config, 0.0) for value, of in along.items()}
-        if formulas:
-            first = panel is axes[0]
-            for which, text in (("gamma_opt", "γ_*, sound"), ("gamma_zero", "γ of the zero start, sound")):
-                line = {
-                    value: each.sound[which].value for value, each in formulas.items() if each.sound[which].value > 0
-                }
-                plots.theory(panel, list(line), list(line.values()), label=text if first else "_")
-            printed = {
-                value: each.printed["gamma"].value
-                for value, each in formulas.items()
-                if each.printed["gamma"].value > 0
-            }
-            plots.theory(
-                panel, list(printed), list(printed.values()), label="γ_*, printed" if first else "_", printed=True
-            )
+        zero = {value: each.sound["gamma_zero"].value for value, each in formulas.items()}
+        star = {value: each.sound["gamma_opt"].value for value, each in formulas.items()}
+        printed = {value: each.printed["gamma"].value for value, each in formulas.items()}
+        x, y = _positive(zero)
+        panel.plot(x, y, color=plots.COLOURS[0], ls=":", lw=1.4, label="zero start, sound bound")
+        plots.theory(panel, *_positive(star), label="γ_*, sound bound")
+        plots.theory(panel, *_positive(printed), label="γ_*, printed (7)", printed=True)
         plots.label(panel, title, "NTK margin" if panel in axes[::columns] else "", log="xy", legend=False)
-    for spare in axes[len(panels) :]:
+        ticks(
+            panel, _values([row for start in STARTS for of in _along(rows, name, start).values() for row in of], name)
+        )
+    spares = axes[len(panels) :]
+    legend(figure, axes[: len(panels)], spare=spares[0] if spares else None, columns=3)
+    for spare in spares[1:]:
         spare.set_axis_off()
-    handles, labels = axes[0].get_legend_handles_labels()
-    if len(axes) > len(panels):
-        axes[-1].legend(handles, labels, fontsize=8, frameon=False, loc="center")
-    else:
-        figure.legend(handles, labels, fontsize=7.5, frameon=False, loc="outside lower center", ncols=3)
     return Plot(
         figure,
         "NTK margin at norm √2 by quadratic program, mean over seeds with 95 % intervals; formulas of Proposition 2 "
@@ -408,14 +392,19 @@ def _margin_plot(rows: Sequence[Row], panels: dict[str, str]) -> Plot:
     )
 
 
+def _positive(line: dict[float, float]) -> tuple[list[float], list[float]]:
+    """The part of a curve that a logarithmic axis can show."""
+    kept = {x: y for x, y in line.items() if y > 0.0}
+    return list(kept), list(kept.values())
+
+
 def _reached_plot(rows: Sequence[Row]) -> Plot:
     figure, axes = plots.panels(1)
     trained = [row for row in rows if "reached" in row.values]
     for index, start in enumerate(STARTS):
         along = _along(trained, "heads", start)
-        middle = [
-            mean_interval([row.values["reached"] / row.values["travelled"] for row in of]) for of in along.values()
-        ]
+        quotients = [[row.values["reached"] / row.values["travelled"] for row in of] for of in along.values()]
+        middle = [mean_interval(each) for each in quotients]
         plots.band(
             axes[0],
             list(along),
@@ -428,10 +417,11 @@ def _reached_plot(rows: Sequence[Row]) -> Plot:
         tangent = [float(np.mean(_margins(of))) / math.sqrt(2.0) for of in along.values()]
         axes[0].plot(list(along), tangent, color=plots.COLOURS[index], ls=":", lw=1.2)
     plots.label(axes[0], "heads H", "margin per distance travelled", log="x")
+    ticks(axes[0], _values(trained, "heads"))
     return Plot(
         figure,
         "Least margin over the distance from the start after gradient descent, with 95 % intervals; dotted: the NTK "
-        "margin per unit norm at the same start, which the layer of many heads cannot leave far behind.",
+        "margin per unit norm at the same start.",
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array
 
 from certiformer.experiments import _deora_theory as theory
+from certiformer.experiments._deora_plots import curve, legend, ticks
 from certiformer.experiments._deora_runs import (
     SOURCES,
     Heads,
@@ -103,9 +104,9 @@ def _grid(scale: Scale) -> list[Config]:
     if scale == "smoke":
         sizes, last, seeds, tests = [8, 12], 16, 2, 100
     elif scale == "quick":
-        sizes, last, seeds, tests = [10, 20, 40, 80, 160], 128, 5, 4000
+        sizes, last, seeds, tests = [8, 16, 32, 64, 128], 128, 5, 4000
     else:
-        sizes, last, seeds, tests = [10, 20, 40, 80, 160, 320, 640], 1024, 20, 20000
+        sizes, last, seeds, tests = [8, 16, 32, 64, 128, 256, 512], 1024, 20, 20000
     kinds = [("zero", FEW), ("zero", ENOUGH)]
     if scale != "smoke":
         kinds += [("one-step", ENOUGH), ("random", FEW)]
@@ -297,37 +298,28 @@ def _remarks(cells: dict[Kind, BySize], bounds: dict[Kind, dict[int, Any]]) -> t
 
 def _size_plot(cells: dict[Kind, BySize], bounds: dict[Kind, dict[int, Any]]) -> Plot:
     figure, axes = plots.panels(2, height=3.2)
+    certified = {
+        kind: of for kind, of in bounds.items() if any(math.isfinite(e.sound["gap"].value) for e in of.values())
+    }
     for panel, (name, variant) in zip(axes, (("stability", "stability"), ("left_out_gap", "gap")), strict=True):
         for index, (kind, by_size) in enumerate(cells.items()):
             middle = [mean_interval(_last(of, name)) for of in by_size.values()]
-            plots.band(
-                panel,
-                list(by_size),
-                [each.value for each in middle],
-                [max(each.low, 0.3 * each.value) for each in middle],
-                [each.high for each in middle],
-                label=_named(kind) if variant == "stability" else None,
-                index=index,
-            )
-        certified = {kind: of for kind, of in bounds.items() if of and math.isfinite(_any(of).sound[variant].value)}
-        if certified:
-            kind, of = next(iter(certified.items()))
+            curve(panel, list(by_size), middle, _named(kind), index)
+        for of in list(certified.values())[:1]:
             sound = [each.sound[variant].value for each in of.values()]
             printed = [each.printed["value" if variant == "gap" else variant].value for each in of.values()]
-            names = variant == "gap"
-            plots.theory(panel, list(of), sound, label="Theorem 2, sound" if names else "_")
-            plots.theory(panel, list(of), printed, label="Theorem 2, printed" if names else "_", printed=True)
-        unit = "mean leave-one-out distance" if variant == "stability" else "gap by leave-one-out"
-        plots.label(panel, "sample size n", unit, log="xy")
+            plots.theory(panel, list(of), sound, label="Theorem 2, sound")
+            plots.theory(panel, list(of), printed, label="Theorem 2, printed", printed=True)
+        plots.label(panel, "sample size n", WHAT[name], log="xy", legend=False)
+        ticks(panel, sorted({n for by_size in cells.values() for n in by_size}))
+    legend(figure, axes, columns=3)
     return Plot(
         figure,
         "Distance between the runs with and without a sample, and the gap, with 95 % intervals over seeds. Theorem 2 "
-        "is evaluated for the zero start at the larger number of heads.",
+        f"is evaluated for the {_named(next(iter(certified)))}."
+        if certified
+        else "No kind of run is certified.",
     )
-
-
-def _any(of: dict[int, Any]) -> Any:
-    return next(iter(of.values()))
 
 
 def _steps_plot(cells: dict[Kind, BySize]) -> Plot:
@@ -335,17 +327,10 @@ def _steps_plot(cells: dict[Kind, BySize]) -> Plot:
     for index, (kind, by_size) in enumerate(cells.items()):
         steps, of = _checkpoints(by_size), list(by_size.values())[-1]
         middle = [mean_interval(_last(of, "stability", i)) for i in range(len(steps))]
-        plots.band(
-            axes[0],
-            steps,
-            [each.value for each in middle],
-            [max(each.low, 0.3 * each.value) for each in middle],
-            [each.high for each in middle],
-            label=_named(kind),
-            index=index,
-        )
-    plots.label(axes[0], "steps K", "mean leave-one-out distance", log="xy")
-    return Plot(figure, "The distance along the run, at the largest n.")
+        curve(axes[0], steps, middle, _named(kind), index)
+        ticks(axes[0], steps)
+    plots.label(axes[0], "steps K", WHAT["stability"], log="xy")
+    return Plot(figure, "The distance along the run, at the largest n, with 95 % intervals over seeds.")
 
 
 STUDIES = (

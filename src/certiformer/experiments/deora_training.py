@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array
 
 from certiformer.experiments import _deora_theory as theory
+from certiformer.experiments._deora_plots import curve, legend, ticks
 from certiformer.experiments._deora_runs import (
     SOURCES,
     STARTS,
@@ -28,7 +29,7 @@ from certiformer.experiments._deora_runs import (
     relevant_mass,
     work,
 )
-from certiformer.experiments.statistics import Interval, Prediction, Vector, mean_interval, verdict
+from certiformer.experiments.statistics import Interval, Prediction, Vector, mean_interval, ratio, verdict
 from certiformer.experiments.study import Analysis, Finding, Plot, Scale, Study
 from certiformer.report import plots
 from certiformer.sweep import Experiment, Outcome, Row
@@ -177,7 +178,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     usual = _usual_size(cells)
     grid = {cell: of for cell, of in cells.items() if cell[2] == usual}
     bounds = {start: _bounds(grid, start) for start in STARTS}
-    findings = [*_rates(grid), *_levels(grid, bounds), *_sizes(cells), *_heads(grid, bounds)]
+    findings = [*_rates(grid), *_levels(grid, bounds), *_sizes(cells), *_few_or_many(grid), *_heads(grid, bounds)]
     return Analysis(
         findings=tuple(finding for finding, _ in findings),
         fits={finding.setting: found.as_json() for finding, found in findings if found is not None},
@@ -223,10 +224,12 @@ def _power(heads: int) -> str:
 
 
 def _rates(grid: dict[Cell, list[Row]]) -> list[Found]:
-    """Exponents in K of training and test loss."""
+    """Exponents in K of the training loss, and of the test loss for the most heads."""
     found: list[Found] = []
     for name in ("train", "test"):
         for cell, rows in grid.items():
+            if name == "test" and cell[1] != max(other[1] for other in grid if other[0] == cell[0]):
+                continue
             steps = _steps(rows)
             late, curves = _late(steps), _curve(rows, name)[:, 1:]
             exponent = theory.exponent({steps[i]: curves[:, i] for i in late})
@@ -242,6 +245,24 @@ def _rates(grid: dict[Cell, list[Row]]) -> list[Found]:
 def _finding(setting: str, said: Prediction | None, found: Interval) -> Finding:
     ours = None if math.isnan(found.value) else found.value
     return Finding(setting, None if said is None else str(said), ours, found.ends, verdict(found, said))
+
+
+def _few_or_many(grid: dict[Cell, list[Row]]) -> list[Found]:
+    """The last training loss with the most heads over that with the fewest, on the same samples."""
+    found: list[Found] = []
+    for start in STARTS:
+        cells = sorted(cell for cell in grid if cell[0] == start)
+        if len(cells) < 2:
+            continue
+        few, many = (_curve(grid[cell], "train")[:, -1] for cell in (cells[0], cells[-1]))
+        quotient = ratio(many, few, paired=len(few) == len(many))
+        said = "fewer heads train faster" if quotient.low > 1.0 else "more heads train faster"
+        if quotient.contains(1.0):
+            said = "inconclusive"
+        names = f"H = {_power(cells[-1][1])} over H = {_power(cells[0][1])}"
+        finding = Finding(f"last training loss, {names}: {start} start", None, quotient.value, quotient.ends, said)
+        found.append((finding, quotient))
+    return found
 
 
 Bounds = dict[str, Any]
@@ -370,38 +391,26 @@ def _remarks(grid: dict[Cell, list[Row]], bounds: dict[str, Bounds | None]) -> t
 
 
 def _loss_plot(grid: dict[Cell, list[Row]], bounds: dict[str, Bounds | None]) -> Plot:
-    figure, axes = plots.panels(len(STARTS), 2, sharex=True, sharey="row")
+    figure, axes = plots.panels(len(STARTS), 2, height=2.4, sharex=True, sharey="row")
+    every = sorted({cell[1] for cell in grid})
+    shown = [every[round(i)] for i in np.linspace(0, len(every) - 1, min(len(every), len(plots.COLOURS)))]
     for column, start in enumerate(STARTS):
-        cells = [cell for cell in grid if cell[0] == start]
+        bound = bounds[start]
         for row, name in enumerate(("train", "test")):
             panel = axes[row * len(STARTS) + column]
-            for index, cell in enumerate(cells):
+            for cell in (cell for cell in grid if cell[0] == start and cell[1] in shown):
                 steps, curves = _steps(grid[cell]), _curve(grid[cell], name)[:, 1:]
                 middle = [mean_interval(curves[:, i]) for i in range(len(steps))]
-                plots.band(
-                    panel,
-                    steps,
-                    [each.value for each in middle],
-                    [max(each.low, 0.3 * each.value) for each in middle],
-                    [each.high for each in middle],
-                    label=f"H = {_power(cell[1])}",
-                    index=index,
-                    marker=False,
-                )
-            bound = bounds[start]
+                curve(panel, steps, middle, f"H = {_power(cell[1])}", shown.index(cell[1]), marker=False)
             if bound is not None and row == 0:
                 sound = [each["train_opt"].value for each in bound["sound"]]
-                plots.theory(panel, bound["steps"], sound, label="Cor. 2, sound")
+                plots.theory(panel, bound["steps"], sound, label="Corollary 2, sound")
                 printed = [each["train"].value for each in bound["printed"]]
-                plots.theory(panel, bound["steps"], printed, label="Cor. 2, printed", printed=True)
-            plots.label(
-                panel,
-                "steps K" if row else "",
-                ("training loss", "test loss")[row] if column == 0 else "",
-                title="" if row else f"{start} start",
-                log="xy",
-                legend=row == 0,
-            )
+                plots.theory(panel, bound["steps"], printed, label="Corollary 2, printed", printed=True)
+            unit = ("training loss", "test loss")[row] if column == 0 else ""
+            title = "" if row else f"{start} start"
+            plots.label(panel, "steps K" if row else "", unit, title=title, log="xy", legend=False)
+    legend(figure, axes)
     return Plot(
         figure,
         "Mean loss over seeds with 95 % intervals. Both curves of Corollary 2 are for the largest H and the same "
@@ -410,44 +419,32 @@ def _loss_plot(grid: dict[Cell, list[Row]], bounds: dict[str, Bounds | None]) ->
 
 
 def _order_plot(cells: dict[Cell, list[Row]], grid: dict[Cell, list[Row]], bounds: dict[str, Bounds | None]) -> Plot:
-    figure, axes = plots.panels(2)
+    by_size = _by_size(cells)
+    figure, axes = plots.panels(2 if by_size else 1)
     for index, start in enumerate(STARTS):
         of = sorted((cell for cell in grid if cell[0] == start), key=lambda cell: cell[1])
         middle = [mean_interval(_curve(grid[cell], "train")[:, -1]) for cell in of]
-        plots.band(
-            axes[0],
-            [cell[1] for cell in of],
-            [each.value for each in middle],
-            [max(each.low, 0.3 * each.value) for each in middle],
-            [each.high for each in middle],
-            label=f"{start} start",
-            index=index,
-        )
+        curve(axes[0], [cell[1] for cell in of], middle, f"{start} start", index)
         bound = bounds[start]
-        if bound is not None:
-            needed = bound["sound"][-1]["H_needed"].value
-            if math.isfinite(needed):
-                axes[0].axvline(needed, color=plots.COLOURS[index], ls="-.", lw=1.1)
-    plots.label(axes[0], "heads H", "last training loss", title="dash-dotted: heads the sound theory needs", log="xy")
-    for by_size in _by_size(cells).values():
-        for index, (what, values) in enumerate(_against_n(by_size).items()):
+        if bound is not None and math.isfinite(bound["sound"][-1]["H_needed"].value):
+            axes[0].axvline(bound["sound"][-1]["H_needed"].value, color=plots.COLOURS[index], ls="-.", lw=1.1)
+    plots.label(axes[0], "heads H", "last training loss", log="xy")
+    for name, sizes in by_size.items():
+        for index, (what, values) in enumerate(_against_n(sizes).items()):
             middle = [mean_interval(each) for each in values.values()]
             if not middle or min(each.value for each in middle) <= 0.0:
                 continue
-            sizes = list(values)
-            plots.band(
-                axes[1],
-                sizes,
-                [each.value for each in middle],
-                [max(each.low, 0.3 * each.value) for each in middle],
-                [each.high for each in middle],
-                label=what,
-                index=index,
-            )
-            line = [middle[0].value * sizes[0] / n for n in sizes]
-            plots.theory(axes[1], sizes, line, label="order 1/n" if index == 0 else "_")
-    plots.label(axes[1], "sample size n", "loss", title="", log="xy")
-    return Plot(figure, "Left: heads. Right: what the sample size does to the gap and to the test loss after n steps.")
+            curve(axes[1], list(values), middle, what, index)
+            line = [middle[0].value * min(values) / n for n in values]
+            plots.theory(axes[1], list(values), line, label="order 1/n" if index == 0 else "_")
+        plots.label(axes[1], "sample size n", "loss", title=name, log="xy")
+        ticks(axes[1], list(sizes))
+    axes[0].tick_params(which="both", labelsize=8)
+    return Plot(
+        figure,
+        "Left: the last training loss against the number of heads; dash-dotted, the heads that the sound Corollary 2 "
+        "needs. Right: the gap after all steps and the test loss after as many steps as samples. 95 % intervals.",
+    )
 
 
 STUDIES = (
