@@ -194,6 +194,12 @@ def test_cells_are_compared_with_where_one_more_run_would_fall(analysed):
 def test_a_wide_interval_says_nothing():
     rows = [row(64, 400, seed, 0.1048 * 3.0 ** (seed - 1)) for seed in range(3)]
     assert found(mwigo_table_1.analyse(rows), "N = 400: lowest test loss").verdict == "inconclusive"
+    rows = [row(64, 400, seed, 0.1048, best=100 + 100 * seed, epochs=500) for seed in range(3)]
+    assert found(mwigo_table_1.analyse(rows), "N = 400: epoch of the lowest").verdict == "inconclusive"
+    rows = [row(64, 400, seed, 0.1048, best=140 + 5 * seed, epochs=500) for seed in range(3)]
+    assert found(mwigo_table_1.analyse(rows), "N = 400: epoch of the lowest").verdict == "inconclusive"
+    rows = [row(64, 400, seed, 0.1048, best=146 + seed, epochs=500) for seed in range(3)]
+    assert found(mwigo_table_1.analyse(rows), "N = 400: epoch of the lowest").verdict == "agrees"
 
 
 def test_a_loss_that_rises_with_n_is_not_called_falling():
@@ -205,6 +211,12 @@ def test_runs_that_stop_before_the_papers_epoch_decide_nothing():
     rows = [row(64, 400, seed, 0.1048 * noise(seed), epochs=100, best=100) for seed in range(5)]
     cell = found(mwigo_table_1.analyse(rows), "lowest test loss by epoch 100")
     assert cell.verdict == "inconclusive"
+
+
+def test_a_loss_that_still_falls_may_yet_reach_the_papers():
+    for factor, said in ((2.0, "inconclusive"), (0.8, "does not agree")):
+        rows = [row(64, 400, seed, factor * 0.1048 * (1 + 0.001 * seed), epochs=200, best=200) for seed in range(3)]
+        assert found(mwigo_table_1.analyse(rows), "N = 400: lowest test loss").verdict == said
 
 
 def test_figures_show_the_gap_and_how_it_shrinks(planted):

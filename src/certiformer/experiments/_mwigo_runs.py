@@ -385,13 +385,14 @@ def falls(found: Interval, level: float) -> str:
     return "does not agree" if found.low > level else "inconclusive"
 
 
-def tells(found: Interval, cell: Cell) -> str:
+def tells(found: Interval, cell: Cell, column: int = 0) -> str:
     """Whether one more run could have given the paper's number, and whether the interval could have said no.
 
     One that holds the paper's number for another N at the same width as well cannot tell which of them it saw.
+    Column 0 of the table is the loss, column 1 the epoch.
     """
     assert cell.paper is not None
-    if not found.contains(cell.paper[0]):
+    if not found.contains(cell.paper[column]):
         return "does not agree"
-    others = [loss for (d_m, n), (loss, _) in PAPER_TABLE_1.items() if d_m == cell.d_m and n != cell.n]
+    others = [pair[column] for (d_m, n), pair in PAPER_TABLE_1.items() if d_m == cell.d_m and n != cell.n]
     return "inconclusive" if any(map(found.contains, others)) else "agrees"

@@ -31,7 +31,7 @@ from certiformer.experiments._mwigo_runs import (
     spoken,
     tells,
 )
-from certiformer.experiments.statistics import Interval, Prediction, power_law, prediction_interval, ratio, verdict
+from certiformer.experiments.statistics import Interval, power_law, prediction_interval, ratio
 from certiformer.experiments.study import Analysis, Finding, Plot, Study
 from certiformer.report import plots
 from certiformer.sweep import Row
@@ -93,16 +93,23 @@ def _of_cell(cell: Cell, bounds: tuple[float, float]) -> Iterator[Finding]:
     if cell.length < epoch:
         yield Finding(f"{setting} by epoch {cell.length}", loss, found.value, found.ends, "inconclusive", sound)
         return
-    yield Finding(setting, loss, found.value, found.ends, tells(found, cell), sound)
+    yield Finding(setting, loss, found.value, found.ends, _compared(cell), sound)
     then = one_more_run(cell.at(epoch))
     setting = f"{cell.name}: test loss at the paper's epoch {epoch}"
     yield Finding(setting, loss, then.value, then.ends, tells(then, cell))
     when = prediction_interval(cell.epochs)
-    setting, said = f"{cell.name}: epoch of the lowest test loss", verdict(when, Prediction(epoch))
+    setting, said = f"{cell.name}: epoch of the lowest test loss", tells(when, cell, column=1)
     if cell.falling:
         setting += f" ({cell.falling} of {len(cell.rows)} runs still improve at the end)"
         said = "inconclusive"
     yield Finding(setting, epoch, when.value, (max(0.0, when.low), when.high), said)
+
+
+def _compared(cell: Cell) -> str:
+    """The lowest loss against the paper's; while it still falls, a longer run could reach a paper's number below it."""
+    found = one_more_run(cell.lowest)
+    out_of_reach_yet = cell.paper is not None and cell.falling > 0 and cell.paper[0] < found.low
+    return "inconclusive" if out_of_reach_yet else tells(found, cell)
 
 
 def _of_width(name: str, row: Sequence[Cell]) -> Iterator[Finding]:
@@ -133,7 +140,7 @@ def _of_reading(name: str, found: Sequence[Cell]) -> Iterator[Finding]:
     for cell in found:
         interval = one_more_run(cell.lowest)
         paper = None if cell.paper is None or cell.length < cell.paper[1] else cell.paper[0]
-        said = "measured" if paper is None else tells(interval, cell)
+        said = "measured" if paper is None else _compared(cell)
         yield Finding(f"{cell.name}, {name}: lowest test loss", paper, interval.value, interval.ends, said)
 
 
@@ -206,9 +213,9 @@ def _remarks(
             said = [tells(found, cell) for found, cell in zip(intervals, comparable, strict=True)]
             inside = len(said) - said.count("does not agree")
             yield (
-                f"{name.capitalize()}: of the {len(said)} cells of Table 1 that we ran as long as the paper's best "
-                f"epoch, {inside} have the paper's number where one more run of ours would fall; {said.count('agrees')}"
-                " of these intervals are narrow enough to tell it from the paper's numbers for other N."
+                f"{name.capitalize()}: in {inside} of {len(said)} cells of Table 1 that we ran as long as the paper's "
+                "best epoch, the paper's number lies where one more run of ours would fall; "
+                f"{said.count('agrees')} of these intervals can tell it from the paper's numbers for other N."
             )
     slopes = {d_m: _exponent(row, _lowest) for d_m, row in widths.items() if len(row) > 1}
     if slopes:
