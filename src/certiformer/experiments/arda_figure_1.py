@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullFormatter
 
 import certiformer
 from certiformer.experiments import statistics
@@ -45,10 +46,10 @@ TOLERANCE = 0.05  # for logarithms and small widths: the exponents are asymptoti
 
 # Measured on one core: seconds for one sample, head and step of training, for the rest of a step, for one input and
 # draw of the teacher's pool, and for one input and head of the two errors.
-SECONDS_PER_HEAD = 1.0e-7
-SECONDS_PER_STEP = 1e-4
-SECONDS_PER_LABEL = 1.0e-7
-SECONDS_PER_ERROR = 2e-6
+SECONDS_PER_HEAD = 8.5e-8
+SECONDS_PER_STEP = 3e-4
+SECONDS_PER_LABEL = 9e-8
+SECONDS_PER_ERROR = 2.5e-6
 
 
 class Problem(NamedTuple):
@@ -221,13 +222,16 @@ def cost(config: Config) -> float:
 
 
 def probe(config: Config) -> float:
-    """A few steps of this shape, timed here, for the whole run."""
-    few = config | {"steps": min(config["steps"], 10)}
-    run(few)  # compiles, and draws the labels
-    started = time.perf_counter()
-    run(few | {"steps": few["steps"]})
-    once = time.perf_counter() - started
-    return float(cost(config | {"steps": 0}) + once * config["steps"] / few["steps"])
+    """Some steps more and some steps fewer of this shape, timed here: the difference tells what a step takes."""
+    fewer, more = (config | {"steps": min(config["steps"], steps)} for steps in (2, 12))
+    seconds = []
+    for few in (fewer, more):
+        run(few)  # compiles, and draws the labels
+        started = time.perf_counter()
+        run(few)
+        seconds.append(time.perf_counter() - started)
+    per_step = max(0.0, seconds[1] - seconds[0]) / max(1, more["steps"] - fewer["steps"])
+    return float(cost(config | {"steps": 0}) + per_step * config["steps"])
 
 
 Cells = Mapping[str, Mapping[int, Mapping[int, Row]]]  # teacher, width, seed
@@ -397,40 +401,23 @@ def _span(found: Interval) -> str:
 def _plot(
     cells: Cells, predicted: Mapping[str, tuple[float, float]], durations: Mapping[str, Sequence[Interval]]
 ) -> Plot:
-    figure, axes = plots.panels(2, 2)
+    figure, axes = plots.panels(2, 2, height=2.9)
     first = next(iter(cells))
-    curves: tuple[tuple[tuple[str, str, str], ...], ...] = (
-        (("linearisation_largest", first, "largest"), ("linearisation", first, "mean")),
-        tuple(("approximation", teacher, TITLES[teacher]) for teacher in cells)
-        + tuple(("approximation_released", t, "the same, own features") for t in cells if t == "released_diagonal"),
-        tuple(("training", teacher, TITLES[teacher]) for teacher in cells),
+    approximations = [("approximation", teacher, TITLES[teacher]) for teacher in cells]
+    if "released_diagonal" in cells:
+        approximations.append(("approximation_released", "released_diagonal", "the same, with its own features"))
+    _curves(
+        axes[0],
+        cells,
+        [("linearisation_largest", first, "largest over inputs"), ("linearisation", first, "mean over inputs")],
+        predicted,
+        y="|f - f_lin|",
+        title="linearisation error at radius 3",
     )
-    labels = ("|f - f_lin| over the inputs", "largest |f_lin - y|", "lowest loss (squared labels)")
-    titles = ("linearisation error at radius 3", "approximation error", "training loss")
-    for panel, shown, label, title in zip(axes, curves, labels, titles, strict=False):
-        for index, (measure, teacher, name) in enumerate(shown):
-            table = cells[teacher]
-            here = sorted(table)
-            found = [statistics.mean_interval([float(row.values[measure]) for row in table[m].values()]) for m in here]
-            low = [f.low if f.low > 0.0 else f.value for f in found]
-            plots.band(panel, here, [f.value for f in found], low, [f.high for f in found], label=name, index=index)
-            if index == 0 and measure.split("_")[0] in predicted:
-                _guides(panel, here, found[0].value, predicted[measure.split("_")[0]], measure == "training")
-        plots.label(panel, "width m (heads)", label, title=title, log="xy")
-        ticks = sorted({m for _, teacher, _ in shown for m in cells[teacher]})
-        panel.set_xticks(ticks, [str(m) for m in ticks])
-        panel.set_xticks([], minor=True)
-    for index, (teacher, by) in enumerate(durations.items()):
-        share = [1.0 / part for part in PARTS]
-        low, high = [f.low for f in by], [f.high for f in by]
-        plots.band(axes[3], share, [f.value for f in by], low, high, label=TITLES[teacher], index=index)
-    if "training" in predicted:
-        printed, sound = predicted["training"]
-        plots.theory(axes[3], [1.0 / PARTS[0], 1.0], [printed] * 2, label="printed", printed=True)
-        plots.theory(axes[3], [1.0 / PARTS[0], 1.0], [sound] * 2, label="sound, unlimited steps")
-    plots.label(axes[3], "share of the steps", "exponent of the loss in m", title="how long one trains", log="x")
-    axes[3].set_xticks([1.0 / part for part in PARTS], [f"1/{part}" if part > 1 else "1" for part in PARTS])
-    axes[3].set_xticks([], minor=True)
+    _curves(axes[1], cells, approximations, predicted, y="largest |f_lin - y|", title="approximation error")
+    trained = [("training", teacher, TITLES[teacher]) for teacher in cells]
+    _curves(axes[2], cells, trained, predicted, y="lowest mean of (f - y)²", title="training loss")
+    _exponents(axes[3], predicted, durations)
     caption = (
         "Three errors against the width, and the exponent of the training loss against the length of training. Lines: "
         "means over seeds; bands: 95 % intervals; dashed and dash-dotted: slopes of the bounds through the first point."
@@ -438,12 +425,62 @@ def _plot(
     return Plot(figure, caption)
 
 
-def _guides(panel: Axes, widths: Sequence[int], level: float, exponents: tuple[float, float], both: bool) -> None:
-    """Lines of the predicted slopes through the first point."""
-    printed, sound = exponents
-    for slope, name in ((printed, "printed"), (sound, "sound")) if both else ((printed, "printed"),):
-        line = [level * (m / widths[0]) ** slope for m in widths]
-        plots.theory(panel, widths, line, label=f"{name}: m^{{{slope:.2f}}}", printed=name == "printed")
+def _curves(
+    panel: Axes,
+    cells: Cells,
+    shown: Sequence[tuple[str, str, str]],
+    predicted: Mapping[str, tuple[float, float]],
+    *,
+    y: str,
+    title: str,
+) -> None:
+    """Means over seeds against the width, and the predicted slopes through the first point of the first curve."""
+    guides: list[tuple[str, list[float], list[float]]] = []
+    for index, (measure, teacher, name) in enumerate(shown):
+        table = cells[teacher]
+        here = [float(m) for m in sorted(table)]
+        found = [statistics.mean_interval([float(r.values[measure]) for r in table[int(m)].values()]) for m in here]
+        low = [f.low if f.low > 0.0 else f.value for f in found]
+        plots.band(panel, here, [f.value for f in found], low, [f.high for f in found], label=name, index=index)
+        result = measure.split("_")[0]
+        if index == 0 and result in predicted:
+            slopes = zip(("printed", "sound"), predicted[result], strict=True)
+            guides = [
+                (f"{side}: slope {slope:.2f}", here, [found[0].value * (m / here[0]) ** slope for m in here])
+                for side, slope in slopes
+                if side == "printed" or result == "training"
+            ]
+    for name, here, line in guides:
+        plots.theory(panel, here, line, label=name, printed=name.startswith("printed"))
+    plots.label(panel, "width m (heads)", y, title=title, log="xy")
+    low_end, high_end = panel.get_ylim()
+    panel.set_ylim(low_end / (high_end / low_end) ** 0.5, high_end)  # a third of the panel for the legend
+    panel.legend(fontsize=7.5, frameon=False, loc="lower left")
+    ticks = sorted({m for _, teacher, _ in shown for m in cells[teacher]})
+    panel.set_xticks(ticks, [str(m) for m in ticks])
+    panel.set_xticks([], minor=True)
+    panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+    panel.yaxis.set_major_formatter("{x:g}")
+    panel.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _exponents(
+    panel: Axes, predicted: Mapping[str, tuple[float, float]], durations: Mapping[str, Sequence[Interval]]
+) -> None:
+    """The exponent of the training loss against the share of the steps done."""
+    share = [1.0 / part for part in PARTS]
+    for index, (teacher, by) in enumerate(durations.items()):
+        low, high = [f.low for f in by], [f.high for f in by]
+        plots.band(panel, share, [f.value for f in by], low, high, label=TITLES[teacher], index=index)
+    if "training" in predicted:
+        printed, sound = predicted["training"]
+        plots.theory(panel, [share[0], 1.0], [printed] * 2, label="printed", printed=True)
+        plots.theory(panel, [share[0], 1.0], [sound] * 2, label="sound, after unlimited steps")
+        panel.set_ylim(bottom=1.7 * sound)
+    plots.label(panel, "share of the steps", "exponent of the loss in m", title="how long one trains", log="x")
+    panel.legend(fontsize=7.5, frameon=False, loc="lower left")
+    panel.set_xticks(share, [f"1/{part}" if part > 1 else "1" for part in PARTS])
+    panel.set_xticks([], minor=True)
 
 
 STUDIES = (

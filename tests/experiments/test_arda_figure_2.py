@@ -1,0 +1,232 @@
+"""The AR(L) runs against descent written out in NumPy, and the analysis on rows with a known answer."""
+
+import math
+
+import jax
+import numpy as np
+import pytest
+
+from certiformer.experiments import arda_figure_2 as figure
+from certiformer.experiments.statistics import Interval, Prediction
+from certiformer.sweep import Row
+
+TINY = {
+    "network": "indrnn",
+    "lag": 2,
+    "seed": 3,
+    "n": 12,
+    "n_test": 6,
+    "n_jacobian": 5,
+    "steps": 6,
+    "every": 2,
+    "rate": 0.05,
+    "width": 4,
+    "pairs": 1,
+}
+
+
+@pytest.fixture(scope="module", params=figure.NETWORKS)
+def config(request):
+    return TINY | {"network": request.param}
+
+
+@pytest.fixture(scope="module")
+def outcome(config):
+    return figure.run(config)
+
+
+def test_a_run_is_plain_gradient_descent(config, outcome):
+    """Loss, gradient and Jacobian norms of every step, from outputs alone by central differences."""
+    with jax.enable_x64(True):
+        precise = figure.PRECISION | {"transformer": "float64"}
+        patch = pytest.MonkeyPatch()
+        patch.setattr(figure, "PRECISION", precise)
+        model, data = figure._model(config), figure._batches(config)
+        patch.undo()
+    names = ("c", "u", "w") if config["network"] == "indrnn" else ("c", "u", "W")
+    params = {name: np.array(getattr(model, name)) for name in names}
+    blocks = np.asarray(data.train.x)
+    x = blocks.transpose(0, 2, 1, 3).reshape(-1, *blocks.shape[1::2])[: config["n"]]
+    y = np.asarray(data.train.y).ravel()[: config["n"]]
+    outputs = _recurrent if config["network"] == "indrnn" else _attention
+    memory = figure.BLOCK[config["network"]]
+    seen = {"gradient": [], "jacobian": [], "validation": [], "validation_fresh": [], "training": []}
+    for step in range(config["steps"]):
+        residual = outputs(params, x) - y
+        jacobian = {name: _differences(outputs, params, name, x) for name in names}
+        gradient = {name: np.tensordot(2 * residual / len(y), jacobian[name], 1) for name in names}
+        seen["training"].append(np.mean(residual**2))
+        seen["gradient"].append(np.linalg.norm(gradient[memory]))
+        if step % config["every"] == 0:
+            few = _differences(outputs, params, memory, np.asarray(data.probe))
+            seen["jacobian"].append(math.sqrt(np.mean(np.sum(few.reshape(len(few), -1) ** 2, axis=1))))
+            for name, (inputs, labels) in (("validation", data.shared), ("validation_fresh", data.fresh)):
+                seen[name].append(np.mean((outputs(params, np.asarray(inputs)) - np.asarray(labels)) ** 2))
+        params = {name: value - config["rate"] * gradient[name] for name, value in params.items()}
+    for name in ("gradient", "jacobian"):
+        assert outcome.values[name] == pytest.approx(max(seen[name]), rel=2e-4)
+    for name in ("validation", "validation_fresh", "training"):
+        assert outcome.values[name] == pytest.approx(min(seen[name]), rel=2e-4)
+
+
+def _recurrent(params, x):
+    h = np.zeros((len(x), len(params["c"])))
+    for t in range(x.shape[1]):
+        h = np.tanh(x[:, t] @ params["w"].T + params["u"] * h)
+    return h @ params["c"] / math.sqrt(len(params["c"]))
+
+
+def _attention(params, x):
+    scores = np.einsum("nti,hij,nj->nht", x, params["W"], x[:, -1])
+    p = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    p /= p.sum(axis=-1, keepdims=True)
+    s = np.einsum("nht,nti,hi->nh", p, x, params["u"])
+    return np.tanh(s) @ params["c"] / math.sqrt(len(params["c"]))
+
+
+def _differences(outputs, params, name, x, by=1e-5):
+    columns = []
+    for index in np.ndindex(params[name].shape):
+        two = []
+        for sign in (1, -1):
+            moved = params[name].copy()
+            moved[index] += sign * by
+            two.append(outputs(params | {name: moved}, x))
+        columns.append((two[0] - two[1]) / (2 * by))
+    return np.stack(columns, axis=-1).reshape(len(x), *params[name].shape)
+
+
+def test_a_run_is_determined_by_its_seed(config, outcome):
+    assert figure.run(config).values == outcome.values
+    assert figure.run(config | {"seed": 4}).values["gradient"] != outcome.values["gradient"]
+
+
+def test_rivals_see_the_same_series():
+    with jax.enable_x64(True):
+        one = figure._batches(TINY)
+    other = figure._batches(TINY | {"network": "transformer"})
+    for a, b in ((one.shared, other.shared), (one.fresh, other.fresh)):
+        np.testing.assert_allclose(a[0], b[0], rtol=1e-6)
+        np.testing.assert_allclose(a[1], b[1], rtol=1e-5, atol=1e-6)
+
+
+def test_fresh_windows_share_no_value_with_training():
+    data = figure._batches(TINY | {"network": "transformer"})
+    seen = set(np.asarray(data.train.x)[..., 0].ravel().tolist()) - {0.0}
+    assert seen & set(np.asarray(data.shared[0])[..., 0].ravel().tolist())
+    assert not seen & set(np.asarray(data.fresh[0])[..., 0].ravel().tolist())
+
+
+def test_the_recurrent_bound_holds_and_grows_geometrically():
+    """|dh_T/du| of one unit, searched over drives, never exceeds the bound; its growth is |u|."""
+    rng = np.random.default_rng(0)
+    for lag in (1, 3):
+        largest = 0.0
+        for _ in range(2000):
+            h, slope = 0.0, 0.0
+            for _ in range(lag + 1):
+                z = rng.normal() * 0.5 + figure.ALPHA * h
+                slope = (1 - math.tanh(z) ** 2) * (h + figure.ALPHA * slope)
+                h = math.tanh(z)
+            largest = max(largest, abs(slope))
+        assert 0 < largest <= figure.recurrent_bound(lag)
+    assert figure.recurrent_bound(40) / figure.recurrent_bound(39) == pytest.approx(figure.ALPHA, rel=1e-4)
+
+
+def planted(lags=(4, 8, 16, 32, 64), seeds=range(1, 7), skip=()):
+    """IndRNN norms grow like L and spread three times as much; the Transformer's are flat; losses cross."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for network in figure.NETWORKS:
+        recurrent = network == "indrnn"
+        for lag in lags:
+            for seed in seeds:
+                noise = rng.normal() * (0.3 if recurrent else 0.03)
+                norm = math.exp(noise) * (lag if recurrent else 1.5)
+                loss = math.exp(0.01 * rng.normal()) * (0.2 * lag**0.5 if recurrent else 0.6)
+                values = {
+                    "gradient": norm,
+                    "jacobian": 2 * norm,
+                    "jacobian_at_start": norm,
+                    "validation": loss,
+                    "validation_fresh": loss * math.exp(0.01 * rng.normal()),
+                    "still_falling": seed == 1,
+                    "diverged": -1,
+                }
+                if (network, lag, seed) not in skip:
+                    config = {"network": network, "lag": lag, "seed": seed, "steps": 10, "every": 5}
+                    rows.append(Row("", "", "", config, "done", values=values))
+    return rows
+
+
+def verdicts(analysis):
+    return {finding.setting: finding.verdict for finding in analysis.findings}
+
+
+def test_planted_growth_is_found():
+    analysis = figure.analyse(planted())
+    growth = analysis.fits["exponent_in_lag"]
+    assert growth["gradient/indrnn"]["ci"][0] < 1.0 < growth["gradient/indrnn"]["ci"][1]
+    assert growth["validation/indrnn"]["value"] == pytest.approx(0.5, abs=0.02)
+    said = verdicts(analysis)
+    assert said["largest gradient norm of the loss over training, IndRNN: exponent in the lag L"] == "agrees"
+    assert said["largest gradient norm of the loss over training, Transformer: exponent in the lag L"] == "agrees"
+    assert said["gradient norm of the loss, IndRNN / Transformer at L = 64"] == "agrees"
+    assert said["validation loss, IndRNN / Transformer at L = 4"] == "IndRNN is better"
+    assert said["validation loss, IndRNN / Transformer at L = 64"] == "Transformer is better"
+    spread = analysis.fits["variation_ratio"]["gradient"]
+    assert spread["ci"][0] < 10.0 < spread["ci"][1]
+    assert analysis.fits["fresh_over_shared"]["indrnn"]["value"] == pytest.approx(1.0, abs=0.01)
+    assert any("6 of 30" in remark or "5 of 30" in remark for remark in analysis.remarks)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        planted(lags=(4,), seeds=(1,)),
+        planted(lags=(4, 8), seeds=(1,)),
+        [row for row in planted() if row.config["network"] == "transformer"],
+        planted(skip=[("indrnn", 4, 1), ("transformer", 64, 2), *(("indrnn", 16, s) for s in range(1, 7))]),
+    ],
+)
+def test_missing_runs_are_no_obstacle(rows):
+    analysis = figure.analyse(rows)
+    for plot in analysis.plots.values():
+        plot.figure.draw_without_rendering()
+    if len({row.config["seed"] for row in rows}) < 2:
+        assert not {"agrees", "does not agree"} & set(verdicts(analysis).values())
+
+
+@pytest.mark.parametrize(
+    ("interval", "said"),
+    [((0.1, 0.3), "agrees"), ((-0.3, -0.1), "does not agree"), ((-0.1, 0.1), "inconclusive")],
+)
+def test_a_direction_is_settled_by_the_whole_interval(interval, said):
+    assert figure.settled(Interval(0.0, *interval), Prediction(0.0, ">=")) == said
+
+
+def test_scales():
+    quick, paper = figure.experiment("quick"), figure.experiment("paper")
+    for scale, seeds, lags in ((quick, 5, 5), (paper, 20, 4)):
+        configs = [run.config for run in scale.runs]
+        assert len({c["seed"] for c in configs}) >= seeds
+        assert len({c["lag"] for c in configs}) >= lags
+        assert len(configs) == len({c["seed"] for c in configs}) * len({c["lag"] for c in configs}) * 2
+    assert sum(figure.cost(run.config) for run in quick.runs) <= 240
+
+
+def test_a_probe_projects_what_a_step_takes(monkeypatch):
+    """On a clock on which drawing the data takes 3 seconds and a step 0.01."""
+    now = [0.0]
+
+    def drawn(config):
+        now[0] += 3.0
+
+    def timed(config):
+        now[0] += 3.0 + 0.01 * config["steps"]
+
+    monkeypatch.setattr(figure, "run", timed)
+    monkeypatch.setattr(figure, "_batches", drawn)
+    monkeypatch.setattr(figure.time, "perf_counter", lambda: now[0])
+    assert figure.probe(TINY | {"steps": 5000}) == pytest.approx(53.0)
