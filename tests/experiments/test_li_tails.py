@@ -139,7 +139,7 @@ def synthetic(power):
             continue
         variance = asymptotic_variance(c["loss"], c["scale"], c["noise"], c["sigma"], c["nu"])
         level = 8 * variance / 128 * (c["n"] / 128) ** power(c["tail"])
-        excess = level * rng.exponential(size=c["draws"])
+        excess = level * rng.uniform(0.5, 1.5, c["draws"])
         found.append(row(c, {"converged": 1.0, "mean": 0.0, "median": 0.0}, {"excess": excess}))
     return found
 
