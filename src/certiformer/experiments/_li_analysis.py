@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
 
 from certiformer.experiments._li_runs import Teacher
 from certiformer.experiments.statistics import Interval, Prediction, mean_interval, power_law, verdict
@@ -94,7 +95,7 @@ def growth(
         f"{setting}: free directions": {f"{at:g}": value for at, value in zip(x, free, strict=True)},
     }
     findings = [
-        Finding(setting, f"≤ {printed_slope:.2f}", slope.value, slope.ends, said, str(classical)),
+        Finding(setting, f"≤ {round(printed_slope, 2) + 0.0:.2f}", slope.value, slope.ends, said, str(classical)),
         Finding(
             f"{setting.split(',')[0]}: n·excess/(σ²P), all points",
             None,
@@ -179,10 +180,26 @@ def measured(axes: Axes, points: Mapping[float, Sequence[float]], name: str, ind
     )
 
 
+def plain_abscissas(axes: Axes, x: Iterable[float]) -> None:
+    """Numbers instead of powers of ten at the abscissas."""
+    places = list(x)
+    if places:
+        axes.set_xticks(places, [f"{place:g}" for place in places])
+        axes.xaxis.set_minor_locator(NullLocator())
+
+
+def plain_ticks(axes: Axes, x: Iterable[float]) -> None:
+    """The same, and 1, 2 and 5 times powers of ten as numbers on the other axis, which spans a decade or two."""
+    plain_abscissas(axes, x)
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(FormatStrFormatter("%g"))
+    axes.yaxis.set_minor_locator(NullLocator())
+
+
 def seconds(config: Config) -> float:
     """Seconds of one run on one core. An example's gradient and its part of J^T J were timed for 21 to 168 weights."""
     teacher = Teacher.of(config)
     weights, layers = teacher.parameters, teacher.layers
-    example = 1e-6 * (0.05 * teacher.d + 0.012 * weights + 8e-5 * weights**2 + 0.6 * layers)
+    example = 1.3e-6 * (0.05 * teacher.d + 0.012 * weights + 8e-5 * weights**2 + 0.6 * layers)
     steps = 0.8 * config["steps"] * (1 + config["restarts"]) + 1
     return float(0.02 + example * (config["n"] * steps + 4 * config["test"]))

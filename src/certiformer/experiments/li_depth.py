@@ -11,9 +11,12 @@ import numpy as np
 from certiformer.experiments import _li_runs
 from certiformer.experiments._li_analysis import (
     calibration,
+    excess,
     groups,
     growth,
     intervals,
+    plain_abscissas,
+    plain_ticks,
     rate,
     representative,
     scaled,
@@ -104,6 +107,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
                 f"{at:g}": m for at, m in zip(resolved, means, strict=True)
             }
         label(place, "layers L", "n · excess / σ²", log="y", title=f"Λ = {constant:g}")
+        plain_ticks(place, resolved)
         findings += found
         fits |= numbers
         remarks += _depth_remarks(constant, chosen, fits)
@@ -115,6 +119,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         log="xy",
         title=f"Λ = {max(LAYER_CONSTANTS):g}, L = {RATE_LAYERS}: rate in n",
     )
+    plain_abscissas(axes[3], groups(along, "n", excess()))
     findings += found
     fits |= numbers
     if rows:

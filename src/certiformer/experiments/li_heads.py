@@ -6,7 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from certiformer.experiments import _li_runs
-from certiformer.experiments._li_analysis import calibration, exponent, growth, rate, representative, seconds
+from certiformer.experiments._li_analysis import (
+    calibration,
+    excess,
+    exponent,
+    groups,
+    growth,
+    plain_abscissas,
+    plain_ticks,
+    rate,
+    representative,
+    seconds,
+)
 from certiformer.experiments._li_theory import inputs_of, printed_bound, sound_bound, theorem_of
 from certiformer.experiments.study import Analysis, Plot, Scale, Study
 from certiformer.report.plots import label, panels
@@ -85,6 +96,10 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     label(axes[0], "heads H", "n · excess / σ²", log="xy", title="norms 1/H: budget shared")
     label(axes[1], "heads H", "n · excess / σ²", log="xy", title="norms 1 for each head")
     label(axes[2], "sample size n", "excess risk", log="xy", title=f"H = {alone}: rate in n")
+    for place, chosen in ((axes[0], shared), (axes[1], each)):
+        plain_ticks(place, groups(chosen, "heads", excess()))
+    plain_abscissas(axes[2], groups(along, "n", excess()))
+    axes[2].tick_params(axis="x", labelrotation=45)
     findings = [finding for found, _ in parts for finding in found]
     fits = {name: value for _, found in parts for name, value in found.items()}
     remarks = []

@@ -17,6 +17,8 @@ from certiformer.experiments._li_analysis import (
     growth,
     measured,
     most_broken,
+    plain_abscissas,
+    plain_ticks,
     rate,
     representative,
     seconds,
@@ -133,6 +135,9 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     label(axes[1], "rank r", "n · excess / σ²", log="xy", title=f"rank, d = k = {wide}")
     label(axes[2], "dimension d", "excess risk", log="xy", title="exact example of rank one")
     label(axes[3], "sample size n", "excess risk", log="xy", title=f"rank one, d = {rate_d}: rate in n")
+    plain_ticks(axes[0], groups(thin, "d", excess()))
+    plain_ticks(axes[1], groups(square, _rank, excess()))
+    plain_abscissas(axes[3], groups(along, "n", excess()))
     findings = [finding for found, _ in parts for finding in found]
     fits = {name: value for _, found in parts for name, value in found.items()}
     remarks = []
