@@ -9,6 +9,7 @@ import pytest
 
 from certiformer.experiments import _deora_theory as theory
 from certiformer.experiments import deora_margins, deora_stability, deora_training
+from certiformer.experiments.statistics import power_law
 from certiformer.sweep import Row
 
 MODULES = (deora_training, deora_margins, deora_stability)
@@ -150,3 +151,16 @@ def test_corollary_2_raises_only_the_printed_side_to_one():
     assert few is None
     many = theory.theorem("deora.thm1", config, start, 100)
     assert many.sound["H_needed"].value < many.printed["H_needed"].value
+
+
+def test_exponents_of_what_may_be_negative():
+    rng = np.random.default_rng(0)
+    clean = {n: 2.0 / n * (1.0 + 0.1 * rng.standard_normal(8)) for n in (10, 20, 40, 80)}
+    assert theory.exponent(clean) == power_law({float(n): values for n, values in clean.items()}, paired=True)
+    noisy = {n: 2.0 / n + 0.03 * rng.standard_normal(8) for n in (10, 20, 40, 80)}
+    assert min(np.min(values) for values in noisy.values()) < 0.0 < min(np.mean(values) for values in noisy.values())
+    found = theory.exponent(noisy)
+    assert found.contains(-1.0)
+    assert found.high - found.low > 0.5
+    assert math.isnan(theory.exponent({10: np.array([-1.0, 0.5]), 20: np.array([1.0, 1.0])}).value)
+    assert math.isnan(theory.exponent({10: np.array([1.0])}).value)

@@ -11,7 +11,7 @@ import numpy as np
 
 import certiformer
 from certiformer.core import Evaluation, Variants
-from certiformer.experiments.statistics import Interval, Vector, power_law
+from certiformer.experiments.statistics import Interval, Vector, bootstrap
 from certiformer.sweep.run import Config
 
 Points = Mapping[int, Vector] | Mapping[float, Vector]
@@ -94,10 +94,19 @@ def theorem(id: str, config: Config, start: Start, K: int, **more: Any) -> Evalu
 
 
 def exponent(points: Points) -> Interval:
-    """`power_law`, or an interval without ends where some value is not positive and has no logarithm."""
-    if any(np.min(values) <= 0.0 for values in points.values() if len(values)):
+    """`power_law` for values of which some may be negative, like a gap, as long as their means are not.
+
+    A resampled mean that is not positive counts as a tiny one: it widens the interval as a smaller mean would.
+    """
+    kept = {float(x): values for x, values in sorted(points.items()) if len(values)}
+    means = [float(np.mean(values)) for values in kept.values()]
+    if len(kept) < 2 or min(means) <= 0.0:
         return Interval(math.nan, -math.inf, math.inf)
-    return power_law({float(x): values for x, values in points.items()}, paired=_paired(points))
+    x = np.log(np.array(list(kept)))
+    lever = (x - x.mean()) / float(np.sum((x - x.mean()) ** 2))
+    tiny = 1e-6 * min(means)
+    paired = len({len(values) for values in kept.values()}) == 1
+    return bootstrap(list(kept.values()), lambda c: np.asarray(np.log(np.maximum(c, tiny)) @ lever), paired=paired)
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> float:
@@ -110,7 +119,3 @@ def slope(x: Sequence[float], y: Sequence[float]) -> float:
 def _mixture(config: Config) -> dict[str, Any]:
     names = {"T": "tokens", "zeta": "zeta", "M": "M", "S": "S", "Zmu": "Z_mu", "Znu": "Z_nu"}
     return {theirs: config[ours] for theirs, ours in names.items()}
-
-
-def _paired(points: Points) -> bool:
-    return len({len(values) for values in points.values()}) == 1

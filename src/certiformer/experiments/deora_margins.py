@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from certiformer.experiments import _deora_plots as figures
 from certiformer.experiments import _deora_theory as theory
-from certiformer.experiments._deora_plots import curve, legend, ticks
 from certiformer.experiments._deora_runs import (
     SOURCES,
     STARTS,
@@ -367,7 +367,9 @@ def _margin_plot(rows: Sequence[Row], panels: dict[str, str]) -> Plot:
     for panel, (name, title) in zip(axes, panels.items(), strict=False):
         for index, start in enumerate(STARTS):
             along = {value: of for value, of in _along(rows, name, start).items() if np.mean(_margins(of)) > 0.0}
-            curve(panel, list(along), [mean_interval(_margins(of)) for of in along.values()], f"{start} start", index)
+            figures.curve(
+                panel, list(along), [mean_interval(_margins(of)) for of in along.values()], f"{start} start", index
+            )
         along = _along(rows, name, "one-step")
         formulas = {value: theory.proposition_2(of[0].config, 0.0) for value, of in along.items()}
         zero = {value: each.sound["gamma_zero"].value for value, each in formulas.items()}
@@ -378,11 +380,11 @@ def _margin_plot(rows: Sequence[Row], panels: dict[str, str]) -> Plot:
         plots.theory(panel, *_positive(star), label="γ_*, sound bound")
         plots.theory(panel, *_positive(printed), label="γ_*, printed (7)", printed=True)
         plots.label(panel, title, "NTK margin" if panel in axes[::columns] else "", log="xy", legend=False)
-        ticks(
+        figures.ticks(
             panel, _values([row for start in STARTS for of in _along(rows, name, start).values() for row in of], name)
         )
     spares = axes[len(panels) :]
-    legend(figure, axes[: len(panels)], spare=spares[0] if spares else None, columns=3)
+    figures.legend(figure, axes[: len(panels)], spare=spares[0] if spares else None, columns=3)
     for spare in spares[1:]:
         spare.set_axis_off()
     return Plot(
@@ -417,7 +419,7 @@ def _reached_plot(rows: Sequence[Row]) -> Plot:
         tangent = [float(np.mean(_margins(of))) / math.sqrt(2.0) for of in along.values()]
         axes[0].plot(list(along), tangent, color=plots.COLOURS[index], ls=":", lw=1.2)
     plots.label(axes[0], "heads H", "margin per distance travelled", log="x")
-    ticks(axes[0], _values(trained, "heads"))
+    figures.ticks(axes[0], _values(trained, "heads"))
     return Plot(
         figure,
         "Least margin over the distance from the start after gradient descent, with 95 % intervals; dotted: the NTK "

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from certiformer.experiments import _deora_plots as figures
 from certiformer.experiments import _deora_theory as theory
-from certiformer.experiments._deora_plots import curve, legend, ticks
 from certiformer.experiments._deora_runs import (
     SOURCES,
     Heads,
@@ -304,15 +304,15 @@ def _size_plot(cells: dict[Kind, BySize], bounds: dict[Kind, dict[int, Any]]) ->
     for panel, (name, variant) in zip(axes, (("stability", "stability"), ("left_out_gap", "gap")), strict=True):
         for index, (kind, by_size) in enumerate(cells.items()):
             middle = [mean_interval(_last(of, name)) for of in by_size.values()]
-            curve(panel, list(by_size), middle, _named(kind), index)
+            figures.curve(panel, list(by_size), middle, _named(kind), index)
         for of in list(certified.values())[:1]:
             sound = [each.sound[variant].value for each in of.values()]
             printed = [each.printed["value" if variant == "gap" else variant].value for each in of.values()]
             plots.theory(panel, list(of), sound, label="Theorem 2, sound")
             plots.theory(panel, list(of), printed, label="Theorem 2, printed", printed=True)
         plots.label(panel, "sample size n", WHAT[name], log="xy", legend=False)
-        ticks(panel, sorted({n for by_size in cells.values() for n in by_size}))
-    legend(figure, axes, columns=3)
+        figures.ticks(panel, sorted({n for by_size in cells.values() for n in by_size}))
+    figures.legend(figure, axes, columns=3)
     return Plot(
         figure,
         "Distance between the runs with and without a sample, and the gap, with 95 % intervals over seeds. Theorem 2 "
@@ -327,8 +327,8 @@ def _steps_plot(cells: dict[Kind, BySize]) -> Plot:
     for index, (kind, by_size) in enumerate(cells.items()):
         steps, of = _checkpoints(by_size), list(by_size.values())[-1]
         middle = [mean_interval(_last(of, "stability", i)) for i in range(len(steps))]
-        curve(axes[0], steps, middle, _named(kind), index)
-        ticks(axes[0], steps)
+        figures.curve(axes[0], steps, middle, _named(kind), index)
+        figures.ticks(axes[0], steps)
     plots.label(axes[0], "steps K", WHAT["stability"], log="xy")
     return Plot(figure, "The distance along the run, at the largest n, with 95 % intervals over seeds.")
 

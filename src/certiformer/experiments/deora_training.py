@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from certiformer.experiments import _deora_plots as figures
 from certiformer.experiments import _deora_theory as theory
-from certiformer.experiments._deora_plots import curve, legend, ticks
 from certiformer.experiments._deora_runs import (
     SOURCES,
     STARTS,
@@ -401,7 +401,7 @@ def _loss_plot(grid: dict[Cell, list[Row]], bounds: dict[str, Bounds | None]) ->
             for cell in (cell for cell in grid if cell[0] == start and cell[1] in shown):
                 steps, curves = _steps(grid[cell]), _curve(grid[cell], name)[:, 1:]
                 middle = [mean_interval(curves[:, i]) for i in range(len(steps))]
-                curve(panel, steps, middle, f"H = {_power(cell[1])}", shown.index(cell[1]), marker=False)
+                figures.curve(panel, steps, middle, f"H = {_power(cell[1])}", shown.index(cell[1]), marker=False)
             if bound is not None and row == 0:
                 sound = [each["train_opt"].value for each in bound["sound"]]
                 plots.theory(panel, bound["steps"], sound, label="Corollary 2, sound")
@@ -410,7 +410,7 @@ def _loss_plot(grid: dict[Cell, list[Row]], bounds: dict[str, Bounds | None]) ->
             unit = ("training loss", "test loss")[row] if column == 0 else ""
             title = "" if row else f"{start} start"
             plots.label(panel, "steps K" if row else "", unit, title=title, log="xy", legend=False)
-    legend(figure, axes)
+    figures.legend(figure, axes)
     return Plot(
         figure,
         "Mean loss over seeds with 95 % intervals. Both curves of Corollary 2 are for the largest H and the same "
@@ -424,7 +424,7 @@ def _order_plot(cells: dict[Cell, list[Row]], grid: dict[Cell, list[Row]], bound
     for index, start in enumerate(STARTS):
         of = sorted((cell for cell in grid if cell[0] == start), key=lambda cell: cell[1])
         middle = [mean_interval(_curve(grid[cell], "train")[:, -1]) for cell in of]
-        curve(axes[0], [cell[1] for cell in of], middle, f"{start} start", index)
+        figures.curve(axes[0], [cell[1] for cell in of], middle, f"{start} start", index)
         bound = bounds[start]
         if bound is not None and math.isfinite(bound["sound"][-1]["H_needed"].value):
             axes[0].axvline(bound["sound"][-1]["H_needed"].value, color=plots.COLOURS[index], ls="-.", lw=1.1)
@@ -434,11 +434,11 @@ def _order_plot(cells: dict[Cell, list[Row]], grid: dict[Cell, list[Row]], bound
             middle = [mean_interval(each) for each in values.values()]
             if not middle or min(each.value for each in middle) <= 0.0:
                 continue
-            curve(axes[1], list(values), middle, what, index)
+            figures.curve(axes[1], list(values), middle, what, index)
             line = [middle[0].value * min(values) / n for n in values]
             plots.theory(axes[1], list(values), line, label="order 1/n" if index == 0 else "_")
         plots.label(axes[1], "sample size n", "loss", title=name, log="xy")
-        ticks(axes[1], list(sizes))
+        figures.ticks(axes[1], list(sizes))
     axes[0].tick_params(which="both", labelsize=8)
     return Plot(
         figure,
