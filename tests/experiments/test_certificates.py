@@ -215,14 +215,19 @@ def planted(task: str, n: int, seed: int) -> Row:
 
 
 def test_the_planted_crossing_is_found() -> None:
-    rows = [planted("mnist", n, seed) for n in (1000, 3000, 30_000, 100_000) for seed in range(5)]
+    rows = [planted("sparse majority", n, seed) for n in (1000, 3000, 30_000, 100_000) for seed in range(5)]
     found = {cell.n: winner(cell) for cell in cells(rows)}
     assert found == {1000: "H wins", 3000: "H wins", 30_000: "O wins", 100_000: "O wins"}
     analysis = certificates.analyse(rows)
-    exponents = analysis.fits["MNIST 0/1"]["exponents in n"]
+    exponents = analysis.fits["sparse majority, T = 20"]["exponents in n"]
     assert exponents["H"]["value"] == pytest.approx(-0.5)
     assert exponents["O"]["value"] == pytest.approx(-1.0)
-    assert analysis.fits["MNIST 0/1"]["holds"] == {"violations": 0, "of": 120, "fraction": 1.0}
+    assert analysis.fits["sparse majority, T = 20"]["holds"] == {
+        "violations": 0,
+        "beyond the error of the estimate": 0,
+        "of": 120,
+        "fraction": 1.0,
+    }
     assert set(analysis.plots) == {"certificates", "cross_entropy"}
     assert certificates.informative_from(cells(rows), "occam") == 1000
 
@@ -239,9 +244,27 @@ def test_a_certificate_below_the_truth_is_counted() -> None:
     rows = [planted("sparse majority", n, seed) for n in (1000, 3000) for seed in range(2)]
     broken = row("sparse majority", 1000, 7, {"holdout": 0.1, "betting": 0.3}, true=0.2)
     line = cells([*rows, broken])
-    assert sum(cell.violations for cell in line) == 1
+    assert sum(cell.violations() for cell in line) == sum(cell.violations(100.0) for cell in line) == 1
     last = next(f for f in certificates.analyse([*rows, broken]).findings if "below what they bound" in f.setting)
     assert last.ours == f"1 of {sum(len(cell.ids) * len(cell.values) for cell in line)}"
+
+
+def test_estimates_of_the_truth_are_granted_their_error() -> None:
+    """On 115 fresh images a rate of 0.2 has an error of 0.037: three of them reach from 0.1 to 0.2, from 0.05 not."""
+    n = mnist.POOL - 115
+    near, far = (cells([row("mnist", n, 0, {"holdout": value}, true=0.2)])[0] for value in (0.1, 0.05))
+    assert (near.violations(), near.violations(3.0)) == (1, 0)
+    assert (far.violations(), far.violations(3.0)) == (1, 1)
+
+
+def test_the_best_network_need_not_have_the_smallest_certificate() -> None:
+    rows = [row("mnist", 1000, seed, {"holdout": 0.1, "occam": 0.2, "betting": 0.5}, true=0.05) for seed in range(4)]
+    for seed, one in enumerate(rows):
+        one.values["certificates"]["occam"]["true"] = 0.01 + 0.001 * seed
+    (cell,) = cells(rows)
+    assert cell.better == "occam"
+    assert any("O at 1,000" in remark for remark in certificates.analyse(rows).remarks)
+    assert cells([planted("mnist", 1000, seed) for seed in range(3)])[0].better is None
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])

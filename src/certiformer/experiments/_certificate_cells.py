@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from certiformer.certification.recipes.mnist import Settings
+from certiformer.experiments._certificates_majority import FRESH_PAIRS
+from certiformer.experiments._certificates_mnist import POOL, WATCHED
 from certiformer.experiments.statistics import LEVEL, Interval, mean_interval
 from certiformer.sweep import Row
 
@@ -31,6 +34,8 @@ OTHERS = {
     "betting": "the smoothed cross-entropy",
 }
 TRIVIAL = {id: math.log(2.0) if id == "betting" else 0.5 for id in LETTERS}
+LARGEST = {id: math.log(2.0 / Settings().smoothing) if id == "betting" else 1.0 for id in LETTERS}
+"""The largest value of the loss."""
 
 
 @dataclass(frozen=True)
@@ -78,16 +83,36 @@ class Cell:
         level = 1.0 - (1.0 - LEVEL) / max(len(others), 1)
         return tuple(id for id in others if mean_interval(np.array(self.of(id)) - lowest, level).low <= 0)
 
-    @property
-    def violations(self) -> int:
-        """Certificates, each at its own delta, below what they bound."""
+    def violations(self, allowed: float = 0.0) -> int:
+        """Certificates, each at its own delta, below what they bound by more than `allowed` errors of its estimate."""
         return sum(
-            alone < true for id in self.ids for alone, true in zip(self.of(id), self.of(id, "true"), strict=True)
+            alone < true - allowed * _error(self.task, self.n, id, true)
+            for id in self.ids
+            for alone, true in zip(self.of(id), self.of(id, "true"), strict=True)
         )
+
+    @property
+    def better(self) -> str | None:
+        """The rival whose network errs less than the winner's, seed by seed, if there is one."""
+        first = self.ranking[0]
+        least = min(self.rivals, key=lambda id: self.mean(id, "true").value)
+        gain = mean_interval(np.array(self.of(first, "true")) - np.array(self.of(least, "true")))
+        return least if least != first and gain.low > 0 else None
 
     @property
     def where(self) -> str:
         return f"{TITLES[self.task]}, n = {self.n:,}"
+
+
+def _error(task: str, n: int, id: str, true: float) -> float:
+    """At most the standard error of what a certificate bounds: sqrt(mean (range - mean) / draws); zero if exact."""
+    if task == "mnist":
+        draws = WATCHED if id == "progressive" else POOL - n
+    elif id == "pacbayes.gibbs":
+        draws = FRESH_PAIRS
+    else:
+        return 0.0
+    return math.sqrt(max(true * (LARGEST[id] - true), 0.0) / draws)
 
 
 def cells(rows: Sequence[Row]) -> list[Cell]:
