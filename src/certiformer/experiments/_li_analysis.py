@@ -87,15 +87,19 @@ def growth(
     slope, printed_slope, free_slope = power_law(points), exponent(x, curve), exponent(x, free)
     level = mean_interval([scaled()(row) / row.values["directions"] for row in rows])
     classical = Prediction(free_slope, "=" if resolved else "<=", 0.15)
-    said = verdict(slope, Prediction(printed_slope, "<=", 0.1), classical)
+    allowed = Prediction(printed_slope, "<=", 0.1)
+    said = verdict(slope, allowed, classical)
+    if math.isfinite(slope.low) and not resolved and slope.high <= min(allowed.allowed[1], classical.allowed[1]):
+        said = "less than both allow"
     one = Prediction(1.0, "=" if resolved else "<=", 0.15)
     fits: dict[str, Any] = {
         setting: {**slope.as_json(), "printed": printed_slope, "free directions": free_slope},
         f"{setting}: n·excess/σ²": {f"{at:g}": found.as_json() for at, found in intervals(points).items()},
         f"{setting}: free directions": {f"{at:g}": value for at, value in zip(x, free, strict=True)},
     }
+    said_by = (f"≤ {round(printed_slope, 2) + 0.0:.2f}", str(classical)) if len(x) > 1 else (None, None)
     findings = [
-        Finding(setting, f"≤ {round(printed_slope, 2) + 0.0:.2f}", slope.value, slope.ends, said, str(classical)),
+        Finding(setting, said_by[0], slope.value, slope.ends, said, said_by[1]),
         Finding(
             f"{setting.split(',')[0]}: n·excess/(σ²P), all points",
             None,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
+
 from certiformer.experiments import _li_runs
 from certiformer.experiments._li_analysis import (
     calibration,
@@ -99,7 +101,12 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     for place, chosen in ((axes[0], shared), (axes[1], each)):
         plain_ticks(place, groups(chosen, "heads", excess()))
     plain_abscissas(axes[2], groups(along, "n", excess()))
+    if each:
+        axes[1].legend(fontsize=7.5, frameon=False, loc="lower right")
     axes[2].tick_params(axis="x", labelrotation=45)
+    axes[2].yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+    axes[2].yaxis.set_major_formatter(FormatStrFormatter("%.0e"))
+    axes[2].yaxis.set_minor_locator(NullLocator())
     findings = [finding for found, _ in parts for finding in found]
     fits = {name: value for _, found in parts for name, value in found.items()}
     remarks = []
