@@ -263,18 +263,27 @@ def _ci(interval: Interval) -> str:
 
 
 def _plots(groups: dict[Any, Any]) -> dict[str, Plot]:
-    figure, axes = plots.panels(3, 2, height=2.7, sharex=False)
+    figure, axes = plots.panels(3, 2, height=2.7)
     for axis, tail in zip(axes[:3], TAILS, strict=True):
         points = groups.get((tail, False, "gaussian", "squared"), {})
         _curves(axis, points)
-        _guides(axis, tail, False, points)
-        plots.label(axis, "n (examples)", "E (f̂ − f°)²", title=f"{TITLES[tail]} inputs, unbounded", log="xy")
+        _guides(axis, tail, False, points, "printed rate", "sound rate")
+        printed, sound = predictions(tail, False, sorted(points))
+        title = f"{TITLES[tail]} inputs"
+        if printed is not None and sound is not None:
+            title += f"\nprinted {printed.value:.2f}, sound {sound.value:.2f}"
+        plots.label(axis, "n (examples)", "E (f̂ − f°)²", title=title, log="xy", legend=False)
+    handles = next((axis.get_legend_handles_labels() for axis in axes[:3] if axis.lines), None)
+    if handles is not None:
+        figure.legend(*handles, loc="outside upper center", ncols=5, fontsize=7.5, frameon=False)
     for index, tail in enumerate(TAILS):
         points = groups.get((tail, True, "gaussian", "squared"), {})
         _mean(axes[3], points, TITLES[tail], index)
     anchor = groups.get(("pareto", True, "gaussian", "squared"), {})
-    _guides(axes[3], "pareto", True, anchor)
+    _guides(axes[3], "pareto", True, anchor, "printed, Pareto", "sound")
     plots.label(axes[3], "n (examples)", "E (f̂ − f°)²", title="clipped target and predictor", log="xy")
+    # Room for the legend below the curves.
+    axes[3].set_ylim(bottom=axes[3].get_ylim()[0] / 10)
     P = runs.degrees_of_freedom(2, 2)
     for axis, noise in zip(axes[4:], NOISES, strict=True):
         for index, loss in enumerate(LOSSES):
@@ -285,6 +294,10 @@ def _plots(groups: dict[Any, Any]) -> dict[str, Plot]:
                 sizes = sorted(points)
                 axis.plot(sizes, [variance * P / n for n in sizes], color=plots.COLOURS[index], ls=":", lw=1.2)
         plots.label(axis, "n (examples)", "E (f̂ − f°)²", title=f"{NOISES[noise]} noise, Gaussian inputs", log="xy")
+    sizes = sorted({n for points in groups.values() for n in points})
+    for axis in axes:
+        axis.set_xticks(sizes[::2], [f"{n:.0f}" for n in sizes[::2]])
+        axis.set_xticks([], minor=True)
     caption = (
         "Squared distance to the target against the number of examples. Top: inputs with three tails, an unbounded "
         "target; mean with 95 % interval, median and 99 % quantile over draws. Bottom left: target and predictor "
@@ -316,16 +329,17 @@ def _mean(axis: Any, points: dict[float, Any], label: str, index: int) -> None:
     plots.band(axis, sizes, [m.value for m in means], low, [m.high for m in means], label=label, index=index)
 
 
-def _guides(axis: Any, tail: str, clipped: bool, points: dict[float, Any]) -> None:
+def _guides(
+    axis: Any, tail: str, clipped: bool, points: dict[float, Any], printed_label: str, sound_label: str
+) -> None:
     sizes = sorted(points)
     printed, sound = predictions(tail, clipped, sizes)
     if printed is None or sound is None:
         return
     start = float(np.mean(points[sizes[0]]))
-    for theory, is_printed in ((printed, True), (sound, False)):
+    for theory, label in ((printed, printed_label), (sound, sound_label)):
         curve = [start * (n / sizes[0]) ** theory.value for n in sizes]
-        word = "printed" if is_printed else "sound"
-        plots.theory(axis, sizes, curve, label=f"{word} {theory.value:.2f}", printed=is_printed)
+        plots.theory(axis, sizes, curve, label=label, printed=theory is printed)
 
 
 STUDIES = (

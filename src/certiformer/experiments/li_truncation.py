@@ -236,9 +236,9 @@ def _enough(tail: str, rows: Sequence[Row], fits: dict[str, Any], remarks: list[
     first, last = (float(np.median(finite[n])) for n in (min(finite), max(finite)))
     remarks.append(
         f"{TITLES[tail]}: the threshold whose truncation costs {TOLERATED:.0%} of the risk grows like "
-        f"n^{growth.value:.2f} (median {first:.3g} at n = {min(finite):.0f}, {last:.3g} at n = {max(finite):.0f}). The sound threshold "
-        f"n^{1 / beta:.2f} is where the bound S8 is least, whose variance grows with M²; the measured variance does "
-        "not grow, and the risk falls until truncation no longer matters."
+        f"n^{growth.value:.2f} (median {first:.3g} at n = {min(finite):.0f}, {last:.3g} at n = {max(finite):.0f}). "
+        f"The sound threshold n^{1 / beta:.2f} is where the bound S8 is least, because its variance grows with M²; "
+        "that of the predictor without truncation is part of the risk in the table."
     )
     return [
         Finding(
