@@ -23,7 +23,8 @@ def curve(
 
 def ticks(axes: Axes, values: Sequence[float]) -> None:
     """The abscissas themselves, written as plain numbers."""
-    axes.set_xticks(list(values), [f"{value:g}" for value in values])
+    names = [f"{value:g}" for value in values]
+    axes.set_xticks(list(values), names, rotation=40 if max(map(len, names), default=0) > 4 else 0)
     axes.set_xticks([], minor=True)
     axes.tick_params(which="both", labelsize=8)
 
