@@ -102,7 +102,8 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         plain_ticks(place, groups(chosen, "heads", excess()))
     plain_abscissas(axes[2], groups(along, "n", excess()))
     if each:
-        axes[1].legend(fontsize=7.5, frameon=False, loc="lower right")
+        axes[1].set_ylim(top=5.0 * axes[1].get_ylim()[1])  # room for the legend
+        axes[1].legend(fontsize=7.5, frameon=False, loc="upper left")
     axes[2].tick_params(axis="x", labelrotation=45)
     axes[2].yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
     axes[2].yaxis.set_major_formatter(FormatStrFormatter("%.0e"))
