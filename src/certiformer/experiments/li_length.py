@@ -83,9 +83,9 @@ def experiment(scale: Scale) -> Experiment:
 
 
 def cost(config: Config) -> float:
-    """Measured on one core: microseconds per token, example and draw over all steps; then the test points."""
+    """Measured on one core: 2.5 microseconds per token, example and draw over all steps; then the test points."""
     tokens = config["draws"] * config["tokens"]
-    return float(tokens * (1.5e-6 * config["n"] + 2e-8 * config["test"]) + 0.2)
+    return float(tokens * (2.5e-6 * config["n"] + 2e-8 * config["test"]) + 0.2)
 
 
 # --- the bounds ---------------------------------------------------------------------------------------------------
