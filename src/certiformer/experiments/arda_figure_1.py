@@ -334,9 +334,10 @@ def _finding(measure: str, teacher: str, found: Interval, predicted: Mapping[str
     if name not in predicted:
         return Finding(setting, None, found.value, found.ends, "inconclusive")
     printed, sound = predicted[name]
-    said = statistics.verdict(found, Prediction(printed, "=", TOLERANCE))
+    claimed = Prediction(printed, "=", TOLERANCE)
     after = " after unlimited steps" if name == "training" else ""
-    return Finding(setting, printed, found.value, found.ends, said, f"{sound:.3g}{after}")
+    said = statistics.verdict(found, claimed)
+    return Finding(setting, str(claimed), found.value, found.ends, said, f"{sound:.3g}{after}")
 
 
 def _shares(cells: Cells) -> dict[str, list[float]]:
