@@ -135,7 +135,7 @@ def _mixture(setting: Config) -> Config:
 
 def cost(config: Config) -> float:
     """Seconds on one core: the program over n samples, and the steps, both measured."""
-    program = 0.05 + 5e-8 * config["n"] ** 3 + 2e-9 * config["n"] ** 2 * work({**config, "start": "random"}) / 100
+    program = 0.3 + 7e-6 * config["n"] ** 2
     return float(program + SECONDS * work(config) * config["n"] * config["steps"])
 
 

@@ -50,7 +50,7 @@ ETA = 0.375  # below 1/beta2 at the zero start and after the first phase: both c
 FEW, ENOUGH = 4, 2**24  # fewer heads than any theorem asks for, and enough for the sound Theorem 2
 PAPER_EXPONENT = -1.0  # the paper: stability and gap of order 1/n
 TOLERANCE = 0.1  # an exponent seen between finite n is granted this much
-SECONDS = 6.5e-10  # per multiplication counted by `work`, measured on one core
+SECONDS = 1.3e-9  # per multiplication counted by `work`, measured on one core
 
 
 def run(config: Config) -> Outcome:
@@ -122,7 +122,7 @@ def _grid(scale: Scale) -> list[Config]:
 def cost(config: Config) -> float:
     """Seconds on one core, from steps measured at all shapes of the quick scale."""
     samples = config["n"] * (config["n"] + 1)
-    return float(0.5 + SECONDS * work(config) * samples * config["checkpoints"][-1])
+    return float(0.3 + SECONDS * work(config) * samples * config["checkpoints"][-1])
 
 
 def probe(config: Config) -> float:
@@ -135,7 +135,7 @@ def probe(config: Config) -> float:
         np.asarray(descend_runs(True)(*arguments, 1).U)
         began = time.perf_counter()
         np.asarray(descend_runs(True)(*arguments, 3).U)
-        return float(0.5 + (time.perf_counter() - began) / 3 * config["checkpoints"][-1])
+        return float(0.3 + (time.perf_counter() - began) / 3 * config["checkpoints"][-1])
 
 
 Kind = tuple[str, int]
