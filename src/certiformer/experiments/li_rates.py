@@ -177,9 +177,9 @@ def _rate(
         reached = sum(row.values["random_fits"] for row in quiet) / len(quiet)
         price = [sum(row.values[estimate] for row in quiet) for estimate in ("random", "local")]
         remarks.append(
-            f"From random starts {reached:.0%} of the runs fit their labels at least as well as the teacher does; "
-            "the others stay in a local minimum, and their excess is optimisation error: with them the mean excess "
-            f"over all runs is {price[0] / price[1]:.2g} times that of the estimate started at the teacher."
+            f"From random starts {reached:.0%} of the runs fit their labels at least as well as the teacher does. What "
+            "the rest, in local minima, adds is optimisation error: with it the mean excess over all runs is "
+            f"{price[0] / price[1]:.2g} times that of the estimate started at the teacher."
         )
         n = sorted(groups(quiet, "n", excess()))
         theory(axes, n, [QUIET**2 * directions / m for m in n], label="σ² P/n, P free directions")
