@@ -269,7 +269,8 @@ def _remarks(
     above = [decades(found.sound) for found in every]
     said = [
         (
-            f"The sound bound is {min(above):.1f} to {max(above):.1f} decades above the loss of guessing. For {capped} "
+            f"The sound bound is at least {min(above):.1f} and at most {max(above):.1f} decades above the loss of "
+            f"guessing. For {capped} "
             f"of {len(every)} networks it is no less than the range of the class itself: at this sample size the "
             "theorem adds nothing to the norms."
         ),
