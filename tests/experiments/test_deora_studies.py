@@ -9,7 +9,7 @@ import pytest
 
 from certiformer.experiments import _deora_theory as theory
 from certiformer.experiments import deora_margins, deora_stability, deora_training
-from certiformer.experiments.statistics import power_law
+from certiformer.experiments.statistics import Interval, Prediction, power_law
 from certiformer.sweep import Row
 
 MODULES = (deora_training, deora_margins, deora_stability)
@@ -99,7 +99,7 @@ def test_planted_exponents_in_n_are_found():
     (level,) = told(analysis, "mean leave-one-out distance, n = 128, K = 128", "2^24")
     assert level.verdict == "agrees"
     assert level.ours < level.sound < level.paper
-    for finding in told(analysis, "heads needed"):
+    for finding in told(analysis, "heads for K"):
         assert finding.sound < finding.paper
     flat = deora_stability.analyse(list(planted_stability(configs, exponent=-0.5)))
     assert {f.verdict for f in told(flat, "exponent in n", "mean leave-one-out")} == {"does not agree"}
@@ -162,5 +162,7 @@ def test_exponents_of_what_may_be_negative():
     found = theory.exponent(noisy)
     assert found.contains(-1.0)
     assert found.high - found.low > 0.5
+    assert theory.decay(Interval(-1.0, -3.0, 0.5), Prediction(-1.0)) == "inconclusive"
+    assert theory.decay(Interval(-1.0, -1.2, -0.9), Prediction(-1.0)) == "agrees"
     assert math.isnan(theory.exponent({10: np.array([-1.0, 0.5]), 20: np.array([1.0, 1.0])}).value)
     assert math.isnan(theory.exponent({10: np.array([1.0])}).value)

@@ -11,7 +11,7 @@ import numpy as np
 
 import certiformer
 from certiformer.core import Evaluation, Variants
-from certiformer.experiments.statistics import Interval, Vector, bootstrap
+from certiformer.experiments.statistics import Interval, Prediction, Vector, bootstrap, verdict
 from certiformer.sweep.run import Config
 
 Points = Mapping[int, Vector] | Mapping[float, Vector]
@@ -107,6 +107,11 @@ def exponent(points: Points) -> Interval:
     tiny = 1e-6 * min(means)
     paired = len({len(values) for values in kept.values()}) == 1
     return bootstrap(list(kept.values()), lambda c: np.asarray(np.log(np.maximum(c, tiny)) @ lever), paired=paired)
+
+
+def decay(found: Interval, said: Prediction | None) -> str:
+    """`verdict` on an exponent that should be negative: an interval that also holds 0, no decay, says nothing."""
+    return "inconclusive" if found.contains(0.0) else verdict(found, said)
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> float:

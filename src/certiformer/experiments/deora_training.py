@@ -237,14 +237,14 @@ def _rates(grid: dict[Cell, list[Row]]) -> list[Found]:
             allowed = theory.slope([steps[i] for i in late], [math.log(steps[i]) ** 2 / steps[i] for i in late])
             said = None if math.isnan(allowed) else Prediction(allowed, "<=")
             loss = "training loss" if name == "train" else "test loss"
-            setting = f"exponent of the {loss} in K, {steps[late[0]]} to {steps[-1]}: {_named(cell)}"
+            setting = f"exponent of the {loss} in K, {steps[late[0]]}–{steps[-1]}: {_named(cell)}"
             found.append((_finding(setting, said, exponent), exponent))
     return found
 
 
 def _finding(setting: str, said: Prediction | None, found: Interval) -> Finding:
     ours = None if math.isnan(found.value) else found.value
-    return Finding(setting, None if said is None else str(said), ours, found.ends, verdict(found, said))
+    return Finding(setting, None if said is None else str(said), ours, found.ends, theory.decay(found, said))
 
 
 def _few_or_many(grid: dict[Cell, list[Row]]) -> list[Found]:
@@ -316,7 +316,7 @@ def _sizes(cells: dict[Cell, list[Row]]) -> list[Found]:
             if what == "test loss at K = n":
                 allowed = theory.slope(sizes, [math.log(n) ** 2 / n for n in sizes])
             said = None if math.isnan(allowed) else Prediction(allowed, "<=")
-            setting = f"exponent of the {what} in n, {sizes[0]} to {sizes[-1]}: {name}"
+            setting = f"exponent of the {what} in n, {sizes[0]}–{sizes[-1]}: {name}"
             found.append((_finding(setting, said, exponent), exponent))
     return found
 
@@ -356,11 +356,11 @@ def _heads(grid: dict[Cell, list[Row]], bounds: dict[str, Bounds | None]) -> lis
                 if cell[0] == start and np.mean(_after(of, "train", K)) <= sound["train_opt"].value
             ]
             finding = Finding(
-                f"heads needed for K = {K}: {start} start",
+                f"heads for K = {K}, and the fewest run that met the sound loss bound: {start} start",
                 None if explicit is None else explicit.printed["H_needed"].value,
                 min(enough, default=None),
                 None,
-                "fewest heads run that meet the sound bound on the training loss",
+                "measured" if enough else "none met it",
                 sound["H_needed"].value,
             )
             found.append((finding, None))
