@@ -44,7 +44,7 @@ SOURCES = (
 
 Sizes = tuple[int, ...]
 GRID: dict[Scale, dict[str, tuple[Sizes, int]]] = {
-    "smoke": {"mnist": ((60,), 1), "sparse majority": ((100,), 2)},
+    "smoke": {"mnist": ((60,), 1), "sparse majority": ((100,), 1)},
     "quick": {
         "mnist": ((100, 300, 1000, 3000, 10_000), 5),
         "sparse majority": ((100, 300, 1000, 3000, 10_000, 30_000), 5),
