@@ -163,7 +163,7 @@ def descend_runs(shared: bool) -> Callable[..., Heads]:
 
 def kinds(config: Config) -> int:
     """How many different heads a run has to follow."""
-    return {"zero": 1, "one-step": 2}.get(config["start"], config["heads"])
+    return int({"zero": 1, "one-step": 2}.get(config["start"], config["heads"]))
 
 
 def work(config: Config) -> float:
