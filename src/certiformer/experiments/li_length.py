@@ -152,7 +152,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         f"{last.value / unit:.2f} in units of σ²/n (the head has {P} free parameters); the printed bound grows by a "
         f"factor {_ratio(config, norms, lengths, 0):.2f}, the sound one by {_ratio(config, norms, lengths, 1):.2f}."
     )
-    return Analysis(tuple(findings), fits, _plots(rows, excess, config, norms), (remark,))
+    return Analysis(tuple(findings), fits, _plots(rows, excess, config, norms), (remark, *_local(rows)))
 
 
 def _finite(finding: Finding) -> bool:
@@ -201,6 +201,20 @@ def _norms(rows: Sequence[Row]) -> list[Finding]:
     ]
 
 
+def _local(rows: Sequence[Row]) -> tuple[str, ...]:
+    """The exponent 1/2 is that of long sequences; how far the longest ones are from it."""
+    norms = by_length(rows, "spectral")
+    if len(norms) < 4:
+        return ()
+    last = dict(list(norms.items())[-2:])
+    slope = power_law(last)
+    sentence = (
+        "‖X‖₂ is of the order of √T + √d, so that its exponent is below 1/2 on short sequences: over all lengths it "
+        f"is {power_law(norms).value:.3f}, between T = {min(last):.0f} and {max(last):.0f} it is {slope.value:.3f}."
+    )
+    return (sentence,)
+
+
 def _growth(config: Config, norms: dict[str, float], lengths: list[float]) -> list[Finding]:
     """The bounds' own exponents in T: numbers of the theory, without chance."""
     found = []
@@ -245,6 +259,10 @@ def _plots(
     plots.theory(axes[0], lengths, [b[0] for b in both], label="B_X: ‖X‖₂ but for 1/n", printed=True)
     plots.theory(axes[0], lengths, [b[1] for b in both], label="B_x: b(X) but for 1/n")
     plots.label(axes[0], "tokens T", "norm (units of a token)", title="what the bounds read", log="xy")
+    # Room for the legend above the curves, and ticks that can be read.
+    axes[0].set_ylim(top=axes[0].get_ylim()[1] * 5)
+    axes[0].set_yticks([1, 10, 100], ["1", "10", "100"])
+    axes[0].set_yticks([], minor=True)
     means = [mean_interval(values) for values in excess.values()]
     low = [max(m.low, 1e-3 * m.value) for m in means]
     plots.band(axes[1], lengths, [m.value for m in means], low, [m.high for m in means], label="excess risk", index=2)

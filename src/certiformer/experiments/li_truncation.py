@@ -237,8 +237,7 @@ def _enough(tail: str, rows: Sequence[Row], fits: dict[str, Any], remarks: list[
     remarks.append(
         f"{TITLES[tail]}: the threshold whose truncation costs {TOLERATED:.0%} of the risk grows like "
         f"n^{growth.value:.2f} (median {first:.3g} at n = {min(finite):.0f}, {last:.3g} at n = {max(finite):.0f}). "
-        f"The sound threshold n^{1 / beta:.2f} is where the bound S8 is least, because its variance grows with M²; "
-        "that of the predictor without truncation is part of the risk in the table."
+        f"The sound threshold n^{1 / beta:.2f} is where the bound S8 is least, not where the risk is."
     )
     return [
         Finding(
