@@ -112,12 +112,15 @@ def _run(
     quiet: bool,
 ) -> list[Reproduction]:
     from certiformer.experiments.reproduce import reproduce as run
-    from certiformer.report.reproduction import findings_table
+    from certiformer.report.reproduction import findings_table, span
 
-    stderr = Console(stderr=True, highlight=False)
+    stderr = Console(stderr=True, highlight=False, soft_wrap=True)
     found = []
+    left = _left(chosen, scale, part, ledger, retry) if len(chosen) > 1 else {}
     for position, study in enumerate(chosen, 1):
-        place = f"{position}/{len(chosen)} " if len(chosen) > 1 else ""
+        place = ""
+        if len(chosen) > 1:
+            place = f"{position}/{len(chosen)}, {span(sum(left.values()) / max(1, engine.slots))} left for all; "
 
         def announce(text: str, place: str = place) -> None:
             stderr.print(f"{place}{text}", markup=False)
@@ -133,11 +136,30 @@ def _run(
             announce=announce,
         )
         found.append(done)
+        for row in done.rows:
+            left.pop(row.key, None)
         if not quiet:
             console.print(findings_table(done.document))
             console.print(f"wrote {done.page}" + (f" and {len(done.figures)} figures" if done.figures else ""))
             console.print()
     return found
+
+
+def _left(
+    chosen: Sequence[Study], scale: Scale, part: Mapping[str, Any], ledger: Path | None, retry: bool
+) -> dict[str, float]:
+    """Seconds of work for each run still to do, by key: experiments that share a run do it once."""
+    from certiformer.experiments.reproduce import default_ledger
+    from certiformer.experiments.reproduce import part as part_of
+
+    left: dict[str, float] = {}
+    settled = ("done",) if retry else ("done", "failed")
+    with _existing(ledger or default_ledger()) as book:
+        for study in chosen:
+            grid = part_of(study.experiment(scale), part)
+            states = {} if book is None else book.states(grid)
+            left |= {run.key: study.cost(run.config) for run in grid.runs if states.get(run.key) not in settled}
+    return left
 
 
 def _forget(chosen: Sequence[Study], scale: Scale, part: Mapping[str, Any], ledger: Path | None) -> None:
@@ -280,7 +302,7 @@ def _show_estimate(
         measured = probe and study.probe is not None
         entries.append({"id": study.id, "runs": len(grid.runs), "seconds": round(seconds, 1), "measured": measured})
         if not json:
-            how = "projected from steps measured here" if measured else "going by what such runs took elsewhere"
+            how = "projected from steps measured here" if measured else "as such runs took elsewhere"
             console.print(
                 f"{study.id}, scale {scale}: {len(grid.runs)} runs, {span(seconds)} on {count} workers ({how})"
             )

@@ -208,7 +208,7 @@ def _swept(
 def _announcement(study: Study, scale: Scale, grid: Experiment, open_runs: Sequence[Config], workers: int) -> str:
     probe = scale == "paper" and study.probe is not None
     seconds = estimate(study, grid, lambda config: config in open_runs, workers, probe=probe)
-    how = "projected from steps measured here" if probe else "going by what such runs took elsewhere"
+    how = "projected from steps measured here" if probe else "as such runs took elsewhere"
     return (
         f"{study.id}, scale {scale}: {len(open_runs)} of {len(grid.runs)} runs to do, "
         f"about {duration(seconds)} on {workers} worker{'s' if workers > 1 else ''} ({how})"
