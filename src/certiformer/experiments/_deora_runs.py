@@ -163,7 +163,8 @@ def descend_runs(shared: bool) -> Callable[..., Heads]:
 
 def kinds(config: Config) -> int:
     """How many different heads a run has to follow."""
-    return int({"zero": 1, "one-step": 2}.get(config["start"], config["heads"]))
+    symmetric = {"zero": 1, "one-step": 2}
+    return symmetric[config["start"]] if config["start"] in symmetric else int(config["heads"])
 
 
 def work(config: Config) -> float:
