@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -115,7 +116,8 @@ def provenance(document: Document) -> str:
 
 def command(document: Document) -> str:
     """The command that gives this document."""
-    only = "".join(f" --only {name}={entry}" for name, entry in document["only"].items())
+    part = {name: entry if isinstance(entry, str) else json.dumps(entry) for name, entry in document["only"].items()}
+    only = "".join(f" --only {name}={text}" for name, text in part.items())
     return f"certiformer reproduce {document['id']} --scale {document['scale']}{only}"
 
 
