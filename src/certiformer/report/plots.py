@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
 from certiformer.report.figure import PRINTED_COLOUR
 
@@ -58,8 +60,10 @@ def label(axes: Axes, x: str, y: str, *, title: str = "", log: str = "", legend:
     axes.set_ylabel(y, fontsize=9)
     if "x" in log:
         axes.set_xscale("log")
+        _plain_ticks(axes.xaxis, *axes.get_xlim())
     if "y" in log:
         axes.set_yscale("log")
+        _plain_ticks(axes.yaxis, *axes.get_ylim())
     if title:
         axes.set_title(title, fontsize=9)
     axes.tick_params(labelsize=8)
@@ -68,3 +72,11 @@ def label(axes: Axes, x: str, y: str, *, title: str = "", log: str = "", legend:
         axes.spines[side].set_visible(False)
     if legend and axes.get_legend_handles_labels()[0]:
         axes.legend(fontsize=7.5, frameon=False)
+
+
+def _plain_ticks(axis: Axis, low: float, high: float) -> None:
+    """Over less than two decades 1, 2, 5, 10 as plain numbers; over more, powers of ten alone."""
+    if low > 0 and high < 60 * low:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FormatStrFormatter("%g"))
+    axis.set_minor_formatter(NullFormatter())
