@@ -10,6 +10,7 @@ import numpy as np
 
 from certiformer.experiments import _li_runs
 from certiformer.experiments._li_analysis import (
+    OUR_DESIGN,
     calibration,
     excess,
     groups,
@@ -194,6 +195,7 @@ STUDIES = (
         analyse=analyse,
         cost=seconds,
         readings=(
+            OUR_DESIGN,
             (
                 "Blocks are those of equation (5), with the projection on the unit ball; the layer constant is "
                 "Λ = B_c B_v (1 + 2 B_QK) with B_QK = 1 and B_c = B_v, the teacher at 0.8 of every norm."

@@ -9,6 +9,7 @@ from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
 
 from certiformer.experiments import _li_runs
 from certiformer.experiments._li_analysis import (
+    OUR_DESIGN,
     calibration,
     excess,
     exponent,
@@ -156,6 +157,7 @@ STUDIES = (
         analyse=analyse,
         cost=seconds,
         readings=(
+            OUR_DESIGN,
             (
                 "Heads are summed before one readout, as in equation (3), without 1/sqrt(H). The readout and the "
                 "output matrix of a head act as one vector, whose norm is bounded by 1, or by 1/H."

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 
 from certiformer.experiments import _li_exact, _li_runs
 from certiformer.experiments._li_analysis import (
+    OUR_DESIGN,
     broken,
     calibration,
     excess,
@@ -209,6 +210,7 @@ STUDIES = (
         analyse=analyse,
         cost=cost,
         readings=(
+            OUR_DESIGN,
             (
                 "Every matrix is a product of two factors of r columns and spectral norm at most the root of the "
                 "radius, which is exactly the class of rank r and that norm; norms stay the same for every d and r."

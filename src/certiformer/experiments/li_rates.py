@@ -8,6 +8,7 @@ from typing import Any
 
 from certiformer.experiments import _li_exact, _li_runs
 from certiformer.experiments._li_analysis import (
+    OUR_DESIGN,
     broken,
     excess,
     exponent,
@@ -323,6 +324,7 @@ STUDIES = (
         analyse=analyse,
         cost=cost,
         readings=(
+            OUR_DESIGN,
             (
                 "κ may be the Lipschitz constant of the conditional risk, as Assumption 4.3 reads; the curve for the "
                 "loss itself is drawn beside it."
