@@ -19,9 +19,9 @@ from certiformer.sweep.run import Config
 
 Abscissa = str | Callable[[Config], float]
 OUR_DESIGN = (
-    "The paper has no experiment: the design is ours. Sizes, noise levels and norms were chosen after pilot runs, so that "
-    "a difference between the theories could show at all, and so were the tolerances granted to exponents (0.1 in n) and "
-    "levels (0.15)."
+    "The paper has no experiment: the design is ours. Sizes, noise levels and norms were chosen after pilot runs, so "
+    "that a difference between the theories could show at all, and so were the tolerances granted to exponents (0.1 in "
+    "n) and levels (0.15)."
 )
 
 
