@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from certiformer.cli import app
 from certiformer.core.errors import CertiformerError, InputError, UnknownNameError
 from certiformer.experiments import reproduce as module
 from certiformer.report import reproduction as shown
-from certiformer.sweep import Inline, Row
+from certiformer.sweep import Experiment, Inline, Row
 from experiments import toy_studies
 
 
@@ -198,3 +199,15 @@ def test_wall_time_counts_no_pause_and_no_overlap_twice():
     rows = [row("a", 10.0, 4.0), row("b", 12.0, 4.0), row("a", 100.0, 3.0), row("a", 100.00001, 3.0)]
     assert module.wall_seconds(rows) == pytest.approx(6.0 + 6.0, abs=1e-3)
     assert module.wall_seconds([]) == 0.0
+
+
+def test_an_experiment_that_fails_altogether_stops_no_other(tmp_path, monkeypatch):
+    def hopeless(scale):
+        return Experiment("li.hopeless", run="experiments.toy_studies:raises", configs=[{"seed": 0}])
+
+    bad = dataclasses.replace(toy_studies.TOY, id="li.hopeless", experiment=hopeless)
+    monkeypatch.setattr(experiments, "_walk", lambda: (bad, toy_studies.TOY))
+    monkeypatch.setattr("certiformer.sweep.Local", lambda *_, **__: Inline())
+    result = command(tmp_path, "all", "--scale", "smoke", "--json", "--out", tmp_path / "out", code=1)
+    assert [each["id"] for each in json.loads(result.stdout)["experiments"]] == ["li.toy"]
+    assert "li.hopeless: all 1 runs failed" in result.stderr

@@ -25,6 +25,10 @@ def run(config):
     return Outcome({"risk": noise / config["n"]})
 
 
+def raises(config):
+    raise ValueError("never")
+
+
 def experiment(scale):
     configs = [{"n": n, "seed": seed} for n in (10, 100, 1000) for seed in range(SEEDS[scale])]
     return Experiment("li.toy", run=f"{__name__}:run", configs=configs)

@@ -95,7 +95,7 @@ def reproduce(
         print_json({"scale": size, "experiments": documents, "index": str(index)} if index else documents[0])
     elif index is not None:
         console.print(f"wrote {index}")
-    if any(each.swept.failed for each in found):
+    if len(found) < len(chosen) or any(each.swept.failed for each in found):
         _complain(found)
         raise typer.Exit(1)
 
@@ -111,6 +111,7 @@ def _run(
     retry: bool,
     quiet: bool,
 ) -> list[Reproduction]:
+    from certiformer.experiments.reproduce import NothingFinished
     from certiformer.experiments.reproduce import reproduce as run
     from certiformer.report.reproduction import findings_table, span
 
@@ -125,16 +126,22 @@ def _run(
         def announce(text: str, place: str = place) -> None:
             stderr.print(f"{place}{text}", markup=False)
 
-        done = run(
-            study.id,
-            scale=scale,
-            ledger=ledger,
-            out=out,
-            engine=engine,
-            only=part,
-            retry=retry,
-            announce=announce,
-        )
+        try:
+            done = run(
+                study.id,
+                scale=scale,
+                ledger=ledger,
+                out=out,
+                engine=engine,
+                only=part,
+                retry=retry,
+                announce=announce,
+            )
+        except NothingFinished as error:
+            if len(chosen) == 1:
+                raise
+            typer.secho(f"error: {error}", err=True, fg=typer.colors.RED)
+            continue
         found.append(done)
         for row in done.rows:
             left.pop(row.key, None)

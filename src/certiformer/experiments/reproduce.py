@@ -27,6 +27,10 @@ from certiformer.sweep.progress import duration
 from certiformer.sweep.run import Config
 
 
+class NothingFinished(CertiformerError):
+    """An experiment of which every run failed: there is nothing to show."""
+
+
 @dataclass(frozen=True)
 class Reproduction:
     """An experiment that was run: what was done, what came out, and the files that were written."""
@@ -135,7 +139,7 @@ def write(
     failed = [row for row in rows if row.state == "failed"]
     if not done:
         why = f": {failed[0].error}" if failed else ""
-        raise CertiformerError(f"{study.id}: all {len(rows)} runs failed{why}. Mend the cause and add --retry")
+        raise NothingFinished(f"{study.id}: all {len(rows)} runs failed{why}. Mend the cause and add --retry")
     analysis = study.analyse(done)
     figures = tuple(path for stem, plot in analysis.plots.items() for path in _save(plot.figure, target / stem))
     document = {
