@@ -50,19 +50,19 @@ Document = dict[str, Any]
 
 
 def reproduce(*arguments: str) -> Document:
+    """What the command says; a run that failed is part of it, a mistake is not."""
     done = subprocess.run(
-        [sys.executable, "-m", "certiformer", "reproduce", *arguments, "--json"],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
+        [sys.executable, "-m", "certiformer", "reproduce", *arguments, "--json"], stdout=subprocess.PIPE, text=True
     )
+    if done.returncode not in (0, 1) or not done.stdout:
+        raise SystemExit(done.returncode or 1)
     document: Document = json.loads(done.stdout)
     return document
 
 
 def keep(document: Document, place: Path) -> None:
     """A document and its PNG figures, with names instead of paths."""
-    folder = place / document["id"]
+    folder, final = place / f".{document['id']}", place / document["id"]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     pictures = [Path(path) for path in document["figures"] if path.endswith(".png")]
@@ -70,6 +70,8 @@ def keep(document: Document, place: Path) -> None:
         shutil.copy(picture, folder / picture.name)
     document = {**document, "figures": [picture.name for picture in pictures]}
     (folder / "report.json").write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    shutil.rmtree(final, ignore_errors=True)
+    folder.rename(final)
 
 
 def run(ledger: str | None) -> None:

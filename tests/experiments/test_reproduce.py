@@ -170,6 +170,9 @@ def test_the_command_line_runs_processes_exports_and_indexes(tmp_path, monkeypat
         (["li.toy", "--workers", "0"], "--workers"),
         (["li.toy", "--scheduler", "tcp://h:1", "--slurm"], "--slurm"),
         (["li.toy", "--export", "runs.xlsx"], "--export"),
+        (["li.toy", "--export", "nowhere/runs.csv"], "--export"),
+        (["--only", "n=10"], "ID"),
+        (["--fresh"], "ID"),
     ],
 )
 def test_the_command_line_names_mistakes(tmp_path, arguments, named):
@@ -211,3 +214,12 @@ def test_an_experiment_that_fails_altogether_stops_no_other(tmp_path, monkeypatc
     result = command(tmp_path, "all", "--scale", "smoke", "--json", "--out", tmp_path / "out", code=1)
     assert [each["id"] for each in json.loads(result.stdout)["experiments"]] == ["li.toy"]
     assert "li.hopeless: all 1 runs failed" in result.stderr
+
+
+def test_fresh_forgets_nothing_before_the_rest_is_checked(tmp_path):
+    reproduce(tmp_path, scale="smoke")
+    (tmp_path / "file").write_text("")
+    places = ["--ledger", str(tmp_path / "ledger.db"), "--out", str(tmp_path / "file")]
+    result = CliRunner().invoke(app, ["reproduce", "li.toy", "--scale", "smoke", "--fresh", *places])
+    assert isinstance(result.exception, InputError)
+    assert reproduce(tmp_path, scale="smoke").document["reused"] == 6

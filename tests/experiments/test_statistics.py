@@ -69,7 +69,7 @@ def test_the_trend_covers_with_unequal_noise():
 
 
 def test_ratio():
-    assert statistics.ratio([2.0, 2.0, 2.0], [1.0, 1.0, 1.0]).ends == (2.0, 2.0)
+    assert statistics.ratio([2.0] * 4, [1.0] * 4).ends == (2.0, 2.0)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,7 @@ def test_ratio():
         statistics.power_law({10: [1.0, 2.0]}),
         statistics.trend([1.0, 2.0], [1.0, 2.0]),
         statistics.ratio([1.0], [2.0]),
+        statistics.power_law({10: [1.0, 1.1, 1.2], 100: [0.1, 0.11, 0.12]}),
     ],
 )
 def test_too_few_runs_say_nothing(few):

@@ -219,7 +219,24 @@ class FakeSLURM:
         self.closed = True
 
 
+def test_without_slurm_the_error_says_so(monkeypatch):
+    monkeypatch.setattr("certiformer.sweep.dask.shutil.which", lambda name: None)
+    with pytest.raises(CertiformerError, match="sbatch"):
+        Dask.slurm(jobs=1)
+
+
+def test_slurm_options_that_nobody_knows_are_named(monkeypatch):
+    def refusing(**options):
+        raise ValueError("unexpected bogus")
+
+    monkeypatch.setattr("certiformer.sweep.dask.shutil.which", lambda name: name)
+    monkeypatch.setitem(sys.modules, "dask_jobqueue", types.SimpleNamespace(SLURMCluster=refusing))
+    with pytest.raises(InputError, match="unexpected bogus"):
+        Dask.slurm(jobs=1, bogus=1)
+
+
 def test_slurm_jobs_have_one_thread_per_process(monkeypatch):
+    monkeypatch.setattr("certiformer.sweep.dask.shutil.which", lambda name: name)
     monkeypatch.setitem(sys.modules, "dask_jobqueue", types.SimpleNamespace(SLURMCluster=FakeSLURM))
     client = types.SimpleNamespace(scheduler=types.SimpleNamespace(address="tcp://x:1"), close=lambda: None)
     given = []
@@ -240,6 +257,7 @@ def test_slurm_jobs_have_one_thread_per_process(monkeypatch):
 
 
 def test_a_slurm_cluster_that_no_client_reaches_is_closed(monkeypatch):
+    monkeypatch.setattr("certiformer.sweep.dask.shutil.which", lambda name: name)
     monkeypatch.setitem(sys.modules, "dask_jobqueue", types.SimpleNamespace(SLURMCluster=FakeSLURM))
 
     def refuse(*_):

@@ -58,3 +58,6 @@ def main() -> None:
     except CertiformerError as error:
         typer.secho(f"error: {error}", err=True, fg=typer.colors.RED)
         sys.exit(2)
+    except KeyboardInterrupt:
+        typer.secho("stopped", err=True)
+        sys.exit(130)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json as json_module
+import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -58,17 +59,23 @@ def reproduce(
 ) -> None:
     """Reproduce a paper's figure or table: run what the ledger does not have yet, compare, draw."""
     from certiformer.experiments import find, studies
-    from certiformer.experiments.reproduce import checked_scale
+    from certiformer.experiments.reproduce import checked_scale, folder
 
     size = checked_scale(scale)
+    if workers is not None and workers < 1:
+        raise InputError("--workers", workers, "at least 1")
+    if export is not None:
+        _writable(export)
     if listed or (id is None and not status):
+        if only or export or estimate or retry or not resume:
+            raise InputError("ID", id, "the name of an experiment, or `all`", "certiformer reproduce lists them.")
         _show_list(json)
         return
     chosen = studies() if id in (None, "all") else (find(str(id)),)
     if status:
         _show_status(chosen, ledger, None if id in (None, "all") else id, json)
         if export is not None:
-            _export(_recorded(chosen, size, ledger), export)
+            _export(_recorded(chosen, ledger), export)
         return
     part = _pairs("--only", only or [])
     if part and len(chosen) > 1:
@@ -76,11 +83,11 @@ def reproduce(
     if estimate:
         _show_estimate(chosen, size, part, workers, json)
         return
-    if export is not None and export.suffix.lower() not in (".csv", ".json"):
-        raise InputError("--export", str(export), "a file name that ends in .csv or .json")
     options = _pairs("--slurm-option", slurm_option or [])
     try:
         with _engine(engine, workers, scheduler, slurm, (jobs, cores, memory), options) as running:
+            for study in chosen:
+                folder(out, study.id)
             if not resume:
                 _forget(chosen, size, part, ledger)
             found = _run(chosen, size, part, running, ledger, out, retry=retry, quiet=json)
@@ -221,8 +228,6 @@ def _engine(
         raise InputError("--scheduler", scheduler, "either a running scheduler or --slurm, not both")
     if workers is not None and (scheduler is not None or slurm):
         raise InputError("--workers", workers, "this machine's processes", "A cluster has the workers it has.")
-    if workers is not None and workers < 1:
-        raise InputError("--workers", workers, "at least 1")
     if scheduler is not None:
         with Dask.connect(scheduler) as engine:
             yield engine
@@ -336,16 +341,30 @@ def _counts(book: Ledger | None, grid: Experiment) -> dict[str, float]:
     return {name: getattr(found, name) for name in ("done", "failed", "running", "pending", "seconds")}
 
 
-def _recorded(chosen: Sequence[Study], scale: Scale, ledger: Path | None) -> list[Row]:
+def _recorded(chosen: Sequence[Study], ledger: Path | None) -> list[Row]:
+    """What the ledger has of these experiments, at every scale."""
+    from certiformer.experiments import SCALES
     from certiformer.experiments.reproduce import default_ledger
 
+    grids = [study.experiment(scale) for study in chosen for scale in SCALES]
     with _existing(ledger or default_ledger()) as book:
-        return [] if book is None else [row for study in chosen for row in book.rows(study.experiment(scale))]
+        return [] if book is None else [row for grid in grids for row in book.rows(grid)]
+
+
+def _writable(path: Path) -> None:
+    """Found out before hours of work, not after."""
+    if path.suffix.lower() not in (".csv", ".json"):
+        raise InputError("--export", str(path), "a file name that ends in .csv or .json")
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK) or path.is_dir():
+        raise InputError("--export", str(path), "a file in a folder that exists and can be written to")
 
 
 def _export(rows: Sequence[Row], path: Path) -> None:
     from certiformer.sweep import export
 
     unique = list({row.key: row for row in rows}.values())
-    written = export(unique, path)
+    try:
+        written = export(unique, path)
+    except OSError as error:
+        raise InputError("--export", str(path), "a place that can be written to", str(error)) from error
     Console(stderr=True, highlight=False).print(f"wrote {len(unique)} runs to {written}", markup=False)

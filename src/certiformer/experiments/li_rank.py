@@ -11,6 +11,7 @@ from certiformer.experiments import _li_exact, _li_runs
 from certiformer.experiments._li_analysis import (
     OUR_DESIGN,
     broken,
+    broken_from,
     calibration,
     excess,
     exponent,
@@ -151,11 +152,11 @@ def analyse(rows: Sequence[Row]) -> Analysis:
             "are those of the estimate started at the teacher; those from random starts are among the fits."
         )
     if ball:
-        failing = [d for d, found in broken(ball, "d", _printed_exact).items() if found.low > 1.0]
-        if failing:
+        start = broken_from(broken(ball, "d", _printed_exact))
+        if start is not None:
             remarks.append(
                 f"Inside the rank-one class at n = {ball[0].config['n']:.0e} the printed bound is below the excess "
-                f"risk from d = {min(failing):g} on (of those tried): no bound in ranks and norms alone can hold."
+                f"risk from d = {start:g} on (of those tried): no bound in ranks and norms alone can hold."
             )
     caption = (
         "Excess risk of low-rank classes, mean and 95 % interval over seeds. Top: in units of σ²/n against the "

@@ -10,6 +10,7 @@ from certiformer.experiments import _li_exact, _li_runs
 from certiformer.experiments._li_analysis import (
     OUR_DESIGN,
     broken,
+    broken_from,
     excess,
     exponent,
     groups,
@@ -271,11 +272,11 @@ def _ball(rows: Sequence[Row], findings: list[Finding], fits: dict[str, Any], re
         )
         ratios = broken(rows, "n", lambda c: printed_bound(BALL_THEOREM, exact_inputs(c)))
         findings.append(most_broken(ratios, "l1 ball: excess over printed bound (B.1), largest, n = {}"))
-        failing = [m for m, found in ratios.items() if found.low > 1.0]
-        if failing:
+        start = broken_from(ratios)
+        if start is not None:
             remarks.append(
-                f"In the l1 ball the printed bound is below the excess risk from n = {min(failing):.0e} on "
-                f"(of the n tried; d = {curve[min(failing)]['d']} there)."
+                f"In the l1 ball the printed bound is below the excess risk from n = {start:.0e} on "
+                f"(of the n tried; d = {curve[start]['d']} there)."
             )
     label(axes, "sample size n", "excess risk", log="xy", title="ℓ₁ ball, d = 0.8 n^(1/3)")
 

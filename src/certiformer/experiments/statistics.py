@@ -13,6 +13,7 @@ from scipy import special
 
 LEVEL = 0.95
 RESAMPLES = 4000
+FEWEST = 4
 Vector = npt.NDArray[np.float64]
 Centre = Literal["mean", "median"]
 
@@ -99,12 +100,13 @@ def bootstrap(
     `statistic` takes an array whose last axis holds one centre (mean or median) per group. With `paired`, seed i is
     the same draw in every group and all groups are resampled together. Tails are widened as Student's t demands for
     so few seeds, sqrt(n / (n - 1)) t instead of the normal quantile: the plain percentile interval is too short.
+    Fewer than four seeds have too few resamples for such tails, and say nothing.
     """
     arrays = [np.asarray(group, float) for group in groups]
     middle = np.mean if centre == "mean" else np.median
     value = float(statistic(np.array([middle(a) for a in arrays])))
     fewest = min(map(len, arrays))
-    if fewest < 2:
+    if fewest < FEWEST:
         return Interval(value, -math.inf, math.inf)
     generator = np.random.default_rng(seed)
     common = generator.integers(0, fewest, (RESAMPLES, fewest)) if paired else None

@@ -115,12 +115,11 @@ def analyse_accuracy(rows: Sequence[Row]) -> Analysis:
     found = _analyse(rows, ACCURACY, None, drawing)
     points = by_length(rows, ACCURACY.of)
     tail = slope({T: values for T, values in points.items() if T >= LONG})
-    verdicts = {change(tail, ACCURACY.size, direction) for direction in ("increase", "decrease")}
     level = "inconclusive"
-    if all("excluded" in verdict for verdict in verdicts):
+    if -ACCURACY.size < tail.low and tail.high < ACCURACY.size:
         able = _able([row for row in rows if row.config["tokens"] >= LONG])
         level = "levels off" if all(able.values()) else "flat, but not all T are learned"
-    elif "inconclusive" not in verdicts:
+    elif tail.low > ACCURACY.size or tail.high < -ACCURACY.size:
         level = "does not level off"
     more = [_slope_finding(f"validation accuracy, T ≥ {LONG}", "levels off", tail, level)]
     if points:

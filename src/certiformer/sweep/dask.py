@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import queue
+import shutil
 import time
 import uuid
 from types import ModuleType, TracebackType
@@ -54,11 +55,17 @@ class Dask:
             raise InputError("jobs and cores", (jobs, cores), "at least 1 each")
         distributed = _need("distributed", 'pip install "certiformer[cluster]"')
         jobqueue = _need("dask_jobqueue", 'pip install "certiformer[cluster]"')
+        if shutil.which("sbatch") is None:
+            raise CertiformerError("SLURM's sbatch is not on the PATH; start this on a machine that can submit jobs")
         threads = [f"export {name}={value}" for name, value in thread_environment(1).items()]
         prologue = [*threads, *options.pop("job_script_prologue", [])]
-        cluster = jobqueue.SLURMCluster(
-            cores=cores, processes=cores, memory=memory, job_script_prologue=prologue, **options
-        )
+        try:
+            cluster = jobqueue.SLURMCluster(
+                cores=cores, processes=cores, memory=memory, job_script_prologue=prologue, **options
+            )
+        except (TypeError, ValueError) as error:
+            reason = str(error).splitlines()[0]
+            raise InputError("SLURM options", options, "what dask-jobqueue's SLURMCluster takes", reason) from error
         try:
             cluster.scale(jobs=jobs)
             return cls(_client(distributed, cluster, 60.0), cluster)

@@ -78,7 +78,8 @@ def sweep(
         ) as shown,
     ):
         try:
-            _Drive(experiment, claims, engine, shown, lengths, [batch for batch in batches if batch]).through()
+            drive = _Drive(experiment, claims, engine, shown, lengths, [batch for batch in batches if batch])
+            drive.through()
         except BaseException:
             engine.abandon()
             raise
@@ -87,7 +88,8 @@ def sweep(
         experiment=experiment.name,
         version=experiment.version,
         runs=len(experiment.runs),
-        reused=reused,
+        # another process on the same ledger may have done some of those that were open
+        reused=len(experiment.runs) - drive.recorded,
         failed=status.failed,
         seconds=time.monotonic() - began,
         digest=ledger.digest(experiment),
@@ -114,6 +116,7 @@ class _Drive:
         self.held: list[Sequence[Run]] = []  # another process's
         self.numbers = 0
         self.failed = 0
+        self.recorded = 0
         self.polled = time.monotonic()
 
     def through(self) -> None:
@@ -159,6 +162,7 @@ class _Drive:
             return
         finished = [Finished(ended, 0.0, "lost")] if isinstance(ended, Failure) else ended
         self.claims.record(task.runs, finished)
+        self.recorded += len(task.runs)
         self.failed += sum(isinstance(end.result, Failure) for end in finished)
 
     def _show(self) -> None:
