@@ -166,10 +166,10 @@ def test_a_planted_exponent_is_found(analysed):
     # the paper's own slope, by hand
     x = np.log([400, 1200, 10_000])
     y = np.log([0.1048, 0.0668, 0.0263])
-    assert slope.paper == pytest.approx(np.polyfit(x, y, 1)[0])
+    assert slope.paper == f"< 0 ({np.polyfit(x, y, 1)[0]:.2f} in its table)"
     step = found(analysed, "N = 1,200 over that at N = 400")
     assert step.ours == pytest.approx(3**-0.5)
-    assert step.paper == pytest.approx(0.0668 / 0.1048)
+    assert step.paper == f"< 1 ({0.0668 / 0.1048:.2f} in its table)"
 
 
 def test_cells_are_compared_with_where_one_more_run_would_fall(analysed):
@@ -203,7 +203,7 @@ def test_a_wide_interval_says_nothing():
 
 
 def test_a_loss_that_rises_with_n_is_not_called_falling():
-    rows = [row(1024, n, seed, 0.01 * n**0.25 * noise(seed)) for n in (100, 1200) for seed in range(3)]
+    rows = [row(1024, n, seed, 0.01 * n**0.25 * noise(seed)) for n in (100, 1200) for seed in range(5)]
     assert found(mwigo_table_1.analyse(rows), "exponent of N in the lowest").verdict == "does not agree"
 
 
