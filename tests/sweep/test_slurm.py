@@ -10,8 +10,10 @@ import pytest
 
 from certiformer.sweep import Dask, Experiment, Inline, Ledger, sweep
 
+# like the real one, it has its own copy of the script before it returns
 SBATCH = """#!/bin/sh
-setsid sh "$1" >"{log}" 2>&1 &
+cp "$1" "{jobs}.sh"
+setsid sh "{jobs}.sh" >"{log}" 2>&1 &
 echo $! >>"{jobs}"
 echo "Submitted batch job $!"
 """
