@@ -60,12 +60,12 @@ def reproduce(*arguments: str) -> Document:
     return document
 
 
-def keep(document: Document, place: Path) -> None:
+def keep(document: Document, place: Path, *, figures: bool = True) -> None:
     """A document and its PNG figures, with names instead of paths."""
     folder, final = place / f".{document['id']}", place / document["id"]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    pictures = [Path(path) for path in document["figures"] if path.endswith(".png")]
+    pictures = [Path(path) for path in document["figures"] if figures and path.endswith(".png")]
     for picture in pictures:
         shutil.copy(picture, folder / picture.name)
     document = {**document, "figures": [picture.name for picture in pictures]}
@@ -82,7 +82,7 @@ def run(ledger: str | None) -> None:
             keep(document, KEPT / "quick")
         for id, cell in PAPER_CELLS.items():
             only = [word for name, value in cell.items() for word in ("--only", f"{name}={json.dumps(value)}")]
-            keep(reproduce(id, "--scale", "paper", "--out", out, *only, *place), KEPT / "paper")
+            keep(reproduce(id, "--scale", "paper", "--out", out, *only, *place), KEPT / "paper", figures=False)
 
 
 def kept(scale: str) -> list[Document]:
