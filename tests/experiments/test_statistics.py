@@ -117,6 +117,12 @@ def test_verdicts_on_one_theory_and_on_upper_bounds():
     assert str(Prediction(-0.5, "<=", 0.1)) == "≤ -0.5 ± 0.1"
 
 
+def test_an_upper_bound_holds_fails_or_is_left_open():
+    found = Interval(1.0, 0.5, 1.5)
+    said = [statistics.below(found, bound) for bound in (2.0, 0.4, 1.0, math.inf)]
+    assert said == ["sound bound holds", "sound bound fails", "inconclusive", "no certificate"]
+
+
 @given(st.lists(st.floats(0.1, 10), min_size=2, max_size=6), st.floats(0.1, 10))
 def test_intervals_scale_with_the_data(values, factor):
     one, other = statistics.mean_interval(values), statistics.mean_interval([factor * v for v in values])

@@ -27,7 +27,7 @@ from certiformer.experiments._deora_runs import (
     outputs,
     work,
 )
-from certiformer.experiments.statistics import Interval, Prediction, Vector, mean_interval, verdict
+from certiformer.experiments.statistics import Interval, Prediction, Vector, below, mean_interval, verdict
 from certiformer.experiments.study import Analysis, Finding, Plot, Scale, Study
 from certiformer.report import plots
 from certiformer.sweep import Experiment, Outcome, Row
@@ -241,7 +241,7 @@ def _levels(cells: dict[Kind, BySize], bounds: dict[Kind, dict[int, Any]]) -> li
             sound = None if bound is None else bound.sound[variant].value
             printed = None if bound is None else bound.printed["value" if variant == "gap" else variant].value
             certified = sound is not None and math.isfinite(sound)
-            said = verdict(measured, Prediction(sound, "<=")) if certified and sound is not None else "no certificate"
+            said = below(measured, math.inf if sound is None else sound)
             setting = f"{WHAT[name]}, n = {n}, K = {_checkpoints(by_size)[-1]}: {_named(kind)}"
             found.append(
                 (Finding(setting, printed, measured.value, measured.ends, said, sound if certified else None), measured)

@@ -29,7 +29,7 @@ from certiformer.experiments._deora_runs import (
     relevant_mass,
     work,
 )
-from certiformer.experiments.statistics import Interval, Prediction, Vector, mean_interval, ratio, verdict
+from certiformer.experiments.statistics import Interval, Prediction, Vector, below, mean_interval, ratio
 from certiformer.experiments.study import Analysis, Finding, Plot, Scale, Study
 from certiformer.report import plots
 from certiformer.sweep import Experiment, Outcome, Row
@@ -297,7 +297,7 @@ def _levels(grid: dict[Cell, list[Row]], bounds: dict[str, Bounds | None]) -> li
         for name, variant, values in (("training loss", "train", train), ("gap", "gap", test - train)):
             measured = mean_interval(values)
             sound, printed = bound["sound"][-1][f"{variant}_opt"], bound["printed"][-1][variant]
-            said = verdict(measured, Prediction(sound.value, "<=")) if math.isfinite(sound.value) else "no certificate"
+            said = below(measured, sound.value)
             setting = f"{name} at K = {K}, n = {bound['cell'][2]}: {_named(bound['cell'])}"
             found.append((Finding(setting, printed.value, measured.value, measured.ends, said, sound.value), measured))
     return found

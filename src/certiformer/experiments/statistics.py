@@ -190,6 +190,15 @@ def verdict(found: Interval, printed: Prediction | None, sound: Prediction | Non
     return "supports the sound theory" if said["sound"] else "supports the printed theory"
 
 
+def below(found: Interval, bound: float) -> str:
+    """What an interval says about an upper bound: it holds, it fails, or nothing. An infinite one is no certificate."""
+    if not math.isfinite(bound):
+        return "no certificate"
+    if found.high <= bound:
+        return "sound bound holds"
+    return "sound bound fails" if found.low > bound else "inconclusive"
+
+
 def _meets(found: Interval, theory: Prediction) -> bool:
     low, high = theory.allowed
     return found.low <= high and low <= found.high

@@ -16,7 +16,13 @@ from rich.text import Text
 from certiformer.report.page import environment, number
 
 Document = Mapping[str, Any]
-STYLES = {"agrees": "green", "supports the sound theory": "green", "does not agree": "red", "inconclusive": "yellow"}
+STYLES = {
+    "agrees": "green",
+    "sound bound holds": "green",
+    "supports the sound theory": "green",
+    "does not agree": "red",
+    "inconclusive": "yellow",
+}
 
 
 def experiment_page(document: Document, drawings: Mapping[str, str]) -> str:
