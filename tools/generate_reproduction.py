@@ -132,8 +132,8 @@ def page() -> str:
         "## At the paper's full setting: one cell each",
         "",
         "`--scale paper` runs the whole grid (hours to a day on two cores; the time is projected from measured steps",
-        "before it starts). These cells of it were run, some of them while the machine was busy with other sweeps, which",
-        "shows in their wall time.",
+        "before it starts). These cells of it were run, some while the machine was busy with other sweeps, which shows",
+        "in their wall time.",
         "",
     ]
     for document in cells:
