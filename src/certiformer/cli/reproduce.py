@@ -58,6 +58,10 @@ def reproduce(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
     """Reproduce a paper's figure or table: run what the ledger does not have yet, compare, draw."""
+    from certiformer.sweep.local import thread_environment
+
+    # one thread, as a worker has: steps that are timed here take as long there; read when JAX starts
+    os.environ.update(thread_environment(1))
     from certiformer.experiments import find, studies
     from certiformer.experiments.reproduce import checked_scale, folder
 
