@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from certiformer import networks
 from certiformer.auditing.attack import Attack, Instance, Version
 from certiformer.auditing.search import Array, explore
 from certiformer.auditing.verify import array, attention, into_ball, into_spectral_ball, softmax, spectral_norm
-from certiformer.calculus import layers
-from certiformer.calculus.layers import Head, Weight
+from certiformer.networks import Head, Weight
 
 Data = Mapping[str, Any]
 Built = tuple[dict[str, Any], float, Mapping[str, Any], float | None] | None
@@ -36,15 +36,15 @@ class Network:
     @functools.cached_property
     def coefficients(self) -> dict[str, float]:
         """By how much the output moves per unit of error of each weight at its inputs; all norms are one."""
-        z = layers.tokens(_D, _BX, positions=_T)
+        z = networks.tokens(_D, _BX, positions=_T)
         for i in range(max(self.depth, 1)):
             head = Head(value=Weight(f"v{i}", (_D, _D), spectral=1.0), score=Weight(f"q{i}", (_D, _D), spectral=1.0))
-            z = layers.attention(z, head)
-            z = layers.activation(layers.project(z) if self.depth else z, layers.RELU)
+            z = networks.attention(z, head)
+            z = networks.activation(networks.project(z) if self.depth else z, networks.RELU)
             if self.depth:
-                z = layers.project(layers.linear(z, Weight(f"c{i}", (_D, _D), spectral=1.0)))
-        z = layers.mean_pool(z) if self.pooled else layers.pick(z)
-        analysis = layers.analyse(layers.readout(z, Weight("w", (1, _D), spectral=1.0)))
+                z = networks.project(networks.linear(z, Weight(f"c{i}", (_D, _D), spectral=1.0)))
+        z = networks.mean_pool(z) if self.pooled else networks.pick(z)
+        analysis = networks.analyse(networks.readout(z, Weight("w", (1, _D), spectral=1.0)))
         return {part.name: part.beta.value for part in analysis.contributions}
 
     def unpack(self, z: Array) -> dict[str, Array]:

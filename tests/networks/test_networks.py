@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-import layer_search as ls
-from certiformer.calculus import chaining, layers
+from certiformer import networks as net
+from certiformer.calculus import chaining
 from certiformer.calculus.allocation import quadratic_total
-from certiformer.calculus.layers import Head, Weight
-from layer_search import Array, Case, Params, Tensor
+from certiformer.networks import Head, Weight
+from networks import layer_search as ls
+from networks.layer_search import Array, Case, Params, Tensor
 
 EPS = 0.5
 
@@ -49,11 +50,11 @@ def decoder_only() -> Case:
     parts = {f"{kind}{h}": matrix(f"{kind}{h}", 2, d) for kind in "QKV" for h in "ab"}
     out, gate, up, down = matrix("O", d, 4), matrix("gate", 3, d), matrix("up", 3, d), matrix("down", d, 3)
 
-    z = layers.embedding(table, positions=3)
+    z = net.embedding(table, positions=3)
     heads = [Head(value=parts[f"V{h}"], query=parts[f"Q{h}"], key=parts[f"K{h}"], scale=0.7) for h in "ab"]
-    z = layers.add(z, layers.attention(layers.layer_norm(z, *norms["1"], eps=EPS), heads, output=out))
-    z = layers.add(z, layers.gated_feed_forward(layers.layer_norm(z, *norms["2"], eps=EPS), gate, up, down))
-    graph = layers.loss(layers.vocabulary(layers.pick(z), table), 2.0)
+    z = net.add(z, net.attention(net.layer_norm(z, *norms["1"], eps=EPS), heads, output=out))
+    z = net.add(z, net.gated_feed_forward(net.layer_norm(z, *norms["2"], eps=EPS), gate, up, down))
+    graph = net.loss(net.vocabulary(net.pick(z), table), 2.0)
 
     causal = np.where(np.tril(np.ones((3, 3))) > 0, 0.0, -np.inf)
 
@@ -75,7 +76,7 @@ def decoder_only() -> Case:
 def encoder_decoder() -> Case:
     """The encoder's output is read by both layers of the decoder."""
     d = 3
-    source, target = layers.tokens(d, 1.0, positions=3), layers.tokens(d, 1.0, positions=2)
+    source, target = net.tokens(d, 1.0, positions=3), net.tokens(d, 1.0, positions=2)
     weights: list[Weight] = []
 
     def head(name: str) -> Head:
@@ -83,13 +84,13 @@ def encoder_decoder() -> Case:
         weights.extend((q, k, v))
         return Head(value=v, query=q, key=k, scale=0.7)
 
-    memory = layers.project(layers.add(source, layers.attention(source, head("e"))))
+    memory = net.project(net.add(source, net.attention(source, head("e"))))
     z = target
     for i in "12":
-        z = layers.project(layers.add(z, layers.attention(z, head(f"s{i}"))))
-        z = layers.project(layers.add(z, layers.attention(z, head(f"c{i}"), keys=memory)))
+        z = net.project(net.add(z, net.attention(z, head(f"s{i}"))))
+        z = net.project(net.add(z, net.attention(z, head(f"c{i}"), keys=memory)))
     w = matrix("w", 1, d)
-    graph = layers.readout(layers.mean_pool(z), w)
+    graph = net.readout(net.mean_pool(z), w)
 
     def attend(p: Params, name: str, x: Array, y: Array) -> Array:
         return ls.project(x + ls.apply(p[f"V{name}"], ls.attend(scores(p, name, x, y), y)))
@@ -119,7 +120,7 @@ def test_no_change_of_all_tensors_beats_the_sum_of_sensitivities(case: Case) -> 
 
 @pytest.mark.parametrize("case", NETWORKS, ids=lambda case: case.name)
 def test_no_single_tensor_is_free_and_none_beats_its_own_sensitivity(case: Case) -> None:
-    coefficients = layers.analyse(case.graph).coefficients
+    coefficients = net.analyse(case.graph).coefficients
     for name in case.movable:
         if name not in case.inputs:
             assert coefficients[name].value > 0.0
@@ -130,28 +131,28 @@ def test_the_encoder_is_charged_for_every_reader() -> None:
     """Reading the memory twice is the sum of reading it once in either place."""
 
     def sensitivity(first: bool, second: bool) -> float:
-        source, target = layers.tokens(2, 1.0, positions=2), layers.tokens(2, 1.0, positions=2)
-        memory = layers.linear(source, Weight("M", (2, 2), spectral=1.0))
+        source, target = net.tokens(2, 1.0, positions=2), net.tokens(2, 1.0, positions=2)
+        memory = net.linear(source, Weight("M", (2, 2), spectral=1.0))
         z = target
         for i, reads in enumerate((first, second)):
             head = Head(value=Weight(f"V{i}", (2, 2), spectral=0.5), score=Weight(f"A{i}", (2, 2), spectral=0.5))
-            keys = memory if reads else layers.tokens(2, 1.0, positions=2)
-            z = layers.project(layers.attention(z, head, keys=keys))
-        analysis = layers.analyse(z)
+            keys = memory if reads else net.tokens(2, 1.0, positions=2)
+            z = net.project(net.attention(z, head, keys=keys))
+        analysis = net.analyse(z)
         return analysis.coefficients["M"].value
 
     assert sensitivity(True, True) == pytest.approx(sensitivity(True, False) + sensitivity(False, True))
 
 
-def cls_network(depth: int, Bx: float, q: float, v: float, c: float, Bw: float) -> layers.Node:
+def cls_network(depth: int, Bx: float, q: float, v: float, c: float, Bw: float) -> net.Node:
     """The projected multi-layer network with a scalar readout of the CLS token."""
     d = 8
-    z = layers.tokens(d, Bx, positions=4)
+    z = net.tokens(d, Bx, positions=4)
     for i in range(depth):
         head = Head(value=matrix(f"v{i}", d, d, v), score=matrix(f"q{i}", d, d, q))
-        u = layers.activation(layers.project(layers.attention(z, head)), layers.RELU)
-        z = layers.project(layers.linear(u, matrix(f"c{i}", d, d, c)))
-    return layers.readout(layers.pick(z), matrix("w", 1, d, Bw))
+        u = net.activation(net.project(net.attention(z, head)), net.RELU)
+        z = net.project(net.linear(u, matrix(f"c{i}", d, d, c)))
+    return net.readout(net.pick(z), matrix("w", 1, d, Bw))
 
 
 @pytest.mark.parametrize(
@@ -163,7 +164,7 @@ def cls_network(depth: int, Bx: float, q: float, v: float, c: float, Bw: float) 
     ],
 )
 def test_the_multi_layer_covering_number_is_a_composition(constant: float, arguments: dict, expected: float) -> None:
-    coefficients = layers.analyse(cls_network(**arguments)).coefficients
+    coefficients = net.analyse(cls_network(**arguments)).coefficients
     betas = [coefficient.value for coefficient in coefficients.values()]
     found = quadratic_total([constant] * len(betas), betas)
     # The propagated half-diameters can only help.
@@ -175,37 +176,37 @@ def test_the_multi_layer_covering_number_is_a_composition(constant: float, argum
 def test_the_shallow_encoder_is_a_composition() -> None:
     """Zero-centred Frobenius balls, n = 400, d = d_m = 64, radii 9 and 2: ln N <= P/eps^2."""
     d, n = 64, 400
-    x = layers.tokens(d, 1.0, positions=13)
+    x = net.tokens(d, 1.0, positions=13)
     head = Head(value=Weight("V", (d, d), frobenius=9.0), score=Weight("QK", (d, d), frobenius=81.0 / 8.0))
-    h = layers.activation(layers.attention(x, head), layers.RELU)
-    analysis = layers.analyse(layers.readout(layers.mean_pool(h), Weight("O", (1, d), frobenius=2.0)), samples=n)
+    h = net.activation(net.attention(x, head), net.RELU)
+    analysis = net.analyse(net.readout(net.mean_pool(h), Weight("O", (1, d), frobenius=2.0)), samples=n)
     assert analysis.cover.quadratic * math.exp(2 * analysis.cover.ln_radius) == pytest.approx(34962102.07, rel=1e-8)
     assert analysis.range.value == pytest.approx(18.0)
     assert analysis.rademacher(n) <= 18.0 * (1 + 1e-9)
 
 
-def deep_stack(depth: int) -> layers.Node:
+def deep_stack(depth: int) -> net.Node:
     d = 8
 
     def weight(name: str, rows: int, columns: int) -> Weight:
         return Weight(name, (rows, columns), frobenius=3.0, spectral=1.5)
 
-    z = layers.tokens(d, 1.0, positions=8)
+    z = net.tokens(d, 1.0, positions=8)
     for i in range(depth):
         head = Head(
             value=weight(f"V{i}", d, d), query=weight(f"Q{i}", 4, d), key=weight(f"K{i}", 4, d), scale=0.5, rotary=True
         )
-        z = layers.add(z, layers.attention(layers.layer_norm(z, gain(f"g{i}", d), matrix(f"b{i}", d, 1)), head))
-        h = layers.rms_norm(z, gain(f"r{i}", d))
-        z = layers.add(
+        z = net.add(z, net.attention(net.layer_norm(z, gain(f"g{i}", d), matrix(f"b{i}", d, 1)), head))
+        h = net.rms_norm(z, gain(f"r{i}", d))
+        z = net.add(
             z,
-            layers.gated_feed_forward(h, weight(f"gate{i}", 16, d), weight(f"up{i}", 16, d), weight(f"down{i}", d, 16)),
+            net.gated_feed_forward(h, weight(f"gate{i}", 16, d), weight(f"up{i}", 16, d), weight(f"down{i}", d, 16)),
         )
-    return layers.readout(layers.pick(layers.layer_norm(z)), matrix("w", 1, d, 1.0))
+    return net.readout(net.pick(net.layer_norm(z)), matrix("w", 1, d, 1.0))
 
 
 def test_fifty_pre_norm_layers_give_large_finite_logarithms() -> None:
-    analysis = layers.analyse(deep_stack(50), samples=10_000)
+    analysis = net.analyse(deep_stack(50), samples=10_000)
     logarithms = [coefficient.ln for coefficient in analysis.coefficients.values()]
     assert all(math.isfinite(ln) for ln in logarithms)
     assert max(logarithms) / math.log(10) > 300  # beyond floats
@@ -217,17 +218,17 @@ def test_fifty_pre_norm_layers_give_large_finite_logarithms() -> None:
 
 
 def test_a_deep_stack_without_final_norm_reports_its_range_in_logarithms() -> None:
-    z = layers.tokens(2, 1.0, positions=1)
+    z = net.tokens(2, 1.0, positions=1)
     for i in range(20):
-        z = layers.linear(z, matrix(f"W{i}", 2, 2, 1e20))
-    analysis = layers.analyse(layers.readout(z, matrix("w", 1, 2)))
+        z = net.linear(z, matrix(f"W{i}", 2, 2, 1e20))
+    analysis = net.analyse(net.readout(z, matrix("w", 1, 2)))
     assert analysis.range.value == analysis.rademacher(100) == math.inf
     assert analysis.ln_rademacher(100) == pytest.approx(400 * math.log(10.0) + math.log(0.8))
 
 
 def test_more_samples_help_and_the_chain_is_the_one_of_the_toolbox() -> None:
     graph = cls_network(1, 1.0, 0.5, 0.7, 0.8, 1.0)
-    analysis = layers.analyse(graph)
+    analysis = net.analyse(graph)
     values = [analysis.rademacher(n) for n in (10**4, 10**6, 10**8)]
     assert values == sorted(values, reverse=True)
     chain = chaining.proper_chain(analysis.cover, analysis.range.value, 10**6)

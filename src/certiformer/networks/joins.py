@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from certiformer.calculus.layers.graph import Effect, Hats, Layer, Node, Signal, signal
-from certiformer.calculus.layers.magnitude import ONE, total
-from certiformer.calculus.layers.maps import SILU, Activation, activation, linear
-from certiformer.calculus.layers.weights import Weight
 from certiformer.core.errors import InputError
+from certiformer.networks.graph import Effect, Hats, Layer, Node, Signal, signal
+from certiformer.networks.magnitude import ONE, total
+from certiformer.networks.maps import SILU, Activation, activation, linear
+from certiformer.networks.weights import Weight
 
 
 @dataclass(frozen=True, slots=True)

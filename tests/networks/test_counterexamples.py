@@ -7,9 +7,22 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.calculus import layers
-from certiformer.calculus.layers import Head, Weight
-from layer_search import Array, Case, Params, Tensor, apply, attend, ball, free, normalise, rotate, shift, worst_ratio
+from certiformer import networks as net
+from certiformer.networks import Head, Weight
+from networks.layer_search import (
+    Array,
+    Case,
+    Params,
+    Tensor,
+    apply,
+    attend,
+    ball,
+    free,
+    normalise,
+    rotate,
+    shift,
+    worst_ratio,
+)
 
 
 def constant(matrix: Array) -> Tensor:
@@ -27,7 +40,7 @@ def head_case(
     free_query: float = 0.0,
 ) -> Case:
     """Two tokens in the plane; given W_Q, W_K (W_Q anywhere in a ball if `free_query`), scores unscaled, values x."""
-    x = layers.tokens(2, radius, positions=2, half_diameter=half_diameter)
+    x = net.tokens(2, radius, positions=2, half_diameter=half_diameter)
     tensors = {"x": Tensor((2, 2), ball(radius, half_diameter)), "Q": constant(query), "K": constant(key)}
     weights = {"Q": Weight("Q", (2, 2), spectral=norm(query)), "K": Weight("K", (2, 2), spectral=norm(key))}
     if free_query:
@@ -49,7 +62,7 @@ def head_case(
 
     head = Head(query=weights["Q"], key=weights["K"], query_bias=weights.get("bQ"), rotary=rotary)
     seen = {"Q": lambda p: p["x"], "K": lambda p: p["x"]}
-    return Case("head", layers.attention(x, head), tensors, forward, {"x": x}, seen, fixed=("angles",))
+    return Case("head", net.attention(x, head), tensors, forward, {"x": x}, seen, fixed=("angles",))
 
 
 def norm(matrix: Array) -> float:
@@ -66,7 +79,7 @@ def test_rotations_act_between_the_two_score_matrices() -> None:
         np.array([[4.0, 0.0], [0.0, 0.0]]), np.array([[0.0, 0.0], [4.0, 0.0]]), radius=1, half_diameter=1, rotary=True
     )
     claimed = 1.0
-    ours = layers.analyse(case.graph).sensitivity(case.inputs["x"]).value
+    ours = net.analyse(case.graph).sensitivity(case.inputs["x"]).value
     found = worst_ratio(case, ["x"]) * ours
     assert 5.0 * claimed < found <= ours * (1 + 1e-9)
 
@@ -75,7 +88,7 @@ def test_with_rotations_the_query_matrix_costs_rho_times_radius() -> None:
     """Wrong: rho^2 ||W_K||. Tokens close together but turned against each other feel the change with opposite signs."""
     rho = 0.05
     case = head_case(np.eye(2), np.eye(2), radius=1.0, half_diameter=rho, rotary=True, free_query=1.0)
-    beta = next(part.beta.value for part in layers.analyse(case.graph).contributions if part.name == "Q")
+    beta = next(part.beta.value for part in net.analyse(case.graph).contributions if part.name == "Q")
     found = worst_ratio(case, ["Q"]) * beta
     assert 15.0 * rho**2 < found <= beta * (1 + 1e-9)
 
@@ -95,9 +108,9 @@ def test_with_rotations_the_lipschitz_factor_has_no_half_diameter_form(rho: floa
 
     step = 1e-6
     found = float(np.linalg.norm(attend_last(tokens + step * move) - attend_last(tokens - step * move))) / (2 * step)
-    x = layers.tokens(2, 1.0, positions=3, half_diameter=rho)
+    x = net.tokens(2, 1.0, positions=3, half_diameter=rho)
     head = Head(query=Weight("Q", (2, 2), spectral=q), key=Weight("K", (2, 2), spectral=1), rotary=True)
-    ours = layers.analyse(layers.attention(x, head)).sensitivity(x).value
+    ours = net.analyse(net.attention(x, head)).sensitivity(x).value
     assert ours == pytest.approx(1 + 2 * rho * q)
     assert 1.3 * (1 + rho * (rho + 1) * q) < found <= ours
 
@@ -105,7 +118,7 @@ def test_with_rotations_the_lipschitz_factor_has_no_half_diameter_form(rho: floa
 def test_a_query_bias_makes_attention_sensitive_to_keys() -> None:
     """Wrong: lambda = 1 + 2 B^2 q without the bias, here 1.02."""
     case = head_case(0.01 * np.eye(2), np.eye(2), radius=1, half_diameter=1, query_bias=np.array([[30.0], [0.0]]))
-    ours = layers.analyse(case.graph).sensitivity(case.inputs["x"]).value
+    ours = net.analyse(case.graph).sensitivity(case.inputs["x"]).value
     found = worst_ratio(case, ["x"]) * ours
     assert 20.0 < found <= ours * (1 + 1e-9)
 
@@ -119,19 +132,17 @@ def test_rms_norm_passes_more_of_a_gain_than_layer_norm() -> None:
 
 def test_values_in_cross_attention_are_not_free() -> None:
     """Wrong: a cross-attention rule whose only term is the score matrix."""
-    x, y = layers.tokens(2, 1, positions=2), layers.tokens(2, 1, positions=2)
-    graph = layers.attention(
-        x, Head(value=Weight("V", (2, 2), spectral=1), score=Weight("A", (2, 2), spectral=1)), keys=y
-    )
-    assert layers.analyse(graph).coefficients["V"].value == pytest.approx(1.0)
+    x, y = net.tokens(2, 1, positions=2), net.tokens(2, 1, positions=2)
+    graph = net.attention(x, Head(value=Weight("V", (2, 2), spectral=1), score=Weight("A", (2, 2), spectral=1)), keys=y)
+    assert net.analyse(graph).coefficients["V"].value == pytest.approx(1.0)
 
 
 def test_two_paths_count_twice() -> None:
     """Wrong: one product of factors per weight. A signal read by two layers sends its error along both."""
-    x = layers.tokens(2, 1, positions=1)
-    memory = layers.linear(x, Weight("W", (2, 2), spectral=1))
-    left = layers.linear(memory, Weight("A", (2, 2), spectral=1))
-    right = layers.linear(memory, Weight("B", (2, 2), spectral=1))
-    coefficients = layers.analyse(layers.add(left, right)).coefficients
+    x = net.tokens(2, 1, positions=1)
+    memory = net.linear(x, Weight("W", (2, 2), spectral=1))
+    left = net.linear(memory, Weight("A", (2, 2), spectral=1))
+    right = net.linear(memory, Weight("B", (2, 2), spectral=1))
+    coefficients = net.analyse(net.add(left, right)).coefficients
     # With A = B = I the output is 2 W x: the sum over paths is attained.
     assert coefficients["W"].value == pytest.approx(2.0)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy.special import erf, expit
 
-import layer_search as ls
-from certiformer.calculus import layers
-from certiformer.calculus.layers import Head, Weight
-from layer_search import Array, Case, Params, Tensor
+from certiformer import networks as net
+from certiformer.networks import Head, Weight
+from networks import layer_search as ls
+from networks.layer_search import Array, Case, Params, Tensor
 
 D, T = 3, 3
 RADIUS, SPREAD = 1.5, 0.8
@@ -28,8 +28,8 @@ def members(*weights: Weight) -> dict[str, Tensor]:
     return {weight.name: Tensor(weight.shape, ls.spectral(weight.spectral)) for weight in weights}
 
 
-def source(dimension: int = D, positions: int = T, radius: float = RADIUS, spread: float = SPREAD) -> layers.Node:
-    return layers.tokens(dimension, radius, positions=positions, half_diameter=spread)
+def source(dimension: int = D, positions: int = T, radius: float = RADIUS, spread: float = SPREAD) -> net.Node:
+    return net.tokens(dimension, radius, positions=positions, half_diameter=spread)
 
 
 def token_tensor(dimension: int = D, positions: int = T, radius: float = RADIUS, spread: float = SPREAD) -> Tensor:
@@ -40,10 +40,10 @@ def reads(name: str):
     return lambda p: p[name]
 
 
-def elementwise(name: str, sigma: layers.Activation, function) -> Case:
+def elementwise(name: str, sigma: net.Activation, function) -> Case:
     z = source(positions=1, radius=4.0, spread=4.0)
     tensors = {"x": token_tensor(positions=1, radius=4.0, spread=4.0)}
-    return Case(name, layers.activation(z, sigma), tensors, lambda p: function(p["x"]), {"x": z})
+    return Case(name, net.activation(z, sigma), tensors, lambda p: function(p["x"]), {"x": z})
 
 
 def gelu(x: Array) -> Array:
@@ -59,13 +59,13 @@ def silu(x: Array) -> Array:
 
 
 ACTIVATIONS = [
-    elementwise("identity", layers.IDENTITY, lambda x: x),
-    elementwise("relu", layers.RELU, lambda x: np.maximum(x, 0.0)),
-    elementwise("tanh", layers.TANH, np.tanh),
-    elementwise("sigmoid", layers.SIGMOID, expit),
-    elementwise("gelu", layers.GELU, gelu),
-    elementwise("gelu_tanh", layers.GELU_TANH, gelu_tanh),
-    elementwise("silu", layers.SILU, silu),
+    elementwise("identity", net.IDENTITY, lambda x: x),
+    elementwise("relu", net.RELU, lambda x: np.maximum(x, 0.0)),
+    elementwise("tanh", net.TANH, np.tanh),
+    elementwise("sigmoid", net.SIGMOID, expit),
+    elementwise("gelu", net.GELU, gelu),
+    elementwise("gelu_tanh", net.GELU_TANH, gelu_tanh),
+    elementwise("silu", net.SILU, silu),
 ]
 
 
@@ -73,7 +73,7 @@ def linear_case() -> Case:
     x, w, b = source(), matrix("W", 2), matrix("b", 2, 1)
     return Case(
         "linear and bias",
-        layers.linear(x, w, b),
+        net.linear(x, w, b),
         {"x": token_tensor(), **members(w, b)},
         lambda p: ls.apply(p["W"], p["x"]) + ls.shift(p["b"]),
         {"x": x},
@@ -83,13 +83,13 @@ def linear_case() -> Case:
 
 def projection_case() -> Case:
     x = source()
-    return Case("projection", layers.project(x), {"x": token_tensor()}, lambda p: ls.project(p["x"]), {"x": x})
+    return Case("projection", net.project(x), {"x": token_tensor()}, lambda p: ls.project(p["x"]), {"x": x})
 
 
 def norm_case(name: str, eps: float, *, centred: bool) -> Case:
     x = source(4, 2, 6.0, 6.0)
     g, b = Weight("g", (4, 1), max_row=1.5), matrix("b", 4, 1)
-    graph = layers.layer_norm(x, g, b, eps=eps) if centred else layers.bias(layers.rms_norm(x, g, eps=eps), b)
+    graph = net.layer_norm(x, g, b, eps=eps) if centred else net.bias(net.rms_norm(x, g, eps=eps), b)
 
     def forward(p: Params) -> Array:
         return ls.shift(p["g"]) * ls.normalise(p["x"], eps, centred=centred) + ls.shift(p["b"])
@@ -102,7 +102,7 @@ def residual_case() -> Case:
     x, w = source(), matrix("W")
     return Case(
         "residual",
-        layers.add(x, layers.linear(x, w)),
+        net.add(x, net.linear(x, w)),
         {"x": token_tensor(), **members(w)},
         lambda p: p["x"] + ls.apply(p["W"], p["x"]),
         {"x": x},
@@ -113,8 +113,8 @@ def residual_case() -> Case:
 def gated_case() -> Case:
     x, gate, up, down = source(), matrix("gate", 2), matrix("up", 2), matrix("down", 2, 2)
     shifts = {name: matrix(name, 2, 1, 0.5) for name in ("bg", "bu", "bd")}
-    graph = layers.gated_feed_forward(
-        x, gate, up, down, layers.SILU, gate_shift=shifts["bg"], up_shift=shifts["bu"], down_shift=shifts["bd"]
+    graph = net.gated_feed_forward(
+        x, gate, up, down, net.SILU, gate_shift=shifts["bg"], up_shift=shifts["bu"], down_shift=shifts["bd"]
     )
 
     def hidden(p: Params) -> Array:
@@ -139,7 +139,7 @@ def feed_forward_case() -> Case:
 
     return Case(
         "feed-forward",
-        layers.feed_forward(x, up, down, layers.RELU),
+        net.feed_forward(x, up, down, net.RELU),
         {"x": token_tensor(), **members(up, down)},
         lambda p: ls.apply(p["down"], hidden(p)),
         {"x": x},
@@ -158,7 +158,7 @@ def merged_case(*, masked: bool) -> Case:
 
     return Case(
         "self-attention, merged, masked" if masked else "self-attention, merged",
-        layers.attention(x, Head(value=v, score=a)),
+        net.attention(x, Head(value=v, score=a)),
         {"x": token_tensor(), **members(a, v)},
         forward,
         {"x": x},
@@ -197,7 +197,7 @@ def separate_case(*, biased: bool, rotary: bool) -> Case:
 
     name = f"self-attention, separate{', biases' if biased else ''}{', rotary' if rotary else ''}"
     seen = {"Q": reads("x"), "K": reads("x"), "V": reads("x")}
-    return Case(name, layers.attention(x, head), tensors, forward, {"x": x}, seen, fixed=("angles",))
+    return Case(name, net.attention(x, head), tensors, forward, {"x": x}, seen, fixed=("angles",))
 
 
 def cross_case(*, merged: bool) -> Case:
@@ -217,7 +217,7 @@ def cross_case(*, merged: bool) -> Case:
 
     return Case(
         f"cross-attention, {'merged' if merged else 'separate'}",
-        layers.attention(x, head, keys=y),
+        net.attention(x, head, keys=y),
         {"x": token_tensor(2, 2, 2.0, 2.0), "y": token_tensor(3, 3, 1.2, 0.7), **members(v, *own)},
         forward,
         {"x": x, "y": y},
@@ -234,7 +234,7 @@ def score_bias_case() -> Case:
 
     tensors = {"x": token_tensor(), **members(a, v), "table": Tensor((T * T, 1), ls.sup(2.0))}
     seen = {"A": reads("x"), "V": reads("x")}
-    graph = layers.attention(x, Head(value=v, score=a, score_bias=table))
+    graph = net.attention(x, Head(value=v, score=a, score_bias=table))
     return Case("trained score bias", graph, tensors, forward, {"x": x}, seen)
 
 
@@ -261,24 +261,24 @@ def heads_case(*, summed: bool) -> Case:
     tensors = {"x": token_tensor(), **members(*scores, *values)}
     seen = {name: reads("x") for name in ("A1", "A2", "V1", "V2")}
     if summed:
-        graph = layers.add(*(layers.attention(x, head) for head in heads))
+        graph = net.add(*(net.attention(x, head) for head in heads))
         return Case("heads, summed", graph, tensors, lambda p: sum(each(p)), {"x": x}, seen)
     tensors["O"] = Tensor((3, 4), blocks)
-    graph = layers.attention(x, heads, output=out)
+    graph = net.attention(x, heads, output=out)
     forward = lambda p: ls.apply(p["O"], joined(p))  # noqa: E731
     return Case("heads, concatenated", graph, tensors, forward, {"x": x}, {**seen, "O": joined})
 
 
 def pooled_case(name: str) -> Case:
     x, w, b = source(), matrix("w", 1), matrix("b", 1, 1)
-    pool = layers.mean_pool if name == "mean" else layers.pick
+    pool = net.mean_pool if name == "mean" else net.pick
 
     def pooled(p: Params) -> Array:
         return p["x"].mean(axis=1, keepdims=True) if name == "mean" else p["x"][:, :1]
 
     return Case(
         f"{name} pooling, scalar readout",
-        layers.readout(pool(x), w, b),
+        net.readout(pool(x), w, b),
         {"x": token_tensor(), **members(w, b)},
         lambda p: ls.apply(p["w"], pooled(p)) + ls.shift(p["b"]),
         {"x": x},
@@ -288,14 +288,14 @@ def pooled_case(name: str) -> Case:
 
 def vocabulary_case(*, with_loss: bool) -> Case:
     x, w, b = source(), Weight("W", (4, D), max_row=1.2), Weight("b", (4, 1), max_row=0.5)
-    logits = layers.vocabulary(x, w, b)
+    logits = net.vocabulary(x, w, b)
     tensors = {"x": token_tensor(), "W": Tensor((4, D), ls.rows(1.2)), "b": Tensor((4, 1), ls.sup(0.5))}
 
     def forward(p: Params) -> Array:
         out = ls.apply(p["W"], p["x"]) + ls.shift(p["b"])
         return -np.log(ls.softmax(out)[..., :1]) if with_loss else out
 
-    graph = layers.loss(logits, 2.0) if with_loss else logits
+    graph = net.loss(logits, 2.0) if with_loss else logits
     name = "vocabulary head, cross entropy" if with_loss else "vocabulary head"
     return Case(name, graph, tensors, forward, {"x": x}, {"W": reads("x")}, "l2" if with_loss else "sup")
 
@@ -304,8 +304,8 @@ def embedding_case() -> Case:
     """Trained table and CLS token, fixed positions, scaled; then attention, so that the radii matter."""
     table, cls, a = Weight("E", (4, D), max_row=0.9), matrix("cls", D, 1, 0.7), matrix("A", norm=2.0)
     positions = np.array([[0.3, 0.0, 0.0], [0.0, 0.3, 0.0], [0.0, 0.0, 0.3]])
-    fixed = layers.tokens(D, 0.3, positions=T)
-    z = layers.prepend(layers.add(layers.scale(layers.embedding(table, positions=T), 1.5), fixed), cls)
+    fixed = net.tokens(D, 0.3, positions=T)
+    z = net.prepend(net.add(net.scale(net.embedding(table, positions=T), 1.5), fixed), cls)
 
     def tokens(p: Params) -> Array:
         return np.concatenate([ls.shift(p["cls"]), 1.5 * p["E"][:, [2, 0, 2]] + positions], axis=1)
@@ -315,20 +315,20 @@ def embedding_case() -> Case:
         return ls.attend(np.einsum("nsi,nij,ntj->nts", z, p["A"], z), z)
 
     tensors = {"E": Tensor((4, D), ls.rows(0.9)), **members(cls, a)}
-    return Case("embedding", layers.attention(z, Head(score=a)), tensors, forward, seen_by={"A": tokens})
+    return Case("embedding", net.attention(z, Head(score=a)), tensors, forward, seen_by={"A": tokens})
 
 
 def tied_case() -> Case:
     """One table for embedding and vocabulary head: its sensitivities add."""
     table, w = Weight("E", (4, D), max_row=0.9), matrix("W")
-    z = layers.linear(layers.embedding(table, positions=2), w)
+    z = net.linear(net.embedding(table, positions=2), w)
 
     def hidden(p: Params) -> Array:
         return ls.apply(p["W"], p["E"][:, [1, 3]])
 
     return Case(
         "tied embedding",
-        layers.vocabulary(z, table),
+        net.vocabulary(z, table),
         {"E": Tensor((4, D), ls.rows(0.9)), **members(w)},
         lambda p: ls.apply(p["E"], hidden(p)),
         seen_by={"E": hidden, "W": lambda p: p["E"][:, [1, 3]]},
@@ -397,7 +397,7 @@ def test_no_perturbation_beats_the_rule_and_the_search_comes_close(name: str, mo
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_tensor_costs_something_unless_the_output_ignores_it(case: Case) -> None:
-    analysis = layers.analyse(case.graph)
+    analysis = net.analyse(case.graph)
     free = {name for name, coefficient in analysis.coefficients.items() if coefficient.value == 0.0}
     plain, other = ls.sample(case, 200, 1), ls.sample(case, 200, 2)
     for name in set(case.movable) - set(case.inputs):
@@ -407,7 +407,7 @@ def test_every_tensor_costs_something_unless_the_output_ignores_it(case: Case) -
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_outputs_stay_within_the_propagated_radii(case: Case) -> None:
-    end = layers.analyse(case.graph).signals[case.graph]
+    end = net.analyse(case.graph).signals[case.graph]
     out = case.forward(ls.sample(case, 1000, 3))
     slack = 1.0 + 1e-9
     assert out.shape[1:] == (end.positions, end.dimension)
@@ -425,8 +425,8 @@ def test_outputs_stay_within_the_propagated_radii(case: Case) -> None:
 def test_gains_at_one_hot_inputs(centred: bool, dimension: int) -> None:
     """All the energy in one coordinate is the worst input for the gain; RMSNorm passes sqrt(d), LayerNorm sqrt(d-1)."""
     gain = Weight("g", (dimension, 1), max_row=2.0)
-    z = layers.tokens(dimension, 1e6, positions=1)
-    analysis = layers.analyse(layers.layer_norm(z, gain) if centred else layers.rms_norm(z, gain))
+    z = net.tokens(dimension, 1e6, positions=1)
+    analysis = net.analyse(net.layer_norm(z, gain) if centred else net.rms_norm(z, gain))
     (part,) = analysis.contributions
     one_hot = np.zeros((1, 1, dimension))
     one_hot[..., 0] = 1e6
@@ -440,23 +440,23 @@ def test_gains_at_one_hot_inputs(centred: bool, dimension: int) -> None:
 @pytest.mark.parametrize(
     ("sigma", "radius"),
     [
-        (layers.IDENTITY, 5.0),
-        (layers.RELU, 5.0),
-        (layers.GELU, 5.0),
-        (layers.GELU_TANH, 5.0),
-        (layers.SILU, 5.0),
-        (layers.TANH, math.sqrt(3.0)),
-        (layers.SIGMOID, math.sqrt(3.0)),
+        (net.IDENTITY, 5.0),
+        (net.RELU, 5.0),
+        (net.GELU, 5.0),
+        (net.GELU_TANH, 5.0),
+        (net.SILU, 5.0),
+        (net.TANH, math.sqrt(3.0)),
+        (net.SIGMOID, math.sqrt(3.0)),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
-def test_activations_grow_no_faster_than_their_argument_or_are_bounded(sigma: layers.Activation, radius: float) -> None:
-    node = layers.activation(layers.tokens(3, 5.0, positions=2), sigma)
-    assert layers.analyse(node).signals[node].radius.value == pytest.approx(radius)
-    small = layers.activation(layers.tokens(3, 0.1, positions=2), sigma)
+def test_activations_grow_no_faster_than_their_argument_or_are_bounded(sigma: net.Activation, radius: float) -> None:
+    node = net.activation(net.tokens(3, 5.0, positions=2), sigma)
+    assert net.analyse(node).signals[node].radius.value == pytest.approx(radius)
+    small = net.activation(net.tokens(3, 0.1, positions=2), sigma)
     # A sigmoid is 1/2 at zero: small inputs do not make it small.
-    expected = math.sqrt(3.0) if sigma is layers.SIGMOID else 0.1
-    assert layers.analyse(small).signals[small].radius.value == pytest.approx(expected)
+    expected = math.sqrt(3.0) if sigma is net.SIGMOID else 0.1
+    assert net.analyse(small).signals[small].radius.value == pytest.approx(expected)
 
 
 def smooth(name: str, x: mpmath.mpf) -> mpmath.mpf:
@@ -467,8 +467,8 @@ def smooth(name: str, x: mpmath.mpf) -> mpmath.mpf:
     return x / 2 * (1 + mpmath.tanh(mpmath.sqrt(2 / mpmath.pi) * (x + mpmath.mpf("0.044715") * x**3)))
 
 
-@pytest.mark.parametrize("sigma", [layers.GELU, layers.GELU_TANH, layers.SILU], ids=lambda sigma: sigma.name)
-def test_activation_constants_are_the_largest_slopes_rounded_up(sigma: layers.Activation) -> None:
+@pytest.mark.parametrize("sigma", [net.GELU, net.GELU_TANH, net.SILU], ids=lambda sigma: sigma.name)
+def test_activation_constants_are_the_largest_slopes_rounded_up(sigma: net.Activation) -> None:
     with mpmath.workdps(40):
         slope = functools.partial(mpmath.diff, functools.partial(smooth, sigma.name))
         peak = mpmath.findroot(lambda x: mpmath.diff(slope, x), 2.4 if sigma.name == "silu" else 1.4)

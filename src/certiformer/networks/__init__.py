@@ -1,10 +1,10 @@
 """Compose an architecture from layers; read off its sensitivities, radii, cover and Rademacher complexity."""
 
-from certiformer.calculus.layers.attention import Head, attention
-from certiformer.calculus.layers.graph import Analysis, Contribution, Node, Signal, analyse
-from certiformer.calculus.layers.joins import add, feed_forward, gated_feed_forward, mean_pool, multiply, pick
-from certiformer.calculus.layers.magnitude import Magnitude
-from certiformer.calculus.layers.maps import (
+from certiformer.networks.attention import Head, attention
+from certiformer.networks.graph import Analysis, Contribution, Node, Signal, analyse
+from certiformer.networks.joins import add, feed_forward, gated_feed_forward, mean_pool, multiply, pick
+from certiformer.networks.magnitude import Magnitude
+from certiformer.networks.maps import (
     GELU,
     GELU_TANH,
     IDENTITY,
@@ -21,9 +21,9 @@ from certiformer.calculus.layers.maps import (
     rms_norm,
     scale,
 )
-from certiformer.calculus.layers.outputs import loss, readout, vocabulary
-from certiformer.calculus.layers.sources import embedding, prepend, tokens
-from certiformer.calculus.layers.weights import Geometry, Reference, Use, Weight
+from certiformer.networks.outputs import loss, readout, vocabulary
+from certiformer.networks.sources import embedding, prepend, tokens
+from certiformer.networks.weights import Geometry, Reference, Use, Weight
 
 __all__ = [
     "GELU",

@@ -24,9 +24,9 @@ from typing import ClassVar
 from certiformer.calculus import chaining
 from certiformer.calculus.allocation import Term, network_cover
 from certiformer.calculus.covers import Cover
-from certiformer.calculus.layers.magnitude import ONE, UNBOUNDED, ZERO, Magnitude, size
-from certiformer.calculus.layers.weights import Use, Weight, added_coefficient, smallest_cover
 from certiformer.core.errors import InputError
+from certiformer.networks.magnitude import ONE, UNBOUNDED, ZERO, Magnitude, size
+from certiformer.networks.weights import Use, Weight, added_coefficient, smallest_cover
 
 _MARGIN = 1e-12
 

@@ -13,8 +13,8 @@ from enum import Enum
 
 from certiformer.calculus import covers
 from certiformer.calculus.covers import Cover
-from certiformer.calculus.layers.magnitude import ONE, Magnitude, size, total
 from certiformer.core.errors import InputError
+from certiformer.networks.magnitude import ONE, Magnitude, size, total
 
 
 class Geometry(Enum):

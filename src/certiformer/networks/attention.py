@@ -14,11 +14,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from certiformer.calculus.layers.graph import Effect, Hats, Layer, Node, Signal, signal
-from certiformer.calculus.layers.magnitude import ONE, ZERO, Magnitude, euclidean, size, total
-from certiformer.calculus.layers.maps import bias
-from certiformer.calculus.layers.weights import Geometry, Use, Weight, constant_use
 from certiformer.core.errors import InputError
+from certiformer.networks.graph import Effect, Hats, Layer, Node, Signal, signal
+from certiformer.networks.magnitude import ONE, ZERO, Magnitude, euclidean, size, total
+from certiformer.networks.maps import bias
+from certiformer.networks.weights import Geometry, Use, Weight, constant_use
 
 
 @dataclass(frozen=True, slots=True)
