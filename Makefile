@@ -3,7 +3,9 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test lint types layers pytest bench mutants reproduction docs clean
+SEED := $(or $(SEED),$(shell date +%s))
+
+.PHONY: demo test lint types layers pytest random deep real bench mutants reproduction docs clean
 
 demo: $(STAMP)
 	mkdir -p out
@@ -23,7 +25,22 @@ layers: $(STAMP)
 	$(BIN)/lint-imports
 
 pytest: $(STAMP)
-	HYPOTHESIS_PROFILE=ci $(BIN)/python -m pytest -n 2 -q
+	HYPOTHESIS_PROFILE=fixed $(BIN)/python -m pytest -n 2 -q
+	@echo "property tests once more, at random: SEED=$(SEED) make random repeats this"
+	$(MAKE) --no-print-directory random SEED=$(SEED)
+
+# Property tests with examples of this SEED, another one each time unless it is given.
+random: $(STAMP)
+	HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -n 2 -q -m "hypothesis and not deep and not real" --hypothesis-seed=$(SEED)
+
+# What takes too long for every change: long simulations, and property tests with many examples.
+deep: $(STAMP)
+	$(BIN)/python -m pytest -n 2 -q -m deep --timeout 7200
+	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n 2 -q -m "hypothesis and not deep and not real" --timeout 7200 --hypothesis-seed=$(SEED)
+
+# What needs the network: real checkpoints and data.
+real: $(STAMP)
+	$(BIN)/python -m pytest -q -m real --timeout 1800
 
 # PyTorch is only compared with: 2.13.0 from the default index brings CUDA along (several GB) where there is no CPU build.
 bench: $(STAMP)

@@ -168,7 +168,7 @@ def test_checking_again_needs_no_jax():
         "print(runner.recheck(json.loads(sys.argv[1])).outcome, 'jax' in sys.modules)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, json.dumps(document)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program, json.dumps(document)], capture_output=True, text=True, check=True, timeout=120
     )
     assert done.stdout.split() == ["refuted", "False"]
 

@@ -29,7 +29,7 @@ def run(monkeypatch, capsys):
 
 def test_a_mistake_in_a_real_process_shows_no_traceback():
     words = [sys.executable, "-m", "certiformer", "bound", "dudley", "C=x"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 2
     assert done.stderr.startswith("error: C: got 'x'")
     assert "Traceback" not in done.stderr

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -18,6 +17,7 @@ from certiformer.experiments import reproduce as module
 from certiformer.report import reproduction as shown
 from certiformer.sweep import Experiment, Inline, Row
 from experiments import toy_studies
+from subprocesses import python_path
 
 
 @pytest.fixture(autouse=True)
@@ -142,7 +142,7 @@ def test_status_looks_and_does_not_touch(tmp_path, ledger):
 
 
 def test_the_command_line_runs_processes_exports_and_indexes(tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(Path(toy_studies.__file__).parents[1]))
+    monkeypatch.setenv("PYTHONPATH", python_path())
     monkeypatch.chdir(tmp_path)
     result = command(tmp_path, "all", "--scale", "smoke", "--json", "--export", "runs.csv", "--workers", 1)
     found = json.loads(result.stdout)

@@ -12,11 +12,14 @@ import pytest
 
 from certiformer.experiments import PAPERS, SCALES, studies
 
+pytestmark = pytest.mark.timeout(1800)  # the first test waits for every experiment, twice
+
 IDS = [study.id for study in studies()]
 
 
 def certiformer(*arguments: str) -> str:
-    done = subprocess.run([sys.executable, "-m", "certiformer", *arguments], capture_output=True, text=True)
+    command = [sys.executable, "-m", "certiformer", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

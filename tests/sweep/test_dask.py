@@ -10,7 +10,6 @@ import sys
 import time
 import types
 from collections import Counter
-from pathlib import Path
 
 import dask
 import numpy as np
@@ -20,8 +19,7 @@ from certiformer.core.errors import CertiformerError, InputError
 from certiformer.sweep import Dask, Experiment, Ledger, Local, sweep
 from certiformer.sweep.ledger import fingerprint
 from certiformer.sweep.local import thread_environment
-
-TESTS = Path(__file__).parents[1]
+from subprocesses import python_path
 
 
 class Cluster:
@@ -42,11 +40,11 @@ class Cluster:
     def close(self):
         for process in self.processes:
             process.kill()
-            process.wait()
+            process.wait(60)
 
     def _start(self, module, *arguments):
         command = [sys.executable, "-m", f"distributed.cli.{module}", "--host", "127.0.0.1", *arguments]
-        environment = {**os.environ, **thread_environment(1), "PYTHONPATH": str(TESTS)}
+        environment = {**os.environ, **thread_environment(1), "PYTHONPATH": python_path()}
         environment["DASK_TEMPORARY_DIRECTORY"] = str(self.logs)
         with (self.logs / f"{module}{len(self.processes)}.txt").open("wb") as log:
             process = subprocess.Popen(command, cwd=self.logs, env=environment, stdout=log, stderr=log)
@@ -93,7 +91,7 @@ def test_a_killed_worker_costs_nothing_and_the_ledger_is_that_of_the_local_engin
         swept = sweep(experiment, ledger, engine)
         assert engine.victim is None, "nobody was killed: nothing was tested"
         there = ledger.rows(experiment)
-    first.wait()
+    first.wait(60)
     done = lines(log)
     workers = Counter(pid for _, pid in done)
     assert set(workers) == {first.pid, second.pid}
@@ -151,7 +149,7 @@ def test_workers_may_come_late_and_a_lost_scheduler_loses_nothing_that_was_finis
 
 
 def test_a_cluster_of_our_own_survives_a_run_that_kills_its_worker(tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(TESTS))
+    monkeypatch.setenv("PYTHONPATH", python_path())
     names = list(thread_environment(1))
     seeds = [{"seed": s, "trouble": "die" if s == 1 else None} for s in range(4)]
     deadly = Experiment("deadly", "sweep.toy_runs:troubled", seeds, run_batch="sweep.toy_runs:deadly_batch")
@@ -168,6 +166,49 @@ def test_a_cluster_of_our_own_survives_a_run_that_kills_its_worker(tmp_path, mon
         rows = ledger.rows(deadly)
     assert [row.state for row in rows] == ["done", "failed", "done", "done"]
     assert rows[1].error.startswith("KilledWorker")
+
+
+def test_a_worker_that_dask_gives_up_is_replaced(tmp_path, monkeypatch):
+    """On a busy machine a dead worker is not back in time; here the time is nothing, so it never is."""
+    monkeypatch.setenv("PYTHONPATH", python_path())
+    monkeypatch.setattr("certiformer.sweep.dask.REPLACE_SECONDS", 2.0)
+    seeds = [{"seed": s, "trouble": "die" if s == 0 else None} for s in range(3)]
+    deadly = Experiment("deadly", "sweep.toy_runs:troubled", seeds)
+    settings = {
+        "distributed.scheduler.allowed-failures": 0,
+        "distributed.deploy.lost-worker-timeout": 0,
+        "temporary-directory": str(tmp_path),
+    }
+    with dask.config.set(settings), Ledger(tmp_path / "runs.db") as ledger, Dask.local(1) as engine:
+        assert sweep(deadly, ledger, engine).failed == 1
+        assert engine._crew.calls >= 1
+        assert [row.state for row in ledger.rows(deadly)] == ["failed", "done", "done"]
+
+
+def test_an_engine_without_workers_ends_with_an_error(cluster, tmp_path):
+    experiment = Experiment("walk", "sweep.toy_runs:walk", [{"seed": 0}])
+    with (
+        Ledger(tmp_path / "runs.db") as ledger,
+        Dask.connect(cluster.address, timeout=120.0, patience=2.0) as engine,
+        pytest.raises(CertiformerError, match=r"no worker for 2 s; finished runs are in the ledger"),
+    ):
+        sweep(experiment, ledger, engine)
+    with pytest.raises(InputError, match="patience"):
+        Dask.connect(cluster.address, timeout=120.0, patience=0.0)
+
+
+def test_a_crew_that_never_comes_is_counted_in_the_error(monkeypatch):
+    monkeypatch.setattr("certiformer.sweep.dask.REPLACE_SECONDS", 0.0)
+    asked = []
+    nobody = types.SimpleNamespace(
+        scheduler=types.SimpleNamespace(address="tcp://x:1"), nthreads=lambda callback_timeout: {}
+    )
+    engine = Dask(nobody, types.SimpleNamespace(scale=asked.append), workers=2, patience=60.0)
+    assert engine.slots == 1
+    assert asked == [0, 2]
+    engine._counted = engine._last_worker = float("-inf")
+    with pytest.raises(CertiformerError, match="new ones were started 1 times, and none came up"):
+        _ = engine.slots
 
 
 def test_a_scheduler_that_does_not_answer_is_a_clear_error():
@@ -215,7 +256,7 @@ class FakeSLURM:
     def scale(self, jobs):
         self.jobs = jobs
 
-    def close(self):
+    def close(self, timeout):
         self.closed = True
 
 
@@ -238,7 +279,7 @@ def test_slurm_options_that_nobody_knows_are_named(monkeypatch):
 def test_slurm_jobs_have_one_thread_per_process(monkeypatch):
     monkeypatch.setattr("certiformer.sweep.dask.shutil.which", lambda name: name)
     monkeypatch.setitem(sys.modules, "dask_jobqueue", types.SimpleNamespace(SLURMCluster=FakeSLURM))
-    client = types.SimpleNamespace(scheduler=types.SimpleNamespace(address="tcp://x:1"), close=lambda: None)
+    client = types.SimpleNamespace(scheduler=types.SimpleNamespace(address="tcp://x:1"), close=lambda timeout: None)
     given = []
     monkeypatch.setattr("certiformer.sweep.dask._client", lambda _, target, timeout: given.append(target) or client)
     with Dask.slurm(jobs=3, cores=8, memory="16GB", queue="short", job_script_prologue=["module load python"]):
@@ -274,4 +315,4 @@ def test_the_package_can_be_imported_without_dask():
         "import sys; sys.modules['dask'] = sys.modules['distributed'] = None; import certiformer.sweep; "
         "assert not any(name.split('.')[0] in ('jax', 'matplotlib') for name in sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", program], check=True)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

@@ -14,6 +14,7 @@ import pytest
 
 from certiformer.sweep import Inline, Ledger, Local, sweep
 from certiformer.sweep.ledger import _born, fingerprint
+from subprocesses import python_path
 from sweep.client_process import experiment
 
 TESTS = Path(__file__).parents[1]
@@ -28,7 +29,7 @@ def start(tmp_path):
         command = [sys.executable, TESTS / "sweep" / "client_process.py", tmp_path / "runs.db", tmp_path / "log"]
         arguments = [*command, str(runs), str(sleep), str(workers)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+        environment = {**os.environ, "PYTHONPATH": python_path()}
         process = subprocess.Popen(arguments, env=environment, **pipes)
         processes.append(process)
         assert process.stdout.readline() == b"ready\n"
@@ -38,7 +39,7 @@ def start(tmp_path):
     yield start
     for process in processes:
         process.kill()
-        process.communicate()
+        process.communicate(timeout=60)
 
 
 def begin(*processes):
@@ -51,7 +52,7 @@ def lines(tmp_path):
     return [tuple(map(int, line.split())) for line in (tmp_path / "log").read_text().splitlines()]
 
 
-def until(condition, seconds=20.0):
+def until(condition, seconds=60.0):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not come to pass"
@@ -77,7 +78,7 @@ def test_after_sigkill_only_the_runs_in_flight_are_done_again(start, tmp_path):
     process.send_signal(signal.SIGKILL)
     # orphans end by themselves, or they would do work that somebody else has taken over
     workers = {pid for _, pid in lines(tmp_path)}
-    until(lambda: not any(_born(pid) for pid in workers), 5.0)
+    until(lambda: not any(_born(pid) for pid in workers))
     begun = lines(tmp_path)
     with Ledger(tmp_path / "runs.db") as ledger:
         status = ledger.status(runs)
@@ -105,7 +106,7 @@ def test_a_process_waits_for_the_runs_of_another_and_takes_them_over_when_it_die
         assert ledger.status(runs).running == 2
         killer = subprocess.Popen(["sh", "-c", f"sleep 0.5; kill -9 {process.pid}; rm {hold}"])
         swept = sweep(runs, ledger, engine)
-        killer.wait()
+        killer.wait(60)
         assert (swept.reused, swept.failed) == (0, 0)
         assert [row.attempts for row in ledger.rows(runs)] == [2, 2]
 

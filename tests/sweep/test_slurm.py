@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from certiformer.sweep import Dask, Experiment, Inline, Ledger, sweep
+from subprocesses import python_path
 
 # like the real one, it has its own copy of the script before it returns
 SBATCH = """#!/bin/sh
@@ -34,7 +35,7 @@ def slurm(tmp_path, monkeypatch):
         tool.write_text(text.format(log=tmp_path / "log", jobs=jobs) if name == "sbatch" else text)
         tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("PYTHONPATH", "tests")
+    monkeypatch.setenv("PYTHONPATH", python_path())
     return jobs
 
 

@@ -21,7 +21,8 @@ def walk(config: dict[str, Any]) -> Outcome:
     """A random walk: values, arrays, an infinity, a nan; and a trace of who did it, where asked for."""
     trace(config)
     time.sleep(config.get("sleep", 0.0))
-    while Path(config.get("hold", "/nonexistent")).exists():
+    deadline = time.monotonic() + 120.0
+    while Path(config.get("hold", "/nonexistent")).exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     steps = SCALE * np.random.default_rng(config["seed"]).normal(size=config.get("n", 5)).cumsum()
     values = {"last": steps[-1], "n": steps.size, "worst": math.inf, "none": math.nan, "nested": {"a": [1, None, "é"]}}

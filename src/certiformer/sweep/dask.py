@@ -3,6 +3,10 @@
 Three ways to a scheduler: one that runs already (`Dask.connect`), SLURM jobs of our own (`Dask.slurm`), or a cluster
 of processes on this machine (`Dask.local`). Dask comes with the extra `certiformer[cluster]`. A task whose worker is
 lost is given to another by the scheduler; the ledger is written by the process that runs the sweep and by no other.
+
+Every wait has an end. A cluster of our own that is short of workers is given new ones: Dask gives up a worker that is
+not back within seconds, as happens on a busy machine, and never replaces it. An engine that has had no worker at all
+for its `patience` says so and ends.
 """
 
 from __future__ import annotations
@@ -18,36 +22,47 @@ from typing import Any, Self
 
 from certiformer.core.errors import CertiformerError, InputError
 from certiformer.sweep.local import cores, thread_environment
+from certiformer.sweep.progress import duration
 from certiformer.sweep.run import Failure, Finished, Task, execute, failure
 
 COUNT_SECONDS = 1.0
 FETCH_SECONDS = 30.0
+ANSWER_SECONDS = 120.0  # a scheduler that is silent for longer is gone
+REPLACE_SECONDS = 30.0  # how long a cluster of our own may be short of workers; doubled with each attempt
+LOCAL_PATIENCE, CONNECT_PATIENCE, SLURM_PATIENCE = 600.0, 600.0, 7 * 86400.0
 
 
 class Dask:
     """Tasks for the workers of a Dask scheduler. Use it as a context manager, made by `connect`, `slurm` or `local`."""
 
-    def __init__(self, client: Any, cluster: Any = None) -> None:
+    def __init__(self, client: Any, cluster: Any = None, *, workers: int = 0, patience: float = LOCAL_PATIENCE) -> None:
+        if not patience > 0.0:
+            raise InputError("patience", patience, "a positive number of seconds")
         self._client, self._cluster = client, cluster
+        self._crew, self._patience = _Crew(cluster, workers), patience
+        self._last_worker = time.monotonic()
         self._address = str(client.scheduler.address)
         self._futures: dict[int, Any] = {}
         self._ended: queue.SimpleQueue[tuple[int, str]] = queue.SimpleQueue()
         self._slots, self._counted = 1, float("-inf")
 
     @classmethod
-    def connect(cls, scheduler: str, timeout: float = 10.0) -> Self:
+    def connect(cls, scheduler: str, timeout: float = 10.0, patience: float = CONNECT_PATIENCE) -> Self:
         """The workers of a scheduler that runs already, at an address such as tcp://host:8786.
 
-        Give its workers one thread each (`dask worker ADDRESS --nthreads 1 --nworkers CORES`).
+        Give its workers one thread each (`dask worker ADDRESS --nthreads 1 --nworkers CORES`). They may come late: an
+        error says so when there has been none for `patience` seconds.
         """
         if "://" not in scheduler:
             raise InputError("scheduler", scheduler, "an address such as tcp://host:8786")
         distributed = _need("distributed", 'pip install "certiformer[cluster]"')
-        return cls(_client(distributed, scheduler, timeout))
+        return cls(_client(distributed, scheduler, timeout), patience=patience)
 
     @classmethod
-    def slurm(cls, jobs: int = 1, cores: int = 1, memory: str = "4GB", **options: Any) -> Self:
-        """Workers in `jobs` SLURM jobs of `cores` single-threaded processes each.
+    def slurm(
+        cls, jobs: int = 1, cores: int = 1, memory: str = "4GB", patience: float = SLURM_PATIENCE, **options: Any
+    ) -> Self:
+        """Workers in `jobs` SLURM jobs of `cores` single-threaded processes each; a week in the queue is waited for.
 
         `options` go to dask-jobqueue's SLURMCluster: queue, account, walltime, interface, job_extra_directives ...
         """
@@ -68,17 +83,18 @@ class Dask:
             raise InputError("SLURM options", options, "what dask-jobqueue's SLURMCluster takes", reason) from error
         try:
             cluster.scale(jobs=jobs)
-            return cls(_client(distributed, cluster, 60.0), cluster)
+            return cls(_client(distributed, cluster, 60.0), cluster, patience=patience)
         except BaseException:
-            cluster.close()
+            _close(cluster)
             raise
 
     @classmethod
-    def local(cls, workers: int | None = None) -> Self:
+    def local(cls, workers: int | None = None, patience: float = LOCAL_PATIENCE) -> Self:
         """Workers on this machine, one process per core if not said otherwise, under a scheduler of their own."""
         distributed = _need("distributed", 'pip install "certiformer[cluster]"')
+        wanted = workers or cores()
         cluster = distributed.LocalCluster(
-            n_workers=workers or cores(),
+            n_workers=0,  # they are asked for below, where nobody waits for them
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
@@ -86,9 +102,10 @@ class Dask:
             env=thread_environment(1),
         )
         try:
-            return cls(_client(distributed, cluster, 60.0), cluster)
+            cluster.scale(wanted)
+            return cls(_client(distributed, cluster, 60.0), cluster, workers=wanted, patience=patience)
         except BaseException:
-            cluster.close()
+            _close(cluster)
             raise
 
     def __enter__(self) -> Self:
@@ -98,20 +115,23 @@ class Dask:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.abandon()
-        self._client.close()
+        _close(self._client)
         if self._cluster is not None:
-            self._cluster.close()
+            _close(self._cluster)
 
     @property
     def slots(self) -> int:
-        """One for every thread of the workers there are just now; one while there are none."""
+        """One for every thread of the workers there are just now; one while there are none, which is not for ever."""
         if time.monotonic() - self._counted > COUNT_SECONDS:
-            try:
-                threads = sum(self._client.nthreads().values())
-            except (OSError, TimeoutError) as error:
-                raise self._lost() from error
+            threads = self._threads()
+            now = time.monotonic()
+            if threads:
+                self._last_worker = now
+            elif now - self._last_worker > self._patience:
+                raise self._deserted()
+            self._crew.keep(threads, now)
             # none in reserve: when a worker dies, Dask suspects whatever was waiting there as much as what was running
-            self._slots, self._counted = max(1, threads), time.monotonic()
+            self._slots, self._counted = max(1, threads), now
         return self._slots
 
     def submit(self, number: int, task: Task) -> None:
@@ -137,6 +157,12 @@ class Dask:
             with contextlib.suppress(OSError, TimeoutError):
                 self._client.cancel(futures, force=True)
 
+    def _threads(self) -> int:
+        try:
+            return int(sum(self._client.nthreads(callback_timeout=ANSWER_SECONDS).values()))
+        except (OSError, TimeoutError) as error:
+            raise self._lost() from error
+
     def _answer(self, number: int, key: str) -> list[Finished] | Failure | None:
         """What came of a task; None if it was called off, or if it is not over after all."""
         future = self._futures.get(number)
@@ -158,11 +184,44 @@ class Dask:
         del self._futures[number]
         return answer
 
+    def _deserted(self) -> CertiformerError:
+        tried = f"; new ones were started {self._crew.calls} times, and none came up" if self._crew.calls else ""
+        return CertiformerError(
+            f"the Dask scheduler at {self._address} has had no worker for {duration(self._patience)}{tried}; finished "
+            "runs are in the ledger: see to the workers (`dask worker ADDRESS --nthreads 1`) and start the same sweep "
+            "again to go on"
+        )
+
     def _lost(self) -> CertiformerError:
         return CertiformerError(
             f"the Dask scheduler at {self._address} is gone or dropped our tasks; finished runs are in the ledger: "
             "start the same sweep again to go on"
         )
+
+
+class _Crew:
+    """The workers of a cluster of our own: `keep` asks for as many as are `wanted` when some are missing for long."""
+
+    def __init__(self, cluster: Any, wanted: int) -> None:
+        self._cluster, self._wanted = cluster, wanted
+        self._since, self._interval = time.monotonic(), REPLACE_SECONDS
+        self.calls = 0
+
+    def keep(self, present: int, now: float) -> None:
+        if present >= self._wanted:
+            self._since, self._interval = now, REPLACE_SECONDS
+        elif now - self._since > self._interval:
+            # the first call drops those that are not there, or not there any more; the second asks for others
+            self._cluster.scale(present)
+            self._cluster.scale(self._wanted)
+            self._since, self._interval = now, 2.0 * self._interval
+            self.calls += 1
+
+
+def _close(what: Any) -> None:
+    """Close a client or a cluster; one that does not answer is left to end with this process."""
+    with contextlib.suppress(OSError, TimeoutError):
+        what.close(timeout=ANSWER_SECONDS)
 
 
 def _client(distributed: ModuleType, target: Any, timeout: float) -> Any:

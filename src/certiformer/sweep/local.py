@@ -19,6 +19,7 @@ from certiformer.core.errors import CertiformerError, InputError
 from certiformer.sweep.run import Failure, Finished, Task, execute
 
 _READY = "ready"
+KILL_SECONDS = 60.0  # a killed process ends at once, unless the kernel is waiting for a disk
 
 
 class Local:
@@ -104,10 +105,11 @@ class Local:
         self._workers.remove(worker)
         worker.process.join(grace)
         worker.process.kill()
-        worker.process.join()
+        worker.process.join(KILL_SECONDS)
         code = worker.process.exitcode
         worker.pipe.close()
-        worker.process.close()
+        if code is not None:
+            worker.process.close()
         return code
 
 
