@@ -1,1 +1,2 @@
+__makes_numbers__ = False
 __version__ = "0.1.0"

@@ -73,7 +73,7 @@ def test_results_come_back_as_they_went_in(path):
 
 
 def test_rows_keep_the_order_of_the_configurations_and_versions_apart(path):
-    first, second = walk(5, version="1"), walk(3, version="2")
+    first, second = walk(5, pinned="1"), walk(3, pinned="2")
     with Ledger(path) as ledger:
         ledger.enrol(first)
         ledger.enrol(second)

@@ -75,8 +75,8 @@ def test_the_key_depends_on_experiment_version_and_configuration_and_on_nothing_
     assert key == run_key("e", "1", {"b": 2.5, "a": 1})
     others = [("f", "1", {"a": 1, "b": 2.5}), ("e", "2", {"a": 1, "b": 2.5}), ("e", "1", {"a": 1, "b": 2.6})]
     assert key not in [run_key(*other) for other in others]
-    grid = Experiment("e", WALK, seeds(3), version="1")
-    longer = Experiment("e", WALK, seeds(5)[::-1], version="1", batch_size=2)
+    grid = Experiment("e", WALK, seeds(3), pinned="1")
+    longer = Experiment("e", WALK, seeds(5)[::-1], pinned="1", batch_size=2)
     assert {run.key for run in grid.runs} < {run.key for run in longer.runs}
 
 
@@ -134,7 +134,7 @@ def test_failures_are_results(trouble, error):
 def test_a_worker_with_other_code_refuses():
     experiment = Experiment("e", WALK, seeds(2))
     task = experiment.task(experiment.runs)
-    other = type(task)(task.runs, task.run, task.run_batch, task.sources, "0123456789abcdef")
+    other = type(task)(task.runs, task.run, task.run_batch, "0123456789abcdef")
     results = [finished.result for finished in execute(other)]
     assert len(results) == 2
     assert all("install the same code everywhere" in result.error for result in results)

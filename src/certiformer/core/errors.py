@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+__makes_numbers__ = False
+
 
 class CertiformerError(Exception):
     """Base of every error that is the caller's to mend; the command line prints it without a traceback."""

@@ -28,12 +28,6 @@ from certiformer.training.losses import logistic
 
 STARTS = ("zero", "one-step", "random")
 MIXTURE = ("tokens", "zeta", "M", "d", "S", "Z_mu", "Z_nu", "Z", "noise")
-SOURCES = (
-    "certiformer.experiments._deora_runs",
-    "certiformer.models.multi_head_attention",
-    "certiformer.models._draws",
-    "certiformer.tasks.tokenized_mixture",
-)
 
 
 class Heads(NamedTuple):

@@ -17,7 +17,6 @@ from certiformer.sweep import Outcome
 from certiformer.sweep.run import Config
 
 Vector = npt.NDArray[np.float64]
-SOURCES = ("certiformer.experiments._li_exact",)
 
 
 def run(config: Config) -> Outcome:

@@ -34,12 +34,6 @@ from certiformer.sweep import Outcome
 from certiformer.sweep.run import Config
 
 Vectors = npt.NDArray[np.float64]
-SOURCES = (
-    "certiformer.experiments._li_runs",
-    "certiformer.models._base",
-    "certiformer.models._draws",
-    "certiformer.models.cls_transformer",
-)
 CHUNK = 512  # examples in one call of the compiled program, so that one program serves every n
 GAP = 1e-9  # an eigenvalue of the information matrix below this part of the largest is a symmetry, not a direction
 

@@ -27,14 +27,6 @@ from certiformer.tasks.heavy_tails import HeavyTails
 
 Config = dict[str, Any]
 Vector = npt.NDArray[np.float64]
-SOURCES = (
-    "certiformer.experiments._li_tails_runs",
-    "certiformer.calculus.robust",
-    "certiformer.models.cls_transformer",
-    "certiformer.models._base",
-    "certiformer.models._draws",
-    "certiformer.tasks.heavy_tails",
-)
 ACTIVATION = "leaky_relu"
 LOSSES = ("squared", "catoni", "huber")
 # Damping of the normal equations: where it starts, how it falls and grows, and where a run of failures ends.

@@ -114,17 +114,6 @@ def experiment(scale: Scale, d_m: int | None = None) -> Experiment:
         run=f"{__name__}:run",
         configs=configs,
         batch_key=_shape,
-        sources=(
-            "certiformer.models._draws",
-            "certiformer.models.shallow_encoder",
-            "certiformer.tasks.mnist",
-            "certiformer.training.fast._blocks",
-            "certiformer.training.fast._merged_patches",
-            "certiformer.training.loop",
-            "certiformer.training.losses",
-            "certiformer.training.optimisers",
-            "certiformer.training.steps",
-        ),
     )
 
 

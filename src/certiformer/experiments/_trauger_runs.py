@@ -66,18 +66,6 @@ def experiment(scale: Scale) -> Experiment:
         NAME,
         run=f"{__name__}:run",
         configs=[{"tokens": T, "seed": seed, **common, **grid} for T in lengths for seed in range(runs)],
-        sources=(
-            "certiformer.measure.norms",
-            "certiformer.measure.tokens",
-            "certiformer.models._draws",
-            "certiformer.models.keras_cls_transformer",
-            "certiformer.tasks.sparse_majority",
-            "certiformer.training.fast._token_table",
-            "certiformer.training.loop",
-            "certiformer.training.losses",
-            "certiformer.training.optimisers",
-            "certiformer.training.steps",
-        ),
     )
 
 

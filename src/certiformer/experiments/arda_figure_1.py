@@ -196,19 +196,6 @@ def experiment(scale: Scale) -> Experiment:
             for seed in range(1, seeds + 1)
             for width in widths
         ],
-        sources=(
-            "certiformer.measure.linearization",
-            "certiformer.models._base",
-            "certiformer.models._draws",
-            "certiformer.models.independent_heads",
-            "certiformer.tasks.ntk_teacher",
-            "certiformer.training.fast._blocks",
-            "certiformer.training.fast._independent_heads",
-            "certiformer.training.loop",
-            "certiformer.training.losses",
-            "certiformer.training.projection",
-            "certiformer.training.steps",
-        ),
     )
 
 

@@ -192,19 +192,6 @@ def experiment(scale: Scale) -> Experiment:
             for network in NETWORKS
             for seed in range(1, seeds + 1)
         ],
-        sources=(
-            "certiformer.models._base",
-            "certiformer.models._draws",
-            "certiformer.models.independent_heads",
-            "certiformer.models.indrnn",
-            "certiformer.tasks.autoregressive",
-            "certiformer.training.fast._blocks",
-            "certiformer.training.fast._independent_heads",
-            "certiformer.training.fast._indrnn",
-            "certiformer.training.loop",
-            "certiformer.training.losses",
-            "certiformer.training.steps",
-        ),
     )
 
 

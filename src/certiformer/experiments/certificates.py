@@ -22,25 +22,6 @@ from certiformer.sweep.run import Config
 DELTA = 0.05
 ERRORS = 3.0
 """So many standard errors below an estimate of the truth, a certificate is called wrong."""
-SOURCES = (
-    "certiformer.calculus.allocation",
-    "certiformer.calculus.betting",
-    "certiformer.calculus.covers",
-    "certiformer.calculus.quantised",
-    "certiformer.calculus.strata",
-    "certiformer.calculus.tails",
-    "certiformer.certification.delta",
-    "certiformer.certification.evidence",
-    "certiformer.certification.recipes.mnist",
-    "certiformer.certification.recipes.sparse_majority",
-    "certiformer.experiments._certificates_majority",
-    "certiformer.experiments._certificates_mnist",
-    "certiformer.models.shallow_encoder",
-    "certiformer.tasks.mnist",
-    "certiformer.tasks.sparse_majority",
-    "certiformer.theorems.certificates",
-    "certiformer.training.subspace",
-)
 
 Sizes = tuple[int, ...]
 GRID: dict[Scale, dict[str, tuple[Sizes, int]]] = {
@@ -73,7 +54,7 @@ def experiment(scale: Scale) -> Experiment:
         for n in sizes
         for seed in range(seeds)
     ]
-    return Experiment("certificates", run=f"{_certificate_runs.__name__}:run", configs=configs, sources=SOURCES)
+    return Experiment("certificates", run=f"{_certificate_runs.__name__}:run", configs=configs)
 
 
 # --- what a run costs -------------------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from jaxtyping import Array
 from certiformer.experiments import _deora_plots as figures
 from certiformer.experiments import _deora_theory as theory
 from certiformer.experiments._deora_runs import (
-    SOURCES,
     STARTS,
     Heads,
     descend_runs,
@@ -86,8 +85,7 @@ def _features() -> Callable[[MultiHeadAttention, Array], tuple[Array, Array]]:
 
 
 def experiment(scale: Scale) -> Experiment:
-    sources = (*SOURCES, "certiformer.measure.ntk")
-    return Experiment(NAME, run=f"{__name__}:run", configs=_grid(scale), sources=sources)
+    return Experiment(NAME, run=f"{__name__}:run", configs=_grid(scale))
 
 
 def _grid(scale: Scale) -> list[Config]:

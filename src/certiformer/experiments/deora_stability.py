@@ -16,7 +16,6 @@ from jaxtyping import Array
 from certiformer.experiments import _deora_plots as figures
 from certiformer.experiments import _deora_theory as theory
 from certiformer.experiments._deora_runs import (
-    SOURCES,
     Heads,
     descend_runs,
     distance,
@@ -96,8 +95,7 @@ def _look() -> Callable[..., dict[str, Array]]:
 
 
 def experiment(scale: Scale) -> Experiment:
-    sources = (*SOURCES, "certiformer.training.leave_one_out")
-    return Experiment(NAME, run=f"{__name__}:run", configs=_grid(scale), sources=sources)
+    return Experiment(NAME, run=f"{__name__}:run", configs=_grid(scale))
 
 
 def _grid(scale: Scale) -> list[Config]:

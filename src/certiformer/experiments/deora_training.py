@@ -16,7 +16,6 @@ from jaxtyping import Array
 from certiformer.experiments import _deora_plots as figures
 from certiformer.experiments import _deora_theory as theory
 from certiformer.experiments._deora_runs import (
-    SOURCES,
     STARTS,
     Heads,
     descend_runs,
@@ -111,7 +110,6 @@ def experiment(scale: Scale) -> Experiment:
         run_batch=f"{__name__}:run_batch",
         batch_key=_shape,
         batch_size=5,
-        sources=SOURCES,
     )
 
 

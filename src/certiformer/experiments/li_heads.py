@@ -79,7 +79,6 @@ def experiment(scale: Scale) -> Experiment:
         "li.heads",
         run=f"{__name__}:run",
         configs=[{**cell, "seed": seed} for cell in cells for seed in range(grid["seeds"])],
-        sources=_li_runs.SOURCES,
     )
 
 

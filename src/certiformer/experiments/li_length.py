@@ -79,7 +79,7 @@ def experiment(scale: Scale) -> Experiment:
         "test": test,
     }
     configs = [{**shape, "tokens": T, "seed": s} for T in lengths for s in range(seeds)]
-    return Experiment(NAME, run=f"{__name__}:run", configs=configs, sources=runs.SOURCES)
+    return Experiment(NAME, run=f"{__name__}:run", configs=configs)
 
 
 def cost(config: Config) -> float:

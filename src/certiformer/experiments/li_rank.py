@@ -106,7 +106,6 @@ def experiment(scale: Scale) -> Experiment:
         "li.rank",
         run=f"{__name__}:run",
         configs=[{**cell, "seed": seed} for cell in cells for seed in range(grid["seeds"])],
-        sources=(*_li_runs.SOURCES, *_li_exact.SOURCES),
     )
 
 

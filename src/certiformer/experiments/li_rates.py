@@ -100,7 +100,6 @@ def experiment(scale: Scale) -> Experiment:
         "li.rates",
         run=f"{__name__}:run",
         configs=[{**cell, "seed": seed} for cell in cells for seed in seeds],
-        sources=(*_li_runs.SOURCES, *_li_exact.SOURCES),
     )
 
 

@@ -104,7 +104,6 @@ def experiment(scale: Scale) -> Experiment:
         NAME,
         run=f"{__name__}:run",
         configs=[{**one, **shape, "n": n, "seed": s} for n in sizes for one in cells(scale) for s in range(seeds)],
-        sources=runs.SOURCES,
     )
 
 

@@ -108,7 +108,7 @@ def experiment(scale: Scale) -> Experiment:
                 }
                 for s in range(seeds)
             ]
-    return Experiment(NAME, run=f"{__name__}:run", configs=configs, sources=runs.SOURCES)
+    return Experiment(NAME, run=f"{__name__}:run", configs=configs)
 
 
 def cost(config: Config) -> float:

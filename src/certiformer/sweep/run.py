@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.core.errors import CertiformerError, InputError
-from certiformer.sweep.version import code_version, split_reference
+from certiformer.sweep.version import code_version, found_reference, split_reference
 
 Config = dict[str, Any]
 Array = npt.NDArray[Any]
@@ -83,8 +83,7 @@ class Experiment:
     run_batch   "module:function", `run_batch(configs) -> [Outcome]`, for runs of equal shape done at once;
     batch_key   which runs have equal shape: those with the same `batch_key(config)` (all, if not given);
     batch_size  the most runs in a batch;
-    sources     modules and packages, besides the code that `run` reaches in its module, that the numbers depend on;
-    version     the code version; by default a hash of that code.
+    pinned      a code version of your own; by default `version` is a hash of the code that `run` reaches.
 
     Batches depend on the list of configurations only, never on the engine or on what is already done, so that a
     resumed sweep and one on a cluster compute the same arrays of numbers as one that ran through at home.
@@ -96,8 +95,7 @@ class Experiment:
     run_batch: str | None = None
     batch_key: Callable[[Config], object] | None = None
     batch_size: int = 16
-    sources: tuple[str, ...] = ()
-    version: str = ""
+    pinned: str = ""
 
     def __post_init__(self) -> None:
         if not self.name.strip():
@@ -106,18 +104,23 @@ class Experiment:
             raise InputError("batch_size", self.batch_size, "at least 1")
         configs = tuple(_plain_object(c, f"configs[{i}]", finite=True) for i, c in enumerate(self.configs))
         object.__setattr__(self, "configs", configs)
-        object.__setattr__(self, "sources", tuple(self.sources))
-        object.__setattr__(self, "version", self.version or self.code)
+        for reference in _functions(self.run, self.run_batch):
+            found_reference(reference)
         seen: set[str] = set()
-        for one in self.runs:
-            if one.key in seen:
-                raise InputError("configs", one.config, "configurations that differ", "Give each its own seed.")
-            seen.add(one.key)
+        for config in configs:
+            if (text := canonical(config)) in seen:
+                raise InputError("configs", config, "configurations that differ", "Give each its own seed.")
+            seen.add(text)
+
+    @functools.cached_property
+    def version(self) -> str:
+        """The code version under which the ledger files the runs."""
+        return self.pinned or self.code
 
     @functools.cached_property
     def code(self) -> str:
-        """A hash of the code that `run`, `run_batch` and `sources` stand for."""
-        return code_version(_functions(self.run, self.run_batch), self.sources)
+        """A hash of the code that `run` and `run_batch` reach."""
+        return code_version(_functions(self.run, self.run_batch))
 
     @functools.cached_property
     def runs(self) -> tuple[Run, ...]:
@@ -138,7 +141,7 @@ class Experiment:
 
     def task(self, runs: Iterable[Run]) -> Task:
         """The order to execute `runs` together."""
-        return Task(tuple(runs), self.run, self.run_batch, self.sources, self.code)
+        return Task(tuple(runs), self.run, self.run_batch, self.code)
 
 
 @dataclass(frozen=True)
@@ -148,7 +151,6 @@ class Task:
     runs: tuple[Run, ...]
     run: str
     run_batch: str | None
-    sources: tuple[str, ...]
     code: str
 
 
@@ -226,7 +228,7 @@ def _load(reference: str) -> Callable[[Any], Any]:
 
 def _same_code(task: Task) -> None:
     """A worker whose files differ from those the sweep was started with would file its numbers under a false key."""
-    here = _loaded_code(_functions(task.run, task.run_batch), task.sources)
+    here = _loaded_code(_functions(task.run, task.run_batch))
     if here != task.code:
         raise CertiformerError(
             f"this worker has version {here} of {task.run}, the sweep was started with {task.code}; "
@@ -235,9 +237,9 @@ def _same_code(task: Task) -> None:
 
 
 @functools.lru_cache(maxsize=256)
-def _loaded_code(functions: tuple[str, ...], sources: tuple[str, ...]) -> str:
+def _loaded_code(functions: tuple[str, ...]) -> str:
     """The version of the code as it was when this process first used it, for that is what it goes on using."""
-    return code_version(functions, sources)
+    return code_version(functions)
 
 
 def _copy(config: Config) -> Config:
