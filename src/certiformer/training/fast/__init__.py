@@ -12,5 +12,9 @@ from certiformer.training.fast._many_attentions import many_attentions as many_a
 from certiformer.training.fast._merged_patches import MergedPatches as MergedPatches
 from certiformer.training.fast._merged_patches import merge_patches as merge_patches
 from certiformer.training.fast._merged_patches import merged_patches as merged_patches
+from certiformer.training.fast._patch_epochs import PatchEpochs as PatchEpochs
+from certiformer.training.fast._patch_epochs import Patches as Patches
+from certiformer.training.fast._patch_epochs import distinct_patches as distinct_patches
+from certiformer.training.fast._patch_epochs import patch_epochs as patch_epochs
 from certiformer.training.fast._token_table import token_table as token_table
 from certiformer.training.fast._token_table import token_table_logits as token_table_logits

@@ -69,12 +69,17 @@ def sum_blocks(one: Callable[[Any], Any], data: Any) -> Any:
     return jax.lax.scan(add, zero, data)[0]
 
 
-def with_gradient(both: Callable[[Any, Any], tuple[tuple[Array, dict[str, Array]], Any]]) -> Objective:
-    """An objective from a function that computes ((loss, metrics), gradient) in one pass."""
+def with_gradient(
+    both: Callable[[Any, Any], tuple[tuple[Array, dict[str, Array]], Any]], forward: Objective | None = None
+) -> Objective:
+    """An objective from a function that computes ((loss, metrics), gradient) in one pass.
+
+    `forward` computes (loss, metrics) where no gradient is asked for, with less work.
+    """
 
     @jax.custom_vjp
     def objective(params: Any, batch: Any) -> tuple[Array, dict[str, Array]]:
-        return both(params, batch)[0]
+        return both(params, batch)[0] if forward is None else forward(params, batch)
 
     def backward(gradient: Any, cotangent: tuple[Array, Any]) -> tuple[Any, None]:
         return jax.tree.map(lambda slope: cotangent[0] * slope, gradient), None

@@ -82,7 +82,55 @@ def _bucket(
 
 def merged_patches(loss: Loss = logistic, *, accuracy: bool = False) -> Objective:
     """mean loss of a `ShallowEncoder` on the buckets of `merge_patches`."""
-    return with_gradient(lambda model, batch: _both(model, batch, loss, accuracy))
+    return with_gradient(
+        lambda model, batch: _both(model, batch, loss, accuracy),
+        lambda model, batch: _forward(model, batch, loss, accuracy),
+    )
+
+
+def _forward(
+    model: ShallowEncoder, buckets: tuple[MergedPatches, ...], loss: Loss, accuracy: bool
+) -> tuple[Array, dict[str, Array]]:
+    """The loss alone: one product with d_m instead of three."""
+    collapsed = _collapsed(model)
+
+    def one(block: MergedPatches) -> tuple[Array, Array]:
+        _, attended = _attend(block, collapsed)
+        values = jax.nn.relu(attended @ model.W_V.T) @ model.w_O
+        output = jnp.sum(_share(block) * values.reshape(block.multiplicity.shape), axis=-1)
+        total, _ = weighted_loss(loss, output, block.y, block.weight)
+        return total, _right(block, output)
+
+    parts = [sum_blocks(one, bucket) for bucket in buckets]
+    total, right = jax.tree.map(lambda *each: sum(each), *parts)
+    return total, {"accuracy": right} if accuracy else {}
+
+
+def _collapsed(model: ShallowEncoder) -> Array:
+    """A = W_Q^T W_K / sqrt(d_m)."""
+    scale = float(model.W_Q.shape[0]) ** -0.5
+    collapsed: Array = (model.W_Q.T @ model.W_K) * scale
+    return collapsed
+
+
+def _share(block: MergedPatches) -> Array:
+    return block.multiplicity / jnp.sum(block.multiplicity, axis=1, keepdims=True)
+
+
+def _right(block: MergedPatches, output: Array) -> Array:
+    return jnp.sum(jnp.where(output * block.y > 0, block.weight, 0.0))
+
+
+def _attend(block: MergedPatches, collapsed: Array) -> tuple[Array, Array]:
+    """Attention over distinct tokens, each counted as often as it occurs, and the attended tokens, one in each row."""
+    size, distinct, d = block.x.shape
+    keys = (block.x.reshape(size * distinct, d) @ collapsed).reshape(size, distinct, d)
+    scores = jnp.einsum("bid,bjd->bij", keys, block.x)
+    present = block.multiplicity[:, None, :] > 0
+    top = jnp.max(jnp.where(present, scores, -jnp.inf), axis=-1, keepdims=True)
+    mass = jnp.where(present, block.multiplicity[:, None, :] * jnp.exp(scores - top), 0.0)
+    attention = mass / jnp.sum(mass, axis=-1, keepdims=True)
+    return attention, jnp.einsum("bij,bjd->bid", attention, block.x).reshape(size * distinct, d)
 
 
 def _both(
@@ -90,27 +138,21 @@ def _both(
 ) -> tuple[tuple[Array, dict[str, Array]], Any]:
     d_m, d = model.W_Q.shape
     scale = d_m**-0.5
-    collapsed = (model.W_Q.T @ model.W_K) * scale
+    collapsed = _collapsed(model)
     read = model.w_O[:, None] * model.W_V
 
     def one(block: MergedPatches) -> tuple[Array, ...]:
         size, distinct, _ = block.x.shape
         flat = block.x.reshape(size * distinct, d)
-        tokens = jnp.sum(block.multiplicity, axis=1)
-        # 1. Attention over distinct tokens, each counted as often as it occurs.
-        scores = jnp.einsum("bid,bjd->bij", (flat @ collapsed).reshape(size, distinct, d), block.x)
-        present = block.multiplicity[:, None, :] > 0
-        top = jnp.max(jnp.where(present, scores, -jnp.inf), axis=-1, keepdims=True)
-        mass = jnp.where(present, block.multiplicity[:, None, :] * jnp.exp(scores - top), 0.0)
-        attention = mass / jnp.sum(mass, axis=-1, keepdims=True)
-        attended = jnp.einsum("bij,bjd->bid", attention, block.x).reshape(size * distinct, d)
+        # 1. Attention.
+        attention, attended = _attend(block, collapsed)
         # 2. Which units are on, and the output as a linear function of the attended token.
         on = (attended @ model.W_V.T > 0).astype(flat.dtype)
         slope = on @ read
-        share = block.multiplicity / tokens[:, None]
+        share = _share(block)
         output = jnp.sum(share * jnp.sum(attended * slope, axis=-1).reshape(size, distinct), axis=-1)
         total, residual = weighted_loss(loss, output, block.y, block.weight)
-        right = jnp.sum(jnp.where(output * block.y > 0, block.weight, 0.0))
+        right = _right(block, output)
         # 3. Gradients: through the readout, then back through the softmax.
         pull = residual[:, None] * share
         readout = (attended * pull.reshape(-1, 1)).T @ on
