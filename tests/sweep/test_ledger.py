@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 from certiformer.core.errors import CertiformerError
-from certiformer.sweep import Experiment, Failure, Ledger, LedgerError, Outcome
+from certiformer.sweep import Experiment, Failure, Inline, Ledger, LedgerError, Outcome, sweep
 from certiformer.sweep import ledger as ledger_module
+from certiformer.sweep.ledger import fingerprint
+from certiformer.sweep.origin import described, origin, same_arithmetic
 from certiformer.sweep.run import Finished
 
 WALK = "sweep.toy_runs:walk"
@@ -353,3 +355,68 @@ def test_many_processes_may_open_a_new_ledger_at_once(path):
     for process in processes:
         _, errors = process.communicate(timeout=120)
         assert (process.returncode, errors) == (0, b"")
+
+
+def test_a_ledger_can_be_read_where_nothing_can_be_written(path, tmp_path):
+    experiment = walk(3)
+    with Ledger(path) as ledger:
+        sweep(experiment, ledger, Inline())
+        before = ledger.digest(experiment)
+        with Ledger(path, read_only=True) as reader:
+            # somebody may be writing meanwhile
+            assert reader.digest(experiment) == before
+    bytes_before = path.read_bytes()
+    # SQLite may not make the file that it shares with writers
+    path.with_name(f"{path.name}-shm").mkdir()
+    with Ledger(path, read_only=True) as reader:
+        assert reader.digest(experiment) == before
+        assert reader.status(experiment).done == 3
+        with pytest.raises(LedgerError, match="readonly"):
+            reader.enrol(walk(5))
+    assert path.read_bytes() == bytes_before
+    with pytest.raises(LedgerError, match="no file"):
+        Ledger(tmp_path / "nothing.db", read_only=True)
+    assert not (tmp_path / "nothing.db").exists()
+    (tmp_path / "text.db").write_text("no database at all, but some text of some length")
+    with pytest.raises(LedgerError, match="not a ledger"):
+        Ledger(tmp_path / "text.db", read_only=True)
+
+
+def test_runs_keep_their_origin_and_the_time_of_the_processor(path):
+    with Ledger(path) as ledger:
+        sweep(walk(1), ledger, Inline())
+        (row,) = ledger.rows(walk(1))
+    assert row.cpu >= 0.0
+    assert row.origin == origin()
+    assert {"numpy", "jax"} <= set(row.origin["libraries"])
+    assert row.origin["cpu"]
+    assert row.adopted is None
+    assert same_arithmetic(row.origin, origin())
+    assert not same_arithmetic({}, {})
+    assert not same_arithmetic(row.origin, {**origin(), "cpu": "another"})
+    assert origin()["certiformer"] in described(row.origin)
+
+
+def test_a_ledger_of_before_has_runs_of_unknown_origin(path):
+    with Ledger(path) as ledger:
+        sweep(walk(1), ledger, Inline())
+        ledger._db.execute("DROP TABLE origins")
+        assert ledger.rows(walk(1))[0].origin == {}
+    with Ledger(path) as ledger:
+        assert ledger.rows(walk(1))[0].cpu is None
+        sweep(walk(2), ledger, Inline())
+        assert [bool(row.origin) for row in ledger.rows(walk(2))] == [False, True]
+
+
+def test_ledgers_can_be_merged(path, tmp_path):
+    with Ledger(path) as one, Ledger(tmp_path / "other.db") as other:
+        sweep(walk(3), one, Inline())
+        sweep(walk(5), other, Inline())
+        other.enrol(walk(6))
+        kept = [fingerprint(row) for row in one.rows(walk(3))]
+        assert one.absorb(other.rows()) == 2
+        assert one.absorb(other.rows()) == 0
+        assert one.status(walk(6)).done == 5
+        assert one.digest(walk(5)) == other.digest(walk(5))
+        assert [fingerprint(row) for row in one.rows(walk(3))] == kept
+        assert one.rows(walk(5))[4].origin == origin()

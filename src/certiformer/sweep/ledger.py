@@ -13,8 +13,9 @@ import json
 import os
 import sqlite3
 import time
+import urllib.parse
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,7 @@ from typing import Any, Self
 import numpy as np
 
 from certiformer.core.errors import CertiformerError
+from certiformer.sweep.origin import Origin
 from certiformer.sweep.run import Array, Config, Experiment, Failure, Finished, Outcome, Run, canonical
 
 SCHEMA_VERSION = 1
@@ -50,6 +52,12 @@ CREATE TABLE owners (
     id TEXT PRIMARY KEY, machine TEXT NOT NULL, pid INTEGER NOT NULL, born TEXT NOT NULL, beat REAL NOT NULL
 ) WITHOUT ROWID;
 """
+# beside the schema, so that ledgers can be shared with versions that do not know it
+_ORIGINS = """
+CREATE TABLE IF NOT EXISTS origins (
+    key TEXT PRIMARY KEY REFERENCES runs (key) ON DELETE CASCADE, cpu REAL, origin TEXT, adopted TEXT
+) WITHOUT ROWID
+"""
 
 
 class LedgerError(CertiformerError):
@@ -58,7 +66,7 @@ class LedgerError(CertiformerError):
 
 @dataclass(frozen=True)
 class Row:
-    """One run as the ledger has it."""
+    """One run as the ledger has it. `adopted` is the code version that computed it, if that is not `version`."""
 
     key: str
     experiment: str
@@ -73,6 +81,9 @@ class Row:
     seconds: float | None = None
     finished: float | None = None
     worker: str | None = None
+    cpu: float | None = None
+    origin: Origin = field(default_factory=dict)
+    adopted: str | None = None
 
 
 @dataclass(frozen=True)
@@ -93,13 +104,19 @@ class Status:
 
 
 class Ledger:
-    """The ledger in the file `path`, made if there is none. Use it as a context manager."""
+    """The ledger in the file `path`, made if there is none. Use it as a context manager.
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+    With `read_only` nothing is made or changed, and the file may be on a read-only disk.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
+        self.path, self.read_only = Path(path), read_only
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
+            if read_only:
+                self._db = _read_only(self.path)
+            else:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self._db = sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
         except (OSError, sqlite3.Error) as error:
             raise LedgerError(f"cannot open the ledger {self.path}: {error}") from error
         try:
@@ -135,10 +152,11 @@ class Ledger:
                 f"SELECT key, name, dtype, shape, data FROM arrays WHERE key IN (SELECT key FROM runs {where})", values
             ):
                 arrays.setdefault(key, {})[name] = np.frombuffer(data, dtype).reshape(json.loads(shape)).copy()
+            origins = self._origins(where, values)
         rows = {
             key: Row(
                 key, name, version, json.loads(config), state, attempts,
-                json.loads(result) if result else {}, arrays.get(key, {}), *rest,
+                json.loads(result) if result else {}, arrays.get(key, {}), *rest, *origins.get(key, ()),
             )
             for key, name, version, config, state, attempts, result, *rest in found
         }  # fmt: skip
@@ -182,11 +200,7 @@ class Ledger:
 
     def digest(self, experiment: Experiment) -> str:
         """SHA-256 over what the settled runs found: the same for the same results, whatever the order or the speed."""
-        total = hashlib.sha256()
-        for row in sorted(self.rows(experiment), key=lambda row: row.key):
-            if row.state in ("done", "failed"):
-                total.update(fingerprint(row).encode())
-        return total.hexdigest()
+        return digest(self.rows(experiment))
 
     # What changes it
 
@@ -216,6 +230,19 @@ class Ledger:
                     )
             self._db.executemany("DELETE FROM runs WHERE key = ?", keys)
 
+    def absorb(self, rows: Iterable[Row]) -> int:
+        """Take over finished runs of another ledger or file that are not finished here; how many there were.
+
+        A run that is settled here, or that a living process is doing, stays as it is.
+        """
+        taken = 0
+        with self._writing():
+            self._bury()
+            for row in rows:
+                if row.state == "done":
+                    taken += self._absorb(row)
+        return taken
+
     @contextmanager
     def claims(self) -> Iterator[Claims]:
         """An owner for as long as the block lasts; what it still holds at the end is given back."""
@@ -230,12 +257,46 @@ class Ledger:
 
     # How it works
 
+    def _absorb(self, row: Row) -> int:
+        self._db.execute(
+            "INSERT OR IGNORE INTO runs (key, experiment, version, config, state) VALUES (?, ?, ?, ?, 'pending')",
+            (row.key, row.experiment, row.version, canonical(row.config)),
+        )
+        updated = self._db.execute(
+            "UPDATE runs SET state = 'done', result = ?, error = NULL, traceback = NULL, attempts = ?, seconds = ?,"
+            " finished = ?, worker = ? WHERE key = ? AND state IN ('pending', 'failed')",
+            (canonical(row.values), row.attempts, row.seconds, row.finished, row.worker, row.key),
+        ).rowcount
+        if updated:
+            self._put_arrays(row.key, row.arrays)
+            self._put_origin(row.key, row.cpu, row.origin, row.adopted)
+        return updated
+
+    def _put_arrays(self, key: str, arrays: Mapping[str, Array]) -> None:
+        self._db.executemany(
+            "INSERT INTO arrays VALUES (?, ?, ?, ?, ?)",
+            [(key, n, a.dtype.str, json.dumps(a.shape), a.tobytes()) for n, a in arrays.items()],
+        )
+
+    def _put_origin(self, key: str, cpu: float | None, origin: Origin, adopted: str | None = None) -> None:
+        self._db.execute("INSERT OR REPLACE INTO origins VALUES (?, ?, ?, ?)", (key, cpu, canonical(origin), adopted))
+
+    def _origins(self, where: str, values: tuple[str, ...]) -> dict[str, tuple[float | None, Origin, str | None]]:
+        if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'origins'").fetchone():
+            return {}
+        found = self._db.execute(
+            f"SELECT key, cpu, origin, adopted FROM origins WHERE key IN (SELECT key FROM runs {where})", values
+        )
+        return {key: (cpu, json.loads(text or "{}"), adopted) for key, cpu, text, adopted in found}
+
     def _open(self) -> None:
         """Make a new ledger in an empty file, accept one of ours, touch nothing else."""
         with self._reading("not a ledger, or a damaged one"):
             header = self._pragma("application_id"), self._pragma("user_version")
             tables = self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
             empty = header == (0, 0) and tables == 0
+            if self.read_only and empty:
+                raise self._refusal("empty", "Name a ledger that has runs in it.")
             if not empty and header[0] != APPLICATION_ID:
                 raise self._refusal("a database of another program")
             if header[1] > SCHEMA_VERSION:
@@ -245,11 +306,14 @@ class Ledger:
                 )
             if (damage := self._db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
                 raise self._refusal(f"damaged ({damage})")
+        if self.read_only:
+            return
         with self._explained("damaged"):
             self._db.execute("PRAGMA foreign_keys = ON")
             self._db.execute("PRAGMA synchronous = FULL")
             if empty:
                 self._create()
+            self._db.execute(_ORIGINS)
 
     def _create(self) -> None:
         self._write_ahead()
@@ -399,10 +463,18 @@ class Claims:
             (*found, end.seconds, time.time(), end.worker, run.key, self.owner),
         )
         if updated.rowcount and isinstance(result, Outcome):
-            db.executemany(
-                "INSERT INTO arrays VALUES (?, ?, ?, ?, ?)",
-                [(run.key, n, a.dtype.str, json.dumps(a.shape), a.tobytes()) for n, a in result.arrays.items()],
-            )
+            self.ledger._put_arrays(run.key, result.arrays)
+        if updated.rowcount:
+            self.ledger._put_origin(run.key, end.cpu, end.origin)
+
+
+def digest(rows: Iterable[Row]) -> str:
+    """SHA-256 over what settled runs found, whatever their order."""
+    total = hashlib.sha256()
+    for row in sorted(rows, key=lambda row: row.key):
+        if row.state in ("done", "failed"):
+            total.update(fingerprint(row).encode())
+    return total.hexdigest()
 
 
 def fingerprint(row: Row) -> str:
@@ -412,6 +484,26 @@ def fingerprint(row: Row) -> str:
         total.update(canonical([name, array.dtype.str, array.shape]).encode())
         total.update(array.tobytes())
     return total.hexdigest()
+
+
+def _read_only(path: Path) -> sqlite3.Connection:
+    """A connection that writes nothing, not even the files beside a ledger that writers share.
+
+    SQLite reads a ledger in use through those files; where it may not touch them nobody writes, and it is told so.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    where = f"file:{urllib.parse.quote(str(path.resolve()))}"
+    options: dict[str, Any] = {"uri": True, "timeout": 60.0, "isolation_level": None}
+    connection = sqlite3.connect(f"{where}?mode=ro", **options)
+    try:
+        connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        connection.close()
+        connection = sqlite3.connect(f"{where}?immutable=1", **options)
+    except sqlite3.DatabaseError:
+        pass  # not a database: the reason is given where its header is read
+    return connection
 
 
 def _selection(experiment: Experiment | str | None) -> tuple[str, tuple[str, ...]]:

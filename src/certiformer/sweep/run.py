@@ -30,6 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.core.errors import CertiformerError, InputError
+from certiformer.sweep.origin import Origin, origin
 from certiformer.sweep.version import code_version, found_reference, split_reference
 
 Config = dict[str, Any]
@@ -58,11 +59,13 @@ class Failure:
 
 @dataclass(frozen=True)
 class Finished:
-    """The end of one run, good or bad: what came out, how long it took, and where."""
+    """The end of one run, good or bad: what came out, how long it took on the clock and of the processor, and where."""
 
     result: Outcome | Failure
     seconds: float
     worker: str
+    cpu: float = 0.0
+    origin: Origin = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,7 @@ def execute(task: Task) -> list[Finished]:
 
     Where a whole batch raises, its runs are done again one by one, so that the good ones are not lost with the bad.
     """
-    started = time.perf_counter()
+    started = _Clock()
     try:
         _same_code(task)
         run = _load(task.run)
@@ -171,8 +174,7 @@ def execute(task: Task) -> list[Finished]:
             outcomes = [_outcome(task.run_batch, o) for o in together([_copy(one.config) for one in task.runs])]
             if len(outcomes) != len(task.runs):
                 raise CertiformerError(f"{task.run_batch} gave {len(outcomes)} outcomes for {len(task.runs)} runs")
-            seconds = (time.perf_counter() - started) / len(task.runs)
-            return [Finished(outcome, seconds, _worker()) for outcome in outcomes]
+            return [_finished(outcome, started, len(outcomes)) for outcome in outcomes]
         except (Exception, SystemExit):
             pass
     return [_alone(task.run, run, one) for one in task.runs]
@@ -195,15 +197,26 @@ def canonical(value: object) -> str:
 
 
 def _alone(name: str, run: Callable[[Config], object], one: Run) -> Finished:
-    started = time.perf_counter()
+    started = _Clock()
     try:
         return _finished(_outcome(name, run(_copy(one.config))), started)
     except (Exception, SystemExit) as error:
         return _finished(failure(error), started)
 
 
-def _finished(result: Outcome | Failure, started: float) -> Finished:
-    return Finished(result, time.perf_counter() - started, _worker())
+class _Clock:
+    """Started when it is made; the processor's time counts every thread of this process."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def __call__(self) -> tuple[float, float]:
+        return time.perf_counter() - self._wall, time.process_time() - self._cpu
+
+
+def _finished(result: Outcome | Failure, started: _Clock, share: int = 1) -> Finished:
+    seconds, cpu = started()
+    return Finished(result, seconds / share, _worker(), cpu / share, origin())
 
 
 def _worker() -> str:
