@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import gammaln
+import numpy.typing as npt
+from scipy.special import betaincc, gammaln
 
 from certiformer.core.errors import InputError
 
@@ -53,6 +54,14 @@ def log_binomial_cdf(errors: int, n: int, p: float) -> float:
     ln_top = _log_pmf(top, n, p)
     total = 1.0 + _partial(top, n, p, step=-1, stop=0) + _partial(top, n, p, step=1, stop=errors)
     return min(0.0, ln_top + math.log(total))
+
+
+def binomial_cdf(errors: npt.ArrayLike, n: npt.ArrayLike, p: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """P(Bin(n, p) <= errors) over whole arrays: the regularised incomplete beta function, 1 from errors = n on."""
+    k, size = np.asarray(errors, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    rest = np.maximum(size - k, 1e-300)
+    inside = betaincc(np.maximum(k, 0.0) + 1.0, rest, np.asarray(p, dtype=np.float64))
+    return np.asarray(np.where(k < 0.0, 0.0, np.where(k >= size, 1.0, inside)), dtype=np.float64)
 
 
 def _partial(top: int, n: int, p: float, *, step: int, stop: int) -> float:

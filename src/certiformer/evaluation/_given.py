@@ -1,0 +1,58 @@
+"""What every statement here asks of its numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from certiformer.core.errors import InputError
+
+Array = npt.NDArray[np.float64]
+
+
+def probability(name: str, value: float) -> float:
+    """A number strictly between 0 and 1."""
+    if not 0.0 < value < 1.0:
+        raise InputError(name, value, "a number in (0, 1)", "For example 0.05")
+    return float(value)
+
+
+def whole_range(low: float, high: float) -> float:
+    """high - low, if that is a range."""
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise InputError(
+            "low, high", (low, high), "finite numbers, low below high", "They are declared, not read off the losses"
+        )
+    return high - low
+
+
+def losses_in(name: str, losses: npt.ArrayLike, low: float, high: float) -> Array:
+    """The losses as fractions of their declared range; one outside it is refused by its position."""
+    width = whole_range(low, high)
+    x = np.asarray(losses, dtype=np.float64)
+    if x.ndim != 1 or len(x) == 0:
+        raise InputError(name, f"an array of shape {x.shape}", "a list of at least one number")
+    outside = ~((x >= low) & (x <= high))
+    if outside.any():
+        first = int(np.flatnonzero(outside)[0])
+        raise InputError(
+            name,
+            float(x[first]),
+            f"numbers in [{low:g}, {high:g}]",
+            f"Entry {first} is not, nor are {int(outside.sum()) - 1} others: declare the range of the loss, or clip it "
+            "at a value chosen beforehand",
+        )
+    return np.clip((x - low) / width, 0.0, 1.0)
+
+
+def binary(name: str, values: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Zeros and ones (or false and true) as booleans."""
+    x = np.asarray(values)
+    if x.ndim != 1 or len(x) == 0:
+        raise InputError(name, f"an array of shape {x.shape}", "a list of at least one 0 or 1")
+    if x.dtype.kind == "b":
+        return x
+    if x.dtype.kind not in "iuf" or np.any((x != 0) & (x != 1)):
+        odd = x[(x != 0) & (x != 1)][:1].tolist() if x.dtype.kind in "iuf" else str(x.dtype)
+        raise InputError(name, odd, "0 or 1 for every example")
+    return np.asarray(x == 1)

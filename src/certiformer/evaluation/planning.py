@@ -1,0 +1,169 @@
+r"""How many labels, before any is collected.
+
+n_k is the least n with P(Bin(n, eps) <= k) <= delta: with at most k errors among n_k examples the rate is certified to
+be at most eps. If the true rate is p, that succeeds with probability P(Bin(n_k, p) <= k). Between n_k and n_{k+1} the
+chance of success falls, so the first k that reaches the wish gives the smallest n.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import binom
+
+from certiformer.calculus.tails import binomial_cdf
+from certiformer.core.errors import InputError
+from certiformer.evaluation._given import probability
+
+MOST_ERRORS = 2_000_000
+_CHUNK = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Label `n` examples; with at most `errors` errors the rate is certified to be at most `error`.
+
+    `power` is the chance of that if the true rate is `expect`. From `stable` on it never falls below the wish again.
+    """
+
+    n: int
+    errors: int
+    power: float
+    stable: int
+    error: float
+    delta: float
+    expect: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairPlan:
+    """Label `n` items with both models; the two-sided sign test at level `delta` then decides with chance `power`."""
+
+    n: int
+    power: float
+    delta: float
+    only_a_wrong: float
+    only_b_wrong: float
+
+
+def plan_errors(error: float, delta: float, expect: float = 0.0, power: float = 0.8, *, models: int = 1) -> Plan:
+    """The smallest plan that certifies an error rate of at most `error` at confidence 1 - delta.
+
+    `models` fixed beforehand and compared on the same examples divide delta.
+
+    >>> plan_errors(0.02, 0.05).n
+    149
+    """
+    eps, level = probability("error", error), probability("delta", delta)
+    wish = probability("power", power)
+    if not 0.0 <= expect < eps:
+        raise InputError(
+            "expect", expect, f"a rate at least 0 and below {error:g}", "A rate that is too high cannot be certified"
+        )
+    if models < 1:
+        raise InputError("models", models, "a whole number of at least 1")
+    level /= models
+    if expect == 0.0:
+        n = math.ceil(math.log(level) / math.log1p(-eps) - 1e-12)
+        return Plan(n, 0, 1.0, n, error, delta, expect)
+    found: tuple[int, int, float] | None = None
+    stable = 0
+    k = 0
+    while k < MOST_ERRORS:
+        counts = np.arange(k, k + _CHUNK, dtype=np.float64)
+        sizes = _least_sizes(np.append(counts, k + _CHUNK), eps, level)
+        best = binomial_cdf(counts, sizes[:-1], expect)
+        worst = binomial_cdf(counts, np.maximum(sizes[1:] - 1, sizes[:-1]), expect)
+        reached = np.flatnonzero(best >= wish)
+        if found is None and len(reached):
+            i = int(reached[0])
+            found = int(sizes[i]), int(counts[i]), float(best[i])
+        failing = np.flatnonzero(worst < wish)
+        if len(failing):
+            stable = int(sizes[int(failing[-1]) + 1])
+        if found is not None and not len(failing):
+            break
+        k += _CHUNK
+    if found is None:
+        raise InputError("expect", expect, f"a rate further below {error:g}", "No plan of reasonable size succeeds")
+    n, errors, chance = found
+    return Plan(n, errors, chance, max(n, stable), error, delta, expect)
+
+
+def success_curve(
+    error: float, delta: float, expect: float, sizes: npt.ArrayLike, *, models: int = 1
+) -> npt.NDArray[np.float64]:
+    """P(the certificate is at most `error`) at each number of labels, if the true rate is `expect`."""
+    n = np.asarray(sizes, dtype=np.float64)
+    allowed = binom.ppf(delta / models, n, error) - 1  # the largest k with P(Bin(n, eps) <= k) <= level, or one less
+    allowed = np.where(binomial_cdf(allowed + 1, n, error) <= delta / models, allowed + 1, allowed)
+    return binomial_cdf(allowed, n, expect)
+
+
+def _least_sizes(counts: npt.NDArray[np.float64], eps: float, level: float) -> npt.NDArray[np.float64]:
+    """The least n with P(Bin(n, eps) <= k) <= level, for every k at once, by bisection."""
+    low = counts.copy()  # with n = k the probability is 1
+    high = np.maximum(2.0 * counts, 8.0) / eps
+    while np.any(short := binomial_cdf(counts, high, eps) > level):
+        high = np.where(short, 2.0 * high, high)
+    while np.any(high - low > 1):
+        middle = np.floor(0.5 * (low + high))
+        small = binomial_cdf(counts, middle, eps) <= level
+        low, high = np.where(small, low, middle), np.where(small, middle, high)
+    return high
+
+
+def sign_power(n: int, only_a_wrong: float, only_b_wrong: float, delta: float) -> float:
+    """P(the two-sided sign test at level delta finds the right direction) on n items."""
+    discordance = only_a_wrong + only_b_wrong
+    m = np.arange(0, n + 1)
+    weights = binom.pmf(m, n, discordance)
+    keep = weights > 1e-16
+    m, weights = m[keep], weights[keep]
+    # Reject with n10 > m/2 if 2 P(Bin(m, 1/2) >= n10) <= delta: n10 >= c.
+    critical = binom.isf(delta / 2.0, m, 0.5) + 1
+    share = max(only_a_wrong, only_b_wrong) / discordance
+    return float(np.sum(weights * binom.sf(critical - 1, m, share)))
+
+
+def plan_pairs(only_a_wrong: float, only_b_wrong: float, delta: float = 0.05, power: float = 0.8) -> PairPlan:
+    """A number of items at which the two-sided sign test tells two models apart with the wished chance.
+
+    `only_a_wrong`, `only_b_wrong`: the expected fractions of items that only one of them gets wrong. (The chance is a
+    saw-tooth in n; this is a crossing of it, found by bisection.)
+    """
+    a, b = only_a_wrong, only_b_wrong
+    if not (0.0 <= a <= 1.0 and 0.0 <= b <= 1.0 and 0.0 < a + b <= 1.0) or a == b:
+        raise InputError("only_a_wrong, only_b_wrong", (a, b), "two different fractions that add up to at most 1")
+    level, wish = probability("delta", delta), probability("power", power)
+    low, high = 1, 64
+    while sign_power(high, a, b, level) < wish:
+        low, high = high, 2 * high
+        if high > 2**26:
+            raise InputError("difference", abs(a - b), "a difference that fewer than 10^8 items can show")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if sign_power(middle, a, b, level) >= wish else (middle, high)
+    return PairPlan(high, sign_power(high, a, b, level), delta, a, b)
+
+
+def detectable_difference(n: int, discordance: float, delta: float = 0.05, power: float = 0.8) -> float:
+    """The smallest difference of error rates that n items show with the wished chance; rounded up at four digits.
+
+    `discordance` is the fraction of items on which exactly one of the models is right.
+    """
+    level, wish, total = probability("delta", delta), probability("power", power), probability("discordance", discordance)
+
+    def reached(difference: float) -> bool:
+        return sign_power(n, (total + difference) / 2, (total - difference) / 2, level) >= wish
+
+    if not reached(total):
+        raise InputError("n", n, f"enough items to see any difference at discordance {discordance:g}")
+    low, high = 0.0, total
+    while high - low > 1e-7:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return math.ceil(high * 1e4) / 1e4

@@ -1,0 +1,135 @@
+r"""Answer or abstain: a threshold on the confidence, chosen on the same held-out examples that certify it.
+
+(a) Thresholds fixed beforehand, in an order fixed beforehand: each is tested by P(Bin(n_l, alpha) <= k_l) <= delta, the
+first failure stops, the last success is taken. A wrong answer implies that the first threshold with P(error | conf >=
+l) > alpha was accepted: probability at most delta, without any monotonicity.
+
+(b) Without such thresholds: j_s = floor(s n/S) examples for s = 1..S, threshold t_s = the (j_s + 1)-th largest
+confidence, answered = conf > t_s strictly, tested at delta/S; the largest success is taken. Given t_s, what lies above
+it is an independent sample of {conf > t_s}; union over s.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from certiformer.calculus.tails import binomial_cdf, binomial_upper
+from certiformer.core.errors import InputError
+from certiformer.evaluation._given import binary, probability
+
+PARTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Answer where conf >= `threshold` (or > it if `strict`): the error among the answered is at most `alpha`.
+
+    `threshold` None: no threshold can be certified, answer nothing. `error_upper` is what may be claimed: alpha itself
+    for thresholds fixed beforehand, an exact limit below it otherwise. `coverage` holds the answered fraction of new examples, at confidence 1 - delta of its own.
+    """
+
+    threshold: float | None
+    strict: bool
+    answered: int
+    errors: int
+    n: int
+    p: float
+    alpha: float
+    delta: float
+    error_upper: float
+    coverage: tuple[float, float]
+
+
+def choose_threshold(
+    confidences: npt.ArrayLike,
+    errors: npt.ArrayLike,
+    alpha: float,
+    delta: float,
+    thresholds: Sequence[float] | None = None,
+) -> Selection:
+    """The most generous threshold with P(error | answered) <= alpha, at confidence 1 - delta.
+
+    `thresholds` are numbers fixed before these examples were scored (or quantiles of unlabelled data), tried in the
+    order given, which should begin where about 2 ln(delta)/ln(1-alpha) examples are answered.
+    """
+    risk, level = probability("alpha", alpha), probability("delta", delta)
+    wrong = binary("errors", errors)
+    conf = np.asarray(confidences, dtype=np.float64)
+    if conf.shape != wrong.shape:
+        raise InputError("confidences", f"shape {conf.shape}", f"one for each of {len(wrong)} examples")
+    if np.any(np.isnan(conf)):
+        raise InputError("confidences", "nan", "numbers", f"Look at example {int(np.flatnonzero(np.isnan(conf))[0])}")
+    if thresholds is None:
+        return _by_counts(conf, wrong, risk, level)
+    return _by_thresholds(conf, wrong, risk, level, [float(value) for value in thresholds])
+
+
+def _by_thresholds(
+    conf: npt.NDArray[np.float64], wrong: npt.NDArray[np.bool_], alpha: float, delta: float, thresholds: list[float]
+) -> Selection:
+    if not thresholds or any(math.isnan(value) for value in thresholds):
+        raise InputError("thresholds", thresholds, "at least one number, fixed beforehand")
+    chosen: tuple[float, int, int, float] | None = None
+    for value in thresholds:
+        answered = conf >= value
+        count, errors = int(answered.sum()), int(np.sum(wrong & answered))
+        p = _test(errors, count, alpha)
+        if p * (1.0 + 1e-12) > delta:
+            break
+        chosen = value, count, errors, p
+    return _selection(chosen, conf, alpha, delta, strict=False)
+
+
+def _by_counts(
+    conf: npt.NDArray[np.float64], wrong: npt.NDArray[np.bool_], alpha: float, delta: float
+) -> Selection:
+    n = len(conf)
+    falling = np.sort(conf)[::-1]
+    chosen: tuple[float, int, int, float] | None = None
+    for part in range(1, PARTS + 1):
+        count = part * n // PARTS
+        value = -math.inf if count == n else float(falling[count])
+        answered = conf > value
+        size, errors = int(answered.sum()), int(np.sum(wrong & answered))
+        p = _test(errors, size, alpha)
+        if p * (1.0 + 1e-12) <= delta / PARTS and (chosen is None or size >= chosen[1]):
+            chosen = value, size, errors, p
+    return _selection(chosen, conf, alpha, delta, strict=True)
+
+
+def _test(errors: int, n: int, alpha: float) -> float:
+    return 1.0 if n == 0 else float(binomial_cdf(errors, n, alpha))
+
+
+def _selection(
+    chosen: tuple[float, int, int, float] | None,
+    conf: npt.NDArray[np.float64],
+    alpha: float,
+    delta: float,
+    *,
+    strict: bool,
+) -> Selection:
+    n = len(conf)
+    if chosen is None:
+        return Selection(None, strict, 0, 0, n, 1.0, alpha, delta, 1.0, (0.0, 0.0))
+    threshold, answered, errors, p = chosen
+    # For all thresholds at once (Dvoretzky-Kiefer-Wolfowitz-Massart): the threshold was selected on these examples.
+    around = math.sqrt(math.log(2.0 / delta) / (2.0 * n))
+    upper = min(alpha, binomial_upper(errors, answered, math.log(delta / PARTS))) if strict else alpha
+    return Selection(
+        threshold=threshold,
+        strict=strict,
+        answered=answered,
+        errors=errors,
+        n=n,
+        p=p,
+        alpha=alpha,
+        delta=delta,
+        error_upper=upper,
+        coverage=(max(0.0, answered / n - around), min(1.0, answered / n + around)),
+    )

@@ -1,0 +1,193 @@
+r"""Limits that may be looked at after every example.
+
+0/1 outcomes: K_n(p) = B(k+1/2, n-k+1/2) / (B(1/2,1/2) p^k (1-p)^(n-k)) is a mixture of likelihood ratios, a martingale
+from 1 if p is the rate, so {p : K_n(p) < 1/delta} holds the rate at all n at once with probability 1 - delta (Ville).
+
+Losses in [0, 1]: m is rejected from above when J^-1 sum_j prod_i (1 + b_j (m - x_i)) >= 2/delta, b_j = 2^-j/(1-m), and
+from below when the same holds with c_j = 2^-j/m and x_i - m. Every product is monotone in m, so on a fixed grid the
+smallest point rejected from above and the largest rejected from below are limits. No past is kept: the capital is
+held as a product, and one that underflows is lost, which is on the safe side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betaln
+
+from certiformer.core.errors import InputError
+from certiformer.core.rounding import down, up
+from certiformer.evaluation._given import losses_in, probability, whole_range
+
+BETS = 9
+GRID = 1000
+_LN_B_HALF = float(betaln(0.5, 0.5))
+
+
+def anytime_rate_limits(errors: int, n: int, delta: float) -> tuple[float, float]:
+    """The interval of rates that K_n does not reject at 1/delta.
+
+    >>> low, high = anytime_rate_limits(28, 5000, 0.05)
+    >>> round(low, 5), round(high, 5)
+    (0.00244, 0.01072)
+    """
+    probability("delta", delta)
+    if n < 0 or not 0 <= errors <= n:
+        raise InputError("errors", errors, f"a whole number between 0 and n = {n}")
+    if n == 0:
+        return 0.0, 1.0
+    k = errors
+    evidence = float(betaln(k + 0.5, n - k + 0.5)) - _LN_B_HALF + math.log(delta)
+    slack = 1e-13 * (1.0 + abs(evidence))
+
+    def rejected(p: float) -> bool:
+        ln = (k * math.log(p) if k else 0.0) + ((n - k) * math.log1p(-p) if k < n else 0.0)
+        return evidence - ln >= slack
+
+    rate = k / n
+    lower = 0.0 if k == 0 else _edge(rejected, rate, 0.0)
+    upper = 1.0 if k == n else _edge(rejected, rate, 1.0)
+    return max(0.0, down(lower)), min(1.0, up(upper))
+
+
+def _edge(rejected: Any, inside: float, outside: float) -> float:
+    """The rejected end of the bracket between a rate that is kept and one that is not."""
+    while abs(outside - inside) > 1e-14 * max(inside, outside):
+        middle = 0.5 * (inside + outside)
+        if middle in (inside, outside):
+            break
+        inside, outside = (inside, middle) if rejected(middle) else (middle, outside)
+    return outside
+
+
+class ConfidenceSequence:
+    """Limits for the mean of a stream, valid at all times at once: look as often as you like, stop when you like.
+
+    `binary` declares 0/1 outcomes. Otherwise losses lie in [low, high], and limits are points of a grid of a thousand.
+
+    >>> sequence = ConfidenceSequence(0.05, binary=True)
+    >>> sequence.update([0] * 100)
+    >>> sequence.upper < 0.058
+    True
+    """
+
+    def __init__(self, delta: float, *, binary: bool = False, low: float = 0.0, high: float = 1.0) -> None:
+        self.delta, self.binary = probability("delta", delta), binary
+        whole_range(low, high)
+        if binary and (low, high) != (0.0, 1.0):
+            raise InputError("low, high", (low, high), "0 and 1 for binary outcomes")
+        self.low, self.high = float(low), float(high)
+        self.n, self.total = 0, 0.0
+        self._limits = (0.0, 1.0)
+        self._bets = None if binary else _GridOfBets(1, GRID - 1)
+
+    def update(self, outcomes: float | npt.ArrayLike) -> None:
+        """Take in one outcome or several, in the order in which they came."""
+        x = losses_in("outcomes", np.atleast_1d(np.asarray(outcomes, dtype=np.float64)), self.low, self.high)
+        if self._bets is None:
+            if np.any((x != 0.0) & (x != 1.0)):
+                raise InputError("outcomes", float(x[(x != 0.0) & (x != 1.0)][0]), "0 or 1, as declared")
+        else:
+            bar = 2.0 * BETS / self.delta
+            for passed, value in enumerate(x.tolist(), self.n + 1):
+                # Each factor rounds by 2^-51 at most.
+                self._limits = self._bets.bet(value, bar * (1.0 + 1e-15 * passed), self._limits)
+        self.n += len(x)
+        self.total += float(np.sum(x))
+
+    def _current(self) -> tuple[float, float]:
+        if self.binary:
+            found = anytime_rate_limits(round(self.total), self.n, self.delta)
+            self._limits = max(self._limits[0], found[0]), min(self._limits[1], found[1])
+        return self._limits
+
+    @property
+    def mean(self) -> float:
+        """The observed mean; the middle of the range before anything came."""
+        return self.low + (self.high - self.low) * (self.total / self.n if self.n else 0.5)
+
+    @property
+    def lower(self) -> float:
+        return self.low + (self.high - self.low) * self._current()[0]
+
+    @property
+    def upper(self) -> float:
+        return self.low + (self.high - self.low) * self._current()[1]
+
+    def state(self) -> dict[str, Any]:
+        """All that is needed to go on after a restart."""
+        kept: dict[str, Any] = {
+            "delta": self.delta,
+            "binary": self.binary,
+            "low": self.low,
+            "high": self.high,
+            "n": self.n,
+            "total": self.total,
+            "limits": list(self._current()),
+        }
+        return kept if self._bets is None else {**kept, "bets": self._bets.state()}
+
+    @classmethod
+    def resume(cls, state: Mapping[str, Any]) -> Self:
+        """The sequence as `state` left it."""
+        found = cls(state["delta"], binary=state["binary"], low=state["low"], high=state["high"])
+        found.n, found.total = int(state["n"]), float(state["total"])
+        found._limits = (float(state["limits"][0]), float(state["limits"][1]))
+        if found._bets is not None:
+            found._bets = _GridOfBets.resume(state["bets"])
+        return found
+
+
+class _GridOfBets:
+    """Capital against the means i/1000, i = first..last, from above and from below; decided means are let go."""
+
+    def __init__(self, first: int, last: int) -> None:
+        self.first, self.last = first, last
+        m = np.arange(first, last + 1) / GRID
+        bets = 2.0 ** -np.arange(1.0, BETS + 1.0)[:, None]
+        self._means = m
+        self._up, self._down = bets / (1.0 - m), bets / m
+        self.above, self.below = np.ones_like(self._up), np.ones_like(self._down)
+
+    def bet(self, value: float, bar: float, limits: tuple[float, float]) -> tuple[float, float]:
+        """One more outcome; the limits, narrowed by what the capital rejects now (a rejection stands)."""
+        gain = self._means - value
+        self.above *= 1.0 + self._up * gain
+        self.below *= 1.0 - self._down * gain
+        lower, upper = limits
+        above = np.flatnonzero(np.sum(self.above, axis=0) >= bar)
+        below = np.flatnonzero(np.sum(self.below, axis=0) >= bar)
+        if len(above):
+            upper = min(upper, float(self._means[above[0]]))
+        if len(below):
+            lower = max(lower, float(self._means[below[-1]]))
+        if len(above) or len(below):
+            self._keep(lower, upper)
+        return lower, upper
+
+    def _keep(self, lower: float, upper: float) -> None:
+        inside = (self._means > lower) & (self._means < upper)
+        self._means = self._means[inside]
+        self.first, self.last = (
+            (round(self._means[0] * GRID), round(self._means[-1] * GRID)) if inside.any() else (1, 0)
+        )
+        self._up, self._down = self._up[:, inside], self._down[:, inside]
+        self.above, self.below = self.above[:, inside], self.below[:, inside]
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "first": self.first,
+            "last": self.last,
+            "above": self.above.tolist(),
+            "below": self.below.tolist(),
+        }
+
+    @classmethod
+    def resume(cls, state: Mapping[str, Any]) -> Self:
+        found = cls(int(state["first"]), int(state["last"]))
+        found.above, found.below = (np.array(state[side]).reshape(BETS, -1) for side in ("above", "below"))
+        return found
