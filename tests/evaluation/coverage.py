@@ -68,20 +68,20 @@ def mean(law, n, order, side):
 
 
 def two_sided(random):
-    x, truth = levels(random, 40)
+    x, truth = levels(random, 25)
     found = mean_limits(x, DELTA, two_sided=True, order="given")
     return not found.lower <= truth <= found.upper
 
 
 def sorted_file_with_ids(random):
     """The file was sorted by its losses after scoring; ids given at drawing restore an honest order."""
-    x, truth = coin(random, 50)
-    ids = np.array([str(v) for v in random.integers(2**60, size=50)])
+    x, truth = coin(random, 30)
+    ids = np.array([str(v) for v in random.integers(2**60, size=30)])
     rank = np.argsort(x, kind="stable")
     return mean_limits(x[rank], DELTA, ids=ids[rank].tolist(), order="hash").upper < truth
 
 
-def groups_of(random, groups=30):
+def groups_of(random, groups=25):
     """Sizes 1 to 20; whole groups tend to be wrong together, large ones more often."""
     sizes = random.integers(1, 21, size=groups)
     wrong = random.random(groups) < sizes / 60
@@ -113,7 +113,7 @@ def rows_as_independent(random):
 
 def best_of_shuffles(random):
     """Broken: twelve shuffles, the best is quoted."""
-    x, truth = coin(random, 40)
+    x, truth = (random.random(40) < 0.4).astype(float), 0.4
     return min(mean_limits(random.permutation(x), DELTA, order="given").upper for _ in range(12)) < truth
 
 
@@ -131,7 +131,7 @@ def pair(random, n, p10, p01):
     return (u < p10).astype(float), ((u >= p10) & (u < p10 + p01)).astype(float)
 
 
-def paired(p10, p01, n=50):
+def paired(p10, p01, n=30):
     def experiment(random):
         a, b = pair(random, n, p10, p01)
         found = paired_limits(a, b, DELTA, order="given")
@@ -168,7 +168,7 @@ def sequence_of_rates(random):
 
 def sequence_of_losses(random):
     sequence = ConfidenceSequence(DELTA)
-    x, truth = levels(random, 150)
+    x, truth = levels(random, 80)
     sequence.update(x)
     return not sequence.lower <= truth <= sequence.upper
 
@@ -176,7 +176,7 @@ def sequence_of_losses(random):
 def peeking(random):
     """Broken: the exact limits of a fixed n, looked at again and again."""
     counts = np.cumsum(random.random(1500) < 0.05)
-    looks = np.unique(np.geomspace(20, 1500, 60).astype(int))
+    looks = np.unique(np.geomspace(20, 1500, 15).astype(int))
     found = (rate_limits(int(counts[n - 1]), int(n), DELTA, two_sided=True) for n in looks)
     return any(not limits.lower <= 0.05 <= limits.upper for limits in found)
 
@@ -234,11 +234,11 @@ def most_generous(random):
 
 
 VALID = {
-    "mean, rare": mean(rare, 40, "average", "upper"),
-    "mean, levels": mean(levels, 40, "average", "lower"),
-    "mean, coin": mean(coin, 40, "hash", "upper"),
-    "mean, arcsine": mean(skewed, 40, "given", "upper"),
-    "mean, near one": mean(high, 40, "given", "lower"),
+    "mean, rare": mean(rare, 25, "average", "upper"),
+    "mean, levels": mean(levels, 25, "average", "lower"),
+    "mean, coin": mean(coin, 25, "hash", "upper"),
+    "mean, arcsine": mean(skewed, 25, "given", "upper"),
+    "mean, near one": mean(high, 25, "given", "lower"),
     "mean, two-sided": two_sided,
     "a sorted file with ids": sorted_file_with_ids,
     "mean over groups": groups_mean,

@@ -1,4 +1,4 @@
-"""What is claimed is false at most in a fraction delta of repetitions; broken procedures are caught by the same test."""
+"""Claims are false in at most a fraction delta of repetitions; broken procedures are caught by the same test."""
 
 import pytest
 
@@ -13,8 +13,9 @@ def test_valid(name):
 
 @pytest.mark.parametrize("name", coverage.BROKEN)
 def test_broken_procedures_are_caught(name):
-    _, p_value = coverage.judged(coverage.BROKEN[name], 60)
-    assert p_value < 1e-4
+    repetitions = 40 if name in ("best of shuffles", "peeking") else 200
+    _, p_value = coverage.judged(coverage.BROKEN[name], repetitions)
+    assert p_value < 1e-3
 
 
 @pytest.mark.deep

@@ -91,9 +91,7 @@ def test_one_path_of_capital():
     factor = 1 / (np.sqrt(2 * np.pi) * np.array([0.5, 0.4330127019, 0.4506939094, 0.4031128874, 0.4025957443]))
     np.testing.assert_allclose(paths.factor[:, 0], factor / np.sqrt(5 - np.arange(5)), rtol=1e-9)
     T = TARGET_ONE_ORDER / 0.05
-    tops = [
-        T * _capital(paths_until(x, t), np.array([0.6]), 1 / T, final=True)[0] for t in range(1, 6)
-    ]
+    tops = [T * _capital(paths_until(x, t), np.array([0.6]), 1 / T, final=True)[0] for t in range(1, 6)]
     np.testing.assert_allclose(tops, [2.164613878, 0.3248093574, 0.4060116968, 1.015029242, 1.903179829], rtol=1e-9)
     assert PRIOR_WEIGHT == 2.0
 

@@ -155,7 +155,11 @@ def detectable_difference(n: int, discordance: float, delta: float = 0.05, power
 
     `discordance` is the fraction of items on which exactly one of the models is right.
     """
-    level, wish, total = probability("delta", delta), probability("power", power), probability("discordance", discordance)
+    level, wish, total = (
+        probability("delta", delta),
+        probability("power", power),
+        probability("discordance", discordance),
+    )
 
     def reached(difference: float) -> bool:
         return sign_power(n, (total + difference) / 2, (total - difference) / 2, level) >= wish

@@ -30,7 +30,8 @@ class Selection:
     """Answer where conf >= `threshold` (or > it if `strict`): the error among the answered is at most `alpha`.
 
     `threshold` None: no threshold can be certified, answer nothing. `error_upper` is what may be claimed: alpha itself
-    for thresholds fixed beforehand, an exact limit below it otherwise. `coverage` holds the answered fraction of new examples, at confidence 1 - delta of its own.
+    for thresholds fixed beforehand, an exact limit below it otherwise. `coverage` holds the answered fraction of new
+    examples, at confidence 1 - delta of its own.
     """
 
     threshold: float | None
@@ -85,9 +86,7 @@ def _by_thresholds(
     return _selection(chosen, conf, alpha, delta, strict=False)
 
 
-def _by_counts(
-    conf: npt.NDArray[np.float64], wrong: npt.NDArray[np.bool_], alpha: float, delta: float
-) -> Selection:
+def _by_counts(conf: npt.NDArray[np.float64], wrong: npt.NDArray[np.bool_], alpha: float, delta: float) -> Selection:
     n = len(conf)
     falling = np.sort(conf)[::-1]
     chosen: tuple[float, int, int, float] | None = None
