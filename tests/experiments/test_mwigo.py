@@ -16,17 +16,16 @@ from certiformer.sweep import Row
 TINY = {"d_m": 6, "n": 12, **runs.BASE, "batch": 5, "rate": 0.1, "epochs": 4, "every": 2, "seed": 3}
 
 
+def shortened(key, **settings):
+    task = tasks.build("mnist", key, **settings)
+    return type(task)(**{**vars(task), "test": task.test.take(slice(0, 50))})
+
+
 @pytest.fixture(scope="module")
 def few_test_images():
     """The first 50 test images instead of all: the test need not wait for 2,115."""
     patch = pytest.MonkeyPatch()
-    build = tasks.build
-
-    def shortened(name, key, **settings):
-        task = build(name, key, **settings)
-        return type(task)(**{**vars(task), "test": task.test.take(slice(0, 50))})
-
-    patch.setattr(tasks, "build", shortened)
+    patch.setattr(runs, "mnist", shortened)
     runs._test_images.cache_clear()
     yield
     runs._test_images.cache_clear()
@@ -44,7 +43,7 @@ def plain(config, loss, readouts):
     For every epoch the mean loss of the batches before their updates, and the test loss after it.
     """
     key_task, key_model = jax.random.split(jax.random.key(config["seed"]))
-    task = tasks.build("mnist", key_task, n=config["n"], pixels=config["pixels"], tokens=config["tokens"])
+    task = shortened(key_task, n=config["n"], pixels=config["pixels"], tokens=config["tokens"])
     model = models.build("shallow_encoder", key_model, d=64, d_m=config["d_m"])
 
     @jax.jit

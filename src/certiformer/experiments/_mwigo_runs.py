@@ -17,11 +17,12 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from certiformer import models, tasks
 from certiformer.experiments.statistics import Interval, prediction_interval
 from certiformer.experiments.study import Scale
+from certiformer.models.shallow_encoder import ShallowEncoder, ShallowEncoderConfig
 from certiformer.sweep import Experiment, Outcome, Row
 from certiformer.sweep.run import Config
+from certiformer.tasks.mnist import mnist
 from certiformer.training import fast
 
 # The paper's Table 1: (d_m, N) -> lowest test loss, and the epoch at which it was seen.
@@ -248,9 +249,9 @@ def _records(config: Config) -> int:
 
 def _prepared(config: Config) -> tuple[fast.Patches, Weights]:
     key_task, key_model = jax.random.split(jax.random.key(config["seed"]))
-    seen = tasks.build("mnist", key_task, n=config["n"], pixels=config["pixels"], tokens=config["tokens"]).train
-    model = models.build("shallow_encoder", key_model, d=seen.inputs.shape[-1], d_m=config["d_m"])
-    weights = {name: np.array(value, np.float32) for name, value in models.weights(model).items()}
+    seen = mnist(key_task, n=config["n"], pixels=config["pixels"], tokens=config["tokens"]).train
+    model = ShallowEncoder.init(key_model, ShallowEncoderConfig(seen.inputs.shape[-1], config["d_m"]))
+    weights = {name: np.array(getattr(model, name), np.float32) for name in ("W_Q", "W_K", "W_V", "w_O")}
     return fast.distinct_patches(seen.inputs, seen.labels), weights
 
 
@@ -266,7 +267,7 @@ def _epochs(images: fast.Patches, config: Config) -> fast.PatchEpochs:
 
 @functools.lru_cache(maxsize=8)
 def _test_images(pixels: str, tokens: str) -> fast.Patches:
-    test = tasks.build("mnist", jax.random.key(0), n=1, pixels=pixels, tokens=tokens).test
+    test = mnist(jax.random.key(0), n=1, pixels=pixels, tokens=tokens).test
     return fast.distinct_patches(test.inputs, test.labels)
 
 

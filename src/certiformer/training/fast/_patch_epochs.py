@@ -18,7 +18,7 @@ import numpy.typing as npt
 from jaxtyping import Array
 
 from certiformer.core.errors import InputError
-from certiformer.models import ShallowEncoder, ShallowEncoderConfig
+from certiformer.models.shallow_encoder import ShallowEncoder, ShallowEncoderConfig
 from certiformer.training.fast import native
 from certiformer.training.fast._merged_patches import MergedPatches, merged_patches
 from certiformer.training.losses import logistic
