@@ -7,26 +7,19 @@ from __future__ import annotations
 
 import sys
 
-from certiformer.certification.coverage import BROKEN, DELTA, VALID, run
-
-CAUGHT = 1e-6
-SUSPICIOUS = 1e-3
+from certiformer.auditing.coverage import DELTA, as_expected, laws, simulate
 
 
 def main() -> int:
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     print(f"{repetitions} repetitions each, delta = {DELTA}; p: probability of as many failures at rate delta")
     passed = True
-    for title, experiments, good in (
-        ("valid", VALID, lambda p: p > SUSPICIOUS),
-        ("broken on purpose", BROKEN, lambda p: p < CAUGHT),
-    ):
-        print(title)
-        for name, experiment in experiments.items():
-            found = run(experiment, repetitions, seed=1)
-            fine = good(found.p_value)
-            passed &= fine
-            print(f"  {name:32s} failed {found.rate:7.4f}   p = {found.p_value:.2e}   {'ok' if fine else 'UNEXPECTED'}")
+    for id, name, law in laws():
+        found = simulate(id, law, repetitions, seed=1)
+        fine = as_expected(law, found)
+        passed &= fine
+        label = f"{id}: {name}" + ("" if law.valid else " (breaks a rule)")
+        print(f"  {label:82s} failed {found.rate:7.4f}   p = {found.p_value:.2e}   {'ok' if fine else 'UNEXPECTED'}")
     return 0 if passed else 1
 
 

@@ -12,8 +12,9 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 
+from certiformer.certificates.margin import Margin
+from certiformer.certificates.occam import Occam
 from certiformer.certification.delta import divide
-from certiformer.certification.evidence import Margin, Occam
 from certiformer.certification.recipes import sparse_majority
 from certiformer.core import find
 

@@ -7,17 +7,30 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from certiformer._version import __version__
 
 if TYPE_CHECKING:
     from certiformer.auditing.runner import Audit
-    from certiformer.certification.report import Report
+    from certiformer.certification.api import certify
     from certiformer.core import Evaluation, Result
-    from certiformer.experiments.reproduce import Reproduction
+    from certiformer.experiments.reproduce import reproduce
+
+_ELSEWHERE = {
+    "certify": "certiformer.certification.api",
+    "reproduce": "certiformer.experiments.reproduce",
+}
+"""Verbs that are imported when they are first used: editors and mypy see their own signatures."""
 
 __all__ = ["__version__", "audit", "bound", "certify", "explain", "reproduce", "results"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ELSEWHERE:
+        raise AttributeError(f"module 'certiformer' has no attribute {name!r}")
+    return getattr(importlib.import_module(_ELSEWHERE[name]), name)
 
 
 def audit(*ids: str, seed: int = 0, budget: float = 60.0) -> Audit:
@@ -37,32 +50,11 @@ def bound(id: str, /, **inputs: Any) -> Evaluation:
     return find(id).evaluate(inputs)
 
 
-def certify(model: Any = None, /, **options: Any) -> Report:
-    """What theory guarantees about a model's error on new data; `certiformer.certification.api.certify` lists options.
-
-    Without arguments: the embedded demo. `certify(model, heldout=(x, y), train=(x, y))` for a model of any origin.
-    """
-    from certiformer.certification import api
-
-    return api.certify(model, **options)
-
-
 def explain(id: str, /) -> Result:
     """The result `id`: statement, inputs, assumptions, defects, and what holds instead."""
     from certiformer.core import find
 
     return find(id)
-
-
-def reproduce(id: str, /, **options: Any) -> Reproduction:
-    """Run a paper's experiment and compare; `certiformer.experiments.reproduce.reproduce` lists the options.
-
-    Finished runs are kept in a ledger and never repeated. On Windows and macOS call it under
-    `if __name__ == "__main__":`, for the runs are done in processes of their own.
-    """
-    from certiformer.experiments.reproduce import reproduce as run
-
-    return run(id, **options)
 
 
 def results(paper: str | None = None) -> list[Result]:

@@ -10,7 +10,7 @@ from certiformer import models
 from certiformer.calculus import strata
 from certiformer.certification.bindings import BINDINGS, Application
 from certiformer.certification.bindings._application import Radii, ramp_margin
-from certiformer.certification.profiling import profile_of
+from certiformer.certification.profile import measured
 from certiformer.core import Quantity, find, registry
 from certiformer.measure.profile import ramp
 
@@ -62,7 +62,7 @@ def profiles():
         initial = models.build(name, jax.random.key(1), **settings)
         y = rng.integers(3, size=40) if label == "logits" else np.where(x[:, 0, 0] > 0, 1, -1)
         run = {"optimiser": "gradient_descent", "step_size": 0.1, "steps": 10, "start_loss": 0.7}
-        found[label] = profile_of(model, x, y, initial=initial, training=run)
+        found[label] = measured(model, x, y, initial=initial, training=run)
     return found
 
 

@@ -3,7 +3,7 @@
 import math
 
 import certiformer
-from certiformer.certification.certificate import does_not_apply, from_evaluation, from_printed, verdict
+from certiformer.certification.rows.certificate import confidence, does_not_apply, from_evaluation, verdict
 from certiformer.core import find, upper_bound
 
 
@@ -40,17 +40,13 @@ def test_verdicts_of_extremes():
     assert verdict(upper_bound(1.0), 1.0) == "vacuous by 0.0 decades"
 
 
-def test_printed_numbers_are_never_guarantees():
-    found = from_printed(evaluate(10**6), bounds="gap", trivial=1.0)
-    assert found.version == "printed"
-    assert not found.informative
-    assert found.confidence is None
-    assert from_printed(evaluate(1, C=1e6), bounds="gap", trivial=1.0).verdict == "meaningless: negative"
-    assert from_printed(evaluate(1, C=4.0), bounds="gap", trivial=1.0).verdict == "outside its own range"
-    assert from_printed(certiformer.bound("kl_inverse", q=0.1, budget=0.1), bounds="risk", trivial=1.0) is None
-
-
 def test_a_row_without_a_number_says_why():
     row = does_not_apply(find("dudley"), "gap", "the model has biases").as_json()
     assert row["value"] is None
     assert row["verdict"] == "does not apply: the model has biases"
+
+
+def test_a_confidence_is_never_one():
+    assert confidence(0.05) == 0.95
+    assert confidence(1e-30) < 1.0
+    assert confidence(None) is None

@@ -14,7 +14,13 @@ import pytest
 from safetensors.numpy import load
 
 from certiformer.calculus import quantised
-from certiformer.certification.evidence import Betting, Disagreement, Findings, Gibbs, HoldOut, Occam, SingleDraw
+from certiformer.certificates.betting import Betting
+from certiformer.certificates.disagreement import Disagreement
+from certiformer.certificates.holdout import HoldOut
+from certiformer.certificates.occam import Occam
+from certiformer.certificates.pacbayes_gibbs import Gibbs
+from certiformer.certificates.pacbayes_single import SingleDraw
+from certiformer.certification.evidence import Findings
 from certiformer.certification.recipes import mnist as recipe
 from certiformer.certification.split import configuration_hash
 from certiformer.models.shallow_encoder import ShallowEncoder, ShallowEncoderConfig

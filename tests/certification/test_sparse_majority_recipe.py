@@ -13,7 +13,9 @@ import pytest
 
 from certiformer.calculus import quantised, strata
 from certiformer.calculus.covers import Cover
-from certiformer.certification.evidence import Findings, Margin, Occam
+from certiformer.certificates.margin import Margin
+from certiformer.certificates.occam import Occam
+from certiformer.certification.evidence import Findings
 from certiformer.certification.recipes import sparse_majority as recipe
 from certiformer.core import find
 from certiformer.tasks.sparse_majority import SparseMajority, sparse_majority

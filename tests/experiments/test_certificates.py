@@ -13,7 +13,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from certiformer.certification.evidence import Gibbs, HoldOut, Occam, SingleDraw
+from certiformer.certificates.holdout import HoldOut
+from certiformer.certificates.occam import Occam
+from certiformer.certificates.pacbayes_gibbs import Gibbs
+from certiformer.certificates.pacbayes_single import SingleDraw
 from certiformer.certification.recipes import mnist as mnist_recipe
 from certiformer.certification.recipes import sparse_majority as recipe
 from certiformer.experiments import _certificate_runs as runs
@@ -110,10 +113,10 @@ def test_a_run_is_determined_by_its_seed(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_what_is_paid() -> None:
     """H by inverting the binomial tail once more; O and K1 at their shares."""
     judged = [
-        (HoldOut(errors=2, n=50, configurations=4), 0.03),
+        (HoldOut(errors=2, n=50, models=4), 0.03),
         (Occam(errors=1, n=100, code_length=3.0), 0.02),
-        (SingleDraw(errors=2, n=50, log_ratio=0.5, configurations=4), 0.03),
-        (Gibbs(error=0.04, n=50, KL=0.7, configurations=4), 0.03),
+        (SingleDraw(errors=2, n=50, log_ratio=0.5, models=4), 0.03),
+        (Gibbs(error=0.04, n=50, KL=0.7, models=4), 0.03),
     ]
     found = runs.summary(judged, 0.05)
     entries = found["certificates"]

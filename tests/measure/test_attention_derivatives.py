@@ -9,15 +9,8 @@ import pytest
 
 from certiformer import models
 from certiformer.core.errors import InputError
-from certiformer.measure import (
-    block_extremes,
-    head_gradient,
-    head_hessian,
-    head_second_derivative,
-    head_value,
-    hessian_extremes,
-    lanczos_extremes,
-)
+from certiformer.measure.attention_derivatives import head_gradient, head_hessian, head_second_derivative, head_value
+from certiformer.measure.curvature import block_extremes, hessian_extremes, lanczos_extremes
 
 
 def example(T, d):

@@ -10,19 +10,11 @@ from scipy.optimize import linprog
 
 from certiformer import models
 from certiformer.core.errors import InputError, UnknownNameError
-from certiformer.measure import (
-    approximation_error,
-    boundary_move,
-    good_initialisation,
-    gram,
-    gram_memory,
-    hard_margin,
-    infinite_width_kernel,
-    kernel_given_weights,
-    linearization_error,
-    per_sample_gradients,
-    stability,
-)
+from certiformer.measure.gradients import per_sample_gradients
+from certiformer.measure.infinite_width import infinite_width_kernel, kernel_given_weights
+from certiformer.measure.linearization import approximation_error, boundary_move, linearization_error
+from certiformer.measure.ntk import good_initialisation, gram, gram_memory, hard_margin
+from certiformer.measure.stability import stability
 from certiformer.training import gradients_of, leave_one_out
 from certiformer.training.losses import logistic
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certiformer.core.errors import InputError
-from certiformer.measure import entrywise_l1, frobenius_norm, mixed_norm, norms, spectral_norm, spectral_norm_below
+from certiformer.measure.norms import entrywise_l1, frobenius_norm, mixed_norm, norms
+from certiformer.measure.spectral import spectral_norm, spectral_norm_below
 
 
 def exact(matrix):

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from certiformer.core.errors import InputError
-from certiformer.measure import Measured, half_diameter, margin_errors, margins, smallest_margin, token_norm
+from certiformer.measure.margins import margin_errors, margins, smallest_margin
+from certiformer.measure.measured import Measured
+from certiformer.measure.tokens import half_diameter, token_norm
 
 
 def test_token_norm_and_half_diameter():

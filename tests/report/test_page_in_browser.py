@@ -6,8 +6,12 @@ import shutil
 import pytest
 
 import certiformer
-from certiformer.certification.evidence import Findings, Gibbs, HoldOut, Occam, Progressive
-from certiformer.certification.report import build
+from certiformer.certificates.holdout import HoldOut
+from certiformer.certificates.occam import Occam
+from certiformer.certificates.pacbayes_gibbs import Gibbs
+from certiformer.certificates.progressive import Progressive
+from certiformer.certification.evidence import Findings
+from certiformer.certification.pipeline import build
 from certiformer.cli.reproduce import _index
 from certiformer.sweep import Inline
 from experiments import toy_studies

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from certiformer.certificates import Evidence
+from certiformer.certification.document import Report
 from certiformer.certification.evidence import Findings
-from certiformer.certification.files import read_npz
+from certiformer.certification.files import read_npz, refuse_unknown_arrays
 from certiformer.certification.flows import Pair, of_model, of_training
+from certiformer.certification.pipeline import build
 from certiformer.certification.predictions import KNOWN as PREDICTION_ARRAYS
 from certiformer.certification.predictions import of_predictions
 from certiformer.certification.predictors import with_params
-from certiformer.certification.report import Report, build
-from certiformer.core.errors import InputError
+from certiformer.core.errors import InputError, refuse_unknown_options
 
 DATA_ARRAYS = ("inputs", "labels", "train_inputs", "train_labels", "heldout_inputs", "heldout_labels")
 
 
+@refuse_unknown_options
 def certify(
     model: Callable[..., Any] | str | Path | None = None,
     *,
@@ -29,6 +32,7 @@ def certify(
     train: Pair | None = None,
     data: Pair | str | Path | None = None,
     predictions: Mapping[str, npt.ArrayLike] | str | Path | None = None,
+    evidence: Evidence | Sequence[Evidence] | None = None,
     fit: Callable[..., Callable[..., Any]] | None = None,
     params: Any = None,
     batched: bool = False,
@@ -37,6 +41,7 @@ def certify(
     unlabelled: npt.ArrayLike | None = None,
     config: str | Path | Mapping[str, Any] | None = None,
     models: int = 1,
+    classes: int = 2,
     delta: float = 0.05,
     seed: int | None = None,
     allow_twins: bool = False,
@@ -52,9 +57,13 @@ def certify(
       function of one example, a function of a whole batch with `batched`, or `apply(params, x)` with `params`;
     - `certify("model.safetensors", data="data.npz")` does so from files;
     - `certify(predictions="preds.npz")`, or a mapping of arrays, certifies any model from its predictions;
+    - `certify(evidence=HoldOut(errors=28, n=5000))` certifies what was counted elsewhere (`certiformer.certificates`),
+      for `classes` classes;
     - `certify(fit=train_it, data=(x, y))` plans the data: `fit(x, y, seed)` sees one part, the other certifies.
 
-    `models` is the number of models that were compared on the held-out examples: it is paid for.
+    `models` is the number of models that were compared on the held-out examples, all of them fixed before any was
+    scored there: they divide delta. It does not pay for a model that was made after somebody looked at a score on
+    these examples; adaptive use needs `certiformer holdout`, or fresh examples.
     """
     if not 0.0 < delta < 1.0:
         raise InputError("delta", delta, "a number in (0, 1)", "For example 0.05")
@@ -68,6 +77,10 @@ def certify(
         if model is not None or not isinstance(data, tuple):
             raise InputError("fit", "no data, or a model too", "data=(inputs, labels) and no model")
         found = of_training(fit, data, batched=batched, models=models, **common)
+    elif evidence is not None:
+        if model is not None or predictions is not None or models != 1:
+            raise InputError("evidence", "given", "records alone", "Count compared models in the records")
+        found = _counted(evidence, classes, chosen, title)
     elif predictions is not None:
         if model is not None:
             raise InputError("predictions", "both a model and predictions", "one of the two")
@@ -100,6 +113,23 @@ def certify(
     return build(found, delta, command=command)
 
 
+def _counted(evidence: Evidence | Sequence[Evidence], classes: int, seed: int, title: str) -> Findings:
+    """Records that were counted elsewhere; what they rest on is the caller's to vouch for."""
+    if classes < 2:
+        raise InputError("classes", classes, "a whole number of at least 2")
+    records = (evidence,) if isinstance(evidence, Evidence) else tuple(evidence)
+    return Findings(
+        title=title or "counts",
+        classes=classes,
+        observed={"train_error": None, "heldout_error": None},
+        evidence=records,
+        configuration={"flow": "evidence", "records": [record.key for record in records]},
+        splits={},
+        seed=seed,
+        tried=max((record.models for record in records), default=1),
+    )
+
+
 def _demo(seed: int | None, retrain: bool, progress: bool | None) -> Findings:
     from certiformer.certification.recipes import mnist
 
@@ -112,6 +142,7 @@ def _from_predictions(predictions: Mapping[str, npt.ArrayLike] | str | Path, **c
         arrays = read_npz(predictions, PREDICTION_ARRAYS)
         common["title"] = common["title"] or Path(predictions).name
         return of_predictions(arrays, provenance={"predictions": str(predictions)}, **common)
+    refuse_unknown_arrays(predictions, PREDICTION_ARRAYS, "predictions")
     return of_predictions({name: np.asarray(value) for name, value in predictions.items()}, **common)
 
 

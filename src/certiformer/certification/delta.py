@@ -1,12 +1,20 @@
-"""The ledger of delta: what is reported as a guarantee pays for it, and the report shows who paid what."""
+"""Delta divided: what is reported as a guarantee pays for it, and the report shows who paid what.
+
+The shares depend on which certificates there are and on the architecture, never on what was counted or measured: a
+result of a paper that turns out not to apply to this sample keeps its share, and nobody else gets it.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from certiformer.certificates import Evidence
 from certiformer.core.errors import InputError
+
+PAPERS_WEIGHT = 1.0
+"""The share of all results of the papers together: decades away from saying anything, they do not miss it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +43,16 @@ def divide(total: float, weights: Mapping[str, float]) -> DeltaLedger:
     # A hair less than the proportional share, so that rounding cannot push the sum above the total.
     shares = {name: total * weight / whole * (1.0 - 1e-12) for name, weight in weights.items()}
     return DeltaLedger(total, shares)
+
+
+def divide_among(total: float, evidence: Iterable[Evidence], papers: Iterable[str]) -> DeltaLedger:
+    """Each record its certificate's weight; `papers`, the results that may have to pay here, one weight together."""
+    records, paying = tuple(evidence), tuple(papers)
+    keys = [record.key for record in records]
+    if len(set(keys)) < len(keys):
+        raise InputError("evidence", keys, "records that differ in id or label")
+    weights = {record.key: record.weight for record in records}
+    weights |= {id: PAPERS_WEIGHT / len(paying) for id in paying}
+    if not weights:
+        raise InputError("evidence", "nothing", "held-out examples, predictions or a recipe to certify from")
+    return divide(total, weights)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +40,15 @@ def read_npz(path: str | Path, known: tuple[str, ...]) -> Arrays:
                 "file", str(source), "plain arrays", "It holds pickled objects, which are never loaded: save numbers"
             ) from error
         raise InputError("file", str(source), "a complete .npz file", f"It cannot be read: {error}") from error
-    for name in found:
-        if name not in known:
-            raise UnknownNameError("array", name, known, f"in {source.name} (known: {', '.join(known)})")
+    refuse_unknown_arrays(found, known, source.name)
     return found
+
+
+def refuse_unknown_arrays(names: Iterable[str], known: tuple[str, ...], where: str) -> None:
+    """A misspelt array would switch a check off in silence."""
+    for name in names:
+        if name not in known:
+            raise UnknownNameError("array", name, known, f"in {where} (known: {', '.join(known)})")
 
 
 def finite(name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certification.evidence import Betting, Disagreement, Evidence, Findings, HoldOut
+from certiformer.certificates import Evidence
+from certiformer.certificates.betting import Betting
+from certiformer.certificates.disagreement import Disagreement
+from certiformer.certificates.holdout import HoldOut
+from certiformer.certification.evidence import Findings
 from certiformer.certification.predictors import coded_labels, outputs_of, probability_of_label, tensors_of
-from certiformer.certification.split import refuse_overlap, split
+from certiformer.certification.split import data_hash, refuse_overlap, split
 from certiformer.core.errors import InputError
 from certiformer.measure.margins import margins
 from certiformer.measure.profile import smoothed_cross_entropy
-from certiformer.models import Model
-from certiformer.training import data_hash
 
 Array = npt.NDArray[np.float64]
 Pair = tuple[npt.ArrayLike, npt.ArrayLike]
@@ -196,6 +198,8 @@ def decisions(outputs: Array) -> npt.NDArray[np.int64]:
 
 
 def _name(model: Any) -> str:
+    from certiformer.models import Model
+
     if isinstance(model, Model):
         return model.name
     return str(getattr(getattr(model, "func", model), "__name__", type(model).__name__))

@@ -21,7 +21,10 @@ from scipy.special import log_softmax, ndtr
 
 from certiformer.calculus.quantised import gaussian_nats
 from certiformer.calculus.tails import kl_inverse
-from certiformer.certification.evidence import Evidence, Gibbs, Occam, SingleDraw
+from certiformer.certificates import Evidence
+from certiformer.certificates.occam import Occam
+from certiformer.certificates.pacbayes_gibbs import Gibbs
+from certiformer.certificates.pacbayes_single import SingleDraw
 from certiformer.certification.split import split
 
 Array = npt.NDArray[np.float64]

@@ -20,15 +20,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from certiformer.certificates import Evidence
+from certiformer.certificates.disagreement import Disagreement
+from certiformer.certificates.holdout import HoldOut
+from certiformer.certificates.progressive import Progressive
 from certiformer.certification import linear_head
-from certiformer.certification.evidence import Disagreement, Evidence, Findings, HoldOut, Progressive
+from certiformer.certification.evidence import Findings
 from certiformer.certification.files import finite
 from certiformer.certification.flows import LEAST_EXAMPLES, SMOOTHING, betting, decisions, enough
 from certiformer.certification.predictors import checked_outputs, coded_labels, probability_of_label
-from certiformer.certification.split import refuse_overlap
+from certiformer.certification.split import data_hash, refuse_overlap
 from certiformer.core.errors import InputError
 from certiformer.measure.margins import margins
-from certiformer.training import data_hash
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -73,10 +76,10 @@ def of_predictions(
         observed |= {"train_error": train_errors / train_n, "train_examples": train_n}
     observed["heldout_examples"] = n
     facts = _overlap(arrays, n, allow_twins)
-    evidence += _progressive(arrays)
+    evidence += _progressive(arrays, models)
     evidence += _disagreement(arrays, counted, allow_twins)
     # Compared models, or seeds of the head, divide these shares as they divide that of the hold-out.
-    evidence += [replace(record, configurations=models) for record in _head(arrays, seed)]
+    evidence += [replace(record, models=models) for record in _head(arrays, seed)]
     return Findings(
         title=title or "predictions",
         classes=classes,
@@ -165,7 +168,7 @@ def _overlap(arrays: Arrays, n: int, allow_twins: bool) -> dict[str, Any]:
     return facts
 
 
-def _progressive(arrays: Arrays) -> list[Evidence]:
+def _progressive(arrays: Arrays, models: int) -> list[Evidence]:
     if "progressive_losses" not in arrays:
         return []
     losses = finite("progressive_losses", np.asarray(arrays["progressive_losses"]))
@@ -174,7 +177,7 @@ def _progressive(arrays: Arrays) -> list[Evidence]:
     if np.any((losses != 0) & (losses != 1)):
         raise InputError("progressive_losses", float(np.max(losses)), "0 or 1 for every example")
     mean = float(np.mean(losses.astype(np.float64)))
-    return [Progressive(mean_loss=mean, n=len(losses), subject="an iterate drawn at random")]
+    return [Progressive(mean_loss=mean, n=len(losses), models=models, subject="an iterate drawn at random")]
 
 
 def _disagreement(arrays: Arrays, counted: HoldOut, allow_twins: bool) -> list[Evidence]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import NDArray
 
 from certiformer.core.errors import InputError
@@ -90,6 +91,16 @@ def refuse_overlap(
             "draws from a small input space, say so with --allow-twins.",
         )
     return twins
+
+
+def data_hash(*arrays: npt.ArrayLike) -> str:
+    """SHA-256 of shapes, dtypes and bytes: which data were certified with."""
+    digest = hashlib.sha256()
+    for value in arrays:
+        array = np.asarray(value, order="C")
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
 def configuration_hash(configuration: Mapping[str, Any]) -> str:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable
+from typing import ParamSpec, TypeVar
+
+Parameters = ParamSpec("Parameters")
+Answer = TypeVar("Answer")
 
 __makes_numbers__ = False
 
@@ -50,3 +55,18 @@ def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
     by_lower = {candidate.lower(): candidate for candidate in known}
     close = difflib.get_close_matches(name.lower(), by_lower, n=most, cutoff=0.5)
     return [by_lower[candidate] for candidate in close]
+
+
+def refuse_unknown_options(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
+    """`function`, which answers a misspelt option with the nearest that it has."""
+    code = function.__code__  # type: ignore[attr-defined]
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    @functools.wraps(function)
+    def checked(*args: Parameters.args, **options: Parameters.kwargs) -> Answer:
+        for name in options:
+            if name not in known:
+                raise UnknownNameError("option", name, known, f"of {function.__name__} (it has {', '.join(known)})")
+        return function(*args, **options)
+
+    return checked

@@ -5,8 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+from certiformer.certificates import Evidence
+from certiformer.certificates.margin import Margin
+from certiformer.certificates.occam import Occam
+from certiformer.certificates.pacbayes_gibbs import Gibbs
+from certiformer.certificates.pacbayes_single import SingleDraw
 from certiformer.certification.delta import divide
-from certiformer.certification.evidence import Evidence, Gibbs, Margin, Occam, SingleDraw
 from certiformer.core import find
 from certiformer.experiments import _certificates_majority, _certificates_mnist
 from certiformer.sweep import Outcome
@@ -50,12 +54,12 @@ def summary(judged: list[tuple[Evidence, float]], delta: float) -> Config:
 
 def limit(record: Evidence, delta: float) -> float:
     """The certificate, the configurations that were ever tried being paid for."""
-    return find(record.id).evaluate(record.inputs(delta / record.configurations)).sound["value"].value
+    return find(record.id).evaluate(record.inputs(delta / record.models)).sound["value"].value
 
 
 def nats(record: Evidence, delta: float) -> float:
     """Code length, divergence, log ratio or covering number, and the configurations."""
-    paid = math.log(record.configurations)
+    paid = math.log(record.models)
     if isinstance(record, Occam):
         return paid + record.code_length
     if isinstance(record, Gibbs):
@@ -63,6 +67,6 @@ def nats(record: Evidence, delta: float) -> float:
     if isinstance(record, SingleDraw):
         return paid + record.log_ratio
     if isinstance(record, Margin):
-        scale = record.best(delta / record.configurations)
+        scale = record.best(delta / record.models)
         return paid + scale.logN + scale.paid
     return paid

@@ -24,7 +24,13 @@ from jaxtyping import Array
 from numpy.typing import NDArray
 
 from certiformer.calculus.softmax import softmax
-from certiformer.certification.evidence import Evidence, Gibbs, HoldOut, Margin, Occam, Progressive, SingleDraw
+from certiformer.certificates import Evidence
+from certiformer.certificates.holdout import HoldOut
+from certiformer.certificates.margin import Margin
+from certiformer.certificates.occam import Occam
+from certiformer.certificates.pacbayes_gibbs import Gibbs
+from certiformer.certificates.pacbayes_single import SingleDraw
+from certiformer.certificates.progressive import Progressive
 from certiformer.certification.recipes import mnist
 from certiformer.certification.recipes import sparse_majority as recipe
 from certiformer.sweep.run import Config
@@ -155,7 +161,7 @@ def _pass(
         losses += errors_of(place, alpha, sample.take(slice(start, stop)))
         risks += (stop - start) * risk(place, alpha, truth)
     n = len(sample.signs)
-    return (Progressive(mean_loss=losses / n, n=n, configurations=settings.tried), risks / n), alpha
+    return (Progressive(mean_loss=losses / n, n=n, models=settings.tried), risks / n), alpha
 
 
 def _held_out(
@@ -165,7 +171,7 @@ def _held_out(
     outputs, everywhere = recipe.outputs(place, alpha, held.bits), all_outputs(place, alpha)
     smoothed, sharpness = replace(mnist.Settings(), tried=settings.tried), settings.sharpness
     wrong = int(np.sum(held.signs * outputs <= 0))
-    holdout = HoldOut(errors=wrong, n=len(outputs), configurations=settings.tried)
+    holdout = HoldOut(errors=wrong, n=len(outputs), models=settings.tried)
     return [
         (holdout, float(np.mean(truth * everywhere <= 0))),
         (
@@ -197,14 +203,14 @@ def _pac_bayes(
         n=m,
         KL=float(np.sum((mean - prior) ** 2)) / (2 * sigma**2),
         pairs=PAIRS,
-        configurations=settings.tried,
+        models=settings.tried,
     )
     draw = mean + sigma * weights_rng.standard_normal(mean.shape)
     single = SingleDraw(
         errors=errors_of(place, draw, held),
         n=m,
         log_ratio=float(np.sum((draw - prior) ** 2) - np.sum((draw - mean) ** 2)) / (2 * sigma**2),
-        configurations=settings.tried,
+        models=settings.tried,
     )
     columns = truth.shape[1]
     index = fresh_rng.integers(truth.size, size=FRESH_PAIRS)

@@ -13,7 +13,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from certiformer.certification.evidence import Evidence, HoldOut, Occam, Progressive
+from certiformer.certificates import Evidence
+from certiformer.certificates.holdout import HoldOut
+from certiformer.certificates.occam import Occam
+from certiformer.certificates.progressive import Progressive
 from certiformer.certification.recipes import mnist as recipe
 from certiformer.models.shallow_encoder import ShallowEncoder
 from certiformer.sweep.run import Config
@@ -55,7 +58,7 @@ def judged(config: Config) -> list[tuple[Evidence, float]]:
     fit, certify = sample.take(np.arange(n // 2)), sample.take(np.arange(n // 2, n))
     encoder = recipe.train_encoder(settings, fit, seed, progress=False)
     held, new = recipe.scores_of(encoder, certify.x), recipe.scores_of(encoder, fresh.x)
-    holdout = HoldOut(errors=recipe.errors_of(held, certify.y), n=len(certify.y), configurations=settings.tried)
+    holdout = HoldOut(errors=recipe.errors_of(held, certify.y), n=len(certify.y), models=settings.tried)
     posterior = recipe.head_posterior(settings, encoder, certify)
     gibbs, drawn = recipe.pac_bayes(settings, encoder, posterior, certify, seed)
     gibbs_new, drawn_new = recipe.pac_bayes(settings, encoder, posterior, fresh, seed)
@@ -97,5 +100,5 @@ def _progressive(
         errors += predicted * recipe.errors_of(recipe.scores_of(iterate, watched.x), watched.y)
 
     losses = recipe.progressive_pass(settings, sample, seed, progress=False, watch=watch)
-    record = Progressive(mean_loss=float(np.mean(losses)), n=len(losses), configurations=settings.tried)
+    record = Progressive(mean_loss=float(np.mean(losses)), n=len(losses), models=settings.tried)
     return record, errors / (len(losses) * WATCHED)

@@ -15,7 +15,7 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
-from certiformer.core.errors import CertiformerError, InputError, UnknownNameError
+from certiformer.core.errors import CertiformerError, InputError, UnknownNameError, refuse_unknown_options
 from certiformer.core.places import cache_directory, data_directory
 from certiformer.experiments import find
 from certiformer.experiments.study import SCALES, Analysis, Scale, Study, strict
@@ -58,6 +58,7 @@ def worker_environment() -> dict[str, str]:
     }
 
 
+@refuse_unknown_options
 def reproduce(
     id: str,
     *,

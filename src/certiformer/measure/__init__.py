@@ -1,41 +1,6 @@
-"""Measurement: numbers read off models and data, each saying whether it is exact, certified or an estimate."""
+"""Measurement: numbers read off models and data, each saying whether it is exact, certified or an estimate.
 
-from certiformer.measure.attention_derivatives import head_gradient as head_gradient
-from certiformer.measure.attention_derivatives import head_hessian as head_hessian
-from certiformer.measure.attention_derivatives import head_second_derivative as head_second_derivative
-from certiformer.measure.attention_derivatives import head_value as head_value
-from certiformer.measure.curvature import Extremes as Extremes
-from certiformer.measure.curvature import block_extremes as block_extremes
-from certiformer.measure.curvature import hessian_extremes as hessian_extremes
-from certiformer.measure.curvature import lanczos_extremes as lanczos_extremes
-from certiformer.measure.gradients import parameter_count as parameter_count
-from certiformer.measure.gradients import per_sample_gradients as per_sample_gradients
-from certiformer.measure.infinite_width import Kernel as Kernel
-from certiformer.measure.infinite_width import KernelEstimate as KernelEstimate
-from certiformer.measure.infinite_width import infinite_width_kernel as infinite_width_kernel
-from certiformer.measure.infinite_width import kernel_given_weights as kernel_given_weights
-from certiformer.measure.linearization import Deviation as Deviation
-from certiformer.measure.linearization import approximation_error as approximation_error
-from certiformer.measure.linearization import boundary_move as boundary_move
-from certiformer.measure.linearization import linear_prediction as linear_prediction
-from certiformer.measure.linearization import linearization_error as linearization_error
-from certiformer.measure.margins import margin_errors as margin_errors
-from certiformer.measure.margins import margins as margins
-from certiformer.measure.margins import smallest_margin as smallest_margin
-from certiformer.measure.measured import Measured as Measured
-from certiformer.measure.norms import entrywise_l1 as entrywise_l1
-from certiformer.measure.norms import frobenius_norm as frobenius_norm
-from certiformer.measure.norms import mixed_norm as mixed_norm
-from certiformer.measure.norms import norms as norms
-from certiformer.measure.ntk import GoodInitialisation as GoodInitialisation
-from certiformer.measure.ntk import Margin as Margin
-from certiformer.measure.ntk import good_initialisation as good_initialisation
-from certiformer.measure.ntk import gram as gram
-from certiformer.measure.ntk import gram_memory as gram_memory
-from certiformer.measure.ntk import hard_margin as hard_margin
-from certiformer.measure.spectral import spectral_norm as spectral_norm
-from certiformer.measure.spectral import spectral_norm_below as spectral_norm_below
-from certiformer.measure.stability import Stability as Stability
-from certiformer.measure.stability import stability as stability
-from certiformer.measure.tokens import half_diameter as half_diameter
-from certiformer.measure.tokens import token_norm as token_norm
+Import from the module that measures: `measure.norms`, `measure.spectral`, `measure.margins`, `measure.tokens` and
+`measure.profile` are plain numpy and load without JAX; what differentiates a model (`curvature`, `gradients`,
+`linearization`, `ntk`, `stability`) needs it.
+"""

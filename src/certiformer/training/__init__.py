@@ -1,7 +1,6 @@
 """Training: one compiled, resumable loop and the papers' optimisers, losses, projections and schemes around it."""
 
 from certiformer.training.checkpoint import CheckpointError as CheckpointError
-from certiformer.training.checkpoint import data_hash as data_hash
 from certiformer.training.fit import Fitted as Fitted
 from certiformer.training.fit import fit as fit
 from certiformer.training.leave_one_out import LeaveOneOut as LeaveOneOut

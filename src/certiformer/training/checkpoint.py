@@ -6,7 +6,6 @@ moment leaves either the previous checkpoint or the new one, never a torn file.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -102,13 +101,3 @@ def from_arrays(template: Any, arrays: Mapping[str, npt.NDArray[Any]], prefix: s
 def _name(prefix: str, path: tuple[Any, ...]) -> str:
     inner = jax.tree_util.keystr(path, simple=True, separator="/")
     return f"{prefix}/{inner}" if inner else prefix
-
-
-def data_hash(*arrays: npt.ArrayLike) -> str:
-    """SHA-256 of shapes, dtypes and bytes: which data a run has seen."""
-    digest = hashlib.sha256()
-    for value in arrays:
-        array = np.asarray(value, order="C")
-        digest.update(f"{array.dtype.str}{array.shape}".encode())
-        digest.update(array.tobytes())
-    return digest.hexdigest()

@@ -5,11 +5,23 @@ from __future__ import annotations
 from certiformer.certification.bindings import arda, deora, li, mwigo, trauger
 from certiformer.certification.bindings._application import Application as Application
 from certiformer.certification.bindings._application import Binding as Binding
+from certiformer.measure.profile import Profile
 
-BINDINGS: dict[str, Binding] = {
-    **trauger.BINDINGS,
-    **mwigo.BINDINGS,
-    **li.BINDINGS,
-    **deora.BINDINGS,
-    **arda.BINDINGS,
-}
+_PAPERS = (trauger, mwigo, li, deora, arda)
+BINDINGS: dict[str, Binding] = {id: binding for paper in _PAPERS for id, binding in paper.BINDINGS.items()}
+
+
+def applications(profile: Profile | None) -> dict[str, Application | str]:
+    """Every result of the papers at a model they know, or the reason why not; nothing for other models."""
+    if profile is None or not profile.model:
+        return {}
+    return {id: binding(profile) for id, binding in BINDINGS.items()}
+
+
+def paying(model: str) -> tuple[str, ...]:
+    """The results that pay from delta for this architecture: fixed by its name, whatever the sample turns out to be.
+
+    Statements about the training sample, those in expectation and those with a failure probability of their own
+    cost nothing.
+    """
+    return tuple(id for paper in (trauger, mwigo) if model in paper.MODELS for id in paper.PAYING)

@@ -93,6 +93,8 @@ class Application:
     terms: Mapping[str, float] = field(default_factory=dict)
     in_expectation: bool = False
     takes_delta: bool = False
+    own_delta: float | None = None
+    """A failure probability that is fixed by the run (over its initialisation) and not part of the report's delta."""
     only_printed: str = ""
     """Why the sound side does not apply, where only the printed formula can be evaluated."""
     printed_radius: float | None = None

@@ -24,7 +24,7 @@ INDEPENDENT_START = assumed("the initial weights do not depend on the training s
 
 
 def _reason(profile: Profile) -> str | None:
-    if profile.model != "shallow_encoder":
+    if profile.model not in MODELS:
         return NOT_THIS_MODEL
     return None if profile.initial_known else START_UNKNOWN
 
@@ -102,6 +102,8 @@ def lemma_4(profile: Profile) -> Application | str:
     return "the result is about gradient flow on the squared loss from the initial weights with d_m at least N"
 
 
+MODELS = ("shallow_encoder",)
+PAYING = ("mwigo.lem1", "mwigo.lem2", "mwigo.thm5")
 BINDINGS: dict[str, Binding] = {
     "mwigo.lem1": complexity,
     "mwigo.lem2": complexity,

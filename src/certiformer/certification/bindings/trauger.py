@@ -16,7 +16,7 @@ NOT_THIS_MODEL = "the result is about the Transformer with a CLS readout (cls_tr
 
 def _reason(profile: Profile, *, layers: str, heads: str = "any", readout: str = "scalar") -> str | None:
     """Why the network is not the theorem's, or None."""
-    if profile.model not in ("cls_transformer", "low_rank_cls_transformer"):
+    if profile.model not in MODELS:
         return NOT_THIS_MODEL
     config = profile.config
     if layers == "one" and (config["layers"] > 1 or config["projected"]):
@@ -215,7 +215,7 @@ def _deep(id: str) -> Binding:
 
 def theorem_5_1(profile: Profile) -> Application | str:
     """K logits read from one token: Maurer's contraction over the one-layer or the deep bound."""
-    if profile.model in ("cls_transformer", "low_rank_cls_transformer") and profile.config["readout"] == "masked":
+    if profile.model in MODELS and profile.config["readout"] == "masked":
         return "the masked position of each example is not part of the data format"
     reason = _reason(profile, layers="any", readout="classes")
     if reason:
@@ -243,6 +243,7 @@ def theorem_5_1(profile: Profile) -> Application | str:
     return replace(found, at=logits)
 
 
+MODELS = ("cls_transformer", "low_rank_cls_transformer")
 BINDINGS: dict[str, Binding] = {
     "trauger.thm4.1": theorem_4_1,
     "trauger.cor4.1.1": _one_layer("trauger.cor4.1.1"),
@@ -255,3 +256,4 @@ BINDINGS: dict[str, Binding] = {
     "trauger.corF.0.2": _deep("trauger.corF.0.2"),
     "trauger.thm5.1": theorem_5_1,
 }
+PAYING = tuple(BINDINGS)

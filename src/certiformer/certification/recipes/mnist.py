@@ -31,16 +31,14 @@ from scipy.fft import dctn
 
 from certiformer import training
 from certiformer.calculus import quantised
-from certiformer.certification.evidence import (
-    Betting,
-    Disagreement,
-    Findings,
-    Gibbs,
-    HoldOut,
-    Occam,
-    Progressive,
-    SingleDraw,
-)
+from certiformer.certificates.betting import Betting
+from certiformer.certificates.disagreement import Disagreement
+from certiformer.certificates.holdout import HoldOut
+from certiformer.certificates.occam import Occam
+from certiformer.certificates.pacbayes_gibbs import Gibbs
+from certiformer.certificates.pacbayes_single import SingleDraw
+from certiformer.certificates.progressive import Progressive
+from certiformer.certification.evidence import Findings
 from certiformer.certification.split import configuration_hash, split
 from certiformer.models.shallow_encoder import ShallowEncoder, ShallowEncoderConfig
 from certiformer.tasks.mnist import embedded, patches, scale
@@ -439,7 +437,7 @@ def evidence(settings: Settings, trained: Trained, seed: int, *, fresh: bool) ->
             "test_images": len(test.y),
         },
         evidence=(
-            HoldOut(errors=errors_of(hold_scores, certify.y), n=len(certify.y), configurations=settings.tried),
+            HoldOut(errors=errors_of(hold_scores, certify.y), n=len(certify.y), models=settings.tried),
             betting(settings, hold_scores, certify.y),
             gibbs,
             drawn,
@@ -454,7 +452,7 @@ def evidence(settings: Settings, trained: Trained, seed: int, *, fresh: bool) ->
                 mean_loss=float(np.mean(trained.progressive)),
                 n=len(trained.progressive),
                 subject="an iterate of one pass, drawn at random",
-                configurations=settings.tried,
+                models=settings.tried,
             ),
             Disagreement(
                 errors=errors_of(hold_scores, certify.y),
@@ -462,7 +460,7 @@ def evidence(settings: Settings, trained: Trained, seed: int, *, fresh: bool) ->
                 disagreements=int(np.sum(np.sign(test_scores) != np.sign(scores_of(trained.encoder_all, test.x)))),
                 unlabelled=len(test.y),
                 subject="the encoder trained on all 10,000 images",
-                configurations=settings.tried,
+                models=settings.tried,
             ),
         ),
         configuration={"recipe": "mnist", **asdict(settings)},
@@ -496,7 +494,7 @@ def betting(settings: Settings, scores: NDArray[np.floating[Any]], y: NDArray[np
         smoothing=a,
         classes=2,
         subject="the encoder with smoothed probabilities",
-        configurations=settings.tried,
+        models=settings.tried,
     )
 
 
@@ -509,8 +507,12 @@ def pac_bayes(
     mean, sigma = posterior
     divergence = float(np.sum((mean - prior) ** 2)) / (2 * sigma**2)
     # <w, h> is Gaussian with mean <mean, h> and deviation sigma ||h||: the error of Q has a closed form.
-    norms = sigma * np.maximum(np.linalg.norm(h, axis=1), 1e-300)
-    error = float(np.mean([0.5 * math.erfc(value / math.sqrt(2)) for value in part.y * (h @ mean) / norms]))
+    # Features that are all zero score zero whatever the readout, and a zero score is an error.
+    deviations = sigma * np.linalg.norm(h, axis=1)
+    scaled = part.y * (h @ mean) / np.where(deviations > 0, deviations, 1.0)
+    error = float(
+        np.mean([0.5 * math.erfc(v / math.sqrt(2)) if d > 0 else 1.0 for v, d in zip(scaled, deviations, strict=True)])
+    )
     draw_seed = seed + 1000
     draw = mean + sigma * np.random.default_rng(draw_seed).standard_normal(len(mean))
     ratio = float(np.sum((draw - prior) ** 2) - np.sum((draw - mean) ** 2)) / (2 * sigma**2)
@@ -521,13 +523,13 @@ def pac_bayes(
         log_ratio=ratio,
         seed=draw_seed,
         subject="the encoder with a readout drawn once from the posterior",
-        configurations=settings.tried,
+        models=settings.tried,
     )
     gibbs = Gibbs(
         error=error,
         n=len(part.y),
         KL=divergence,
         subject="the encoder with a random readout",
-        configurations=settings.tried,
+        models=settings.tried,
     )
     return gibbs, drawn

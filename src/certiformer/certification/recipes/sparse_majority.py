@@ -41,7 +41,9 @@ from certiformer.calculus import quantised, strata
 from certiformer.calculus.allocation import Term, network_cover
 from certiformer.calculus.covers import Cover, volumetric
 from certiformer.calculus.softmax import softmax
-from certiformer.certification.evidence import Findings, Margin, MarginScale, Occam
+from certiformer.certificates.margin import Margin, MarginScale
+from certiformer.certificates.occam import Occam
+from certiformer.certification.evidence import Findings
 from certiformer.core.rounding import up
 from certiformer.models.cls_transformer import ClsTransformer, ClsTransformerConfig
 from certiformer.tasks.sparse_majority import SparseMajority, sparse_majority

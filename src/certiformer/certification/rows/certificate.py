@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from certiformer.certificates import Evidence
 from certiformer.core import Bound, Check, Evaluation, Result
 from certiformer.core.bound import json_number
 from certiformer.core.errors import CertiformerError
@@ -35,6 +36,8 @@ class Certificate:
     reason: str = ""
     variant: str = ""
     subject: str = ""
+    evidence: Evidence | None = None
+    """The record behind a certificate of our own; a paper's row has none."""
 
     @property
     def informative(self) -> bool:
@@ -65,6 +68,8 @@ class Certificate:
             "terms": {name: json_number(term) for name, term in self.terms.items()},
             "guarantee": self.guarantee,
             "reason": self.reason,
+            "evidence": None if self.evidence is None else {"key": self.evidence.key, **self.evidence.record()},
+            "predictor": None,
         }
 
 
@@ -104,7 +109,7 @@ def from_evaluation(
         bound.value,
         bound.log10,
         trivial,
-        None if delta is None else 1.0 - delta,
+        confidence(delta),
         found,
         dominating=dominating(bound),
         n_needed=needed,
@@ -115,33 +120,9 @@ def from_evaluation(
     )
 
 
-def from_printed(evaluation: Evaluation, *, bounds: str, trivial: float) -> Certificate | None:
-    """What the printed formula gives here: a number to look at, never a guarantee."""
-    variants = {name: bound for name, bound in evaluation.printed.items() if bound.bounds is None}
-    if not variants:
-        return None
-    name, bound = next(iter(variants.items()))
-    if bound.value < 0:
-        found = "meaningless: negative"
-    elif not bound.applies:
-        found = "outside its own range"
-    else:
-        found = verdict(bound, trivial)
-    result = evaluation.result
-    return Certificate(
-        result.id,
-        "printed",
-        result.title,
-        bounds,
-        bound.value,
-        bound.log10,
-        trivial,
-        None,
-        found,
-        checks=bound.checks,
-        reason=f"printed statement: {result.status.value} ({result.reason})",
-        variant=name,
-    )
+def confidence(delta: float | None) -> float | None:
+    """1 - delta as a float that does not exceed it; None for a statement without a failure probability."""
+    return None if delta is None else min(1.0 - delta, math.nextafter(1.0, 0.0))
 
 
 def verdict(bound: Bound, trivial: float) -> str:

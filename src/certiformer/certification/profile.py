@@ -1,20 +1,28 @@
-"""The profile of a model and the sample it was trained on."""
+"""What is measured of the model and the sample it was trained on."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certification.predictors import coded_labels, merged, outputs_of, tensors_of
-from certiformer.measure.profile import Profile, measure
-from certiformer.models import Model
+from certiformer.certification.evidence import Findings
+
+if TYPE_CHECKING:
+    from certiformer.measure.profile import Profile
 
 
-def profile_of(
+def profile_of(findings: Findings) -> Profile | None:
+    """The profile of the model on its training sample; None where one of the two is not known."""
+    if findings.model is None or findings.sample is None:
+        return None
+    return measured(findings.model, *findings.sample, initial=findings.initial, training=findings.training)
+
+
+def measured(
     model: Any,
     inputs: npt.ArrayLike,
     labels: npt.ArrayLike,
@@ -23,6 +31,10 @@ def profile_of(
     training: Mapping[str, Any] | None = None,
 ) -> Profile:
     """Measure `model` on a sample; a model of this package also gets its name and config."""
+    from certiformer.certification.predictors import coded_labels, merged, outputs_of, tensors_of
+    from certiformer.measure.profile import measure
+    from certiformer.models import Model
+
     values = np.asarray(inputs)
     found = outputs_of(model, values)
     classes = found.shape[1] if found.ndim == 2 else 2

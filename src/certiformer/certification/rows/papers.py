@@ -1,117 +1,38 @@
-"""Rows of the report: evidence at its share of delta, and the papers' results through their bindings."""
+"""The papers' results at this model, through their bindings: sound rows beside printed ones."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from certiformer.calculus.rademacher import gap_uniform
+from certiformer.certificates import THE_MODEL
 from certiformer.certification.bindings import Application
-from certiformer.certification.certificate import (
-    Certificate,
-    does_not_apply,
-    from_evaluation,
-    size_needed,
-    verdict,
-)
-from certiformer.certification.evidence import THE_MODEL, Betting, Evidence, Margin, Occam
-from certiformer.certification.guarantees import guarantee
+from certiformer.certification.rows.certificate import Certificate, confidence, does_not_apply, size_needed, verdict
 from certiformer.core import Bound, Quantity, Result, find, upper_bound
 from certiformer.core.errors import CertiformerError
 from certiformer.measure.profile import Profile
 
-
-def bounds_of(id: str) -> str:
-    return {
-        "pacbayes.gibbs": "gibbs_risk_01",
-        "progressive": "mean_iterate_risk_01",
-        "betting": "smoothed_cross_entropy",
-    }.get(id, "risk_01")
-
-
-def _trivial(evidence: Evidence, classes: int) -> float:
-    """Guessing uniformly: error 1 - 1/K, cross-entropy ln K."""
-    return math.log(classes) if isinstance(evidence, Betting) else 1.0 - 1.0 / classes
-
-
-def evidence_row(evidence: Evidence, share: float, classes: int) -> Certificate:
-    trivial = _trivial(evidence, classes)
-    result = find(evidence.id)
-    paid = share / evidence.configurations
-    row = from_evaluation(
-        result.evaluate(evidence.inputs(paid)),
-        bounds=evidence.bounds,
-        trivial=trivial,
-        delta=share,
-        guarantee=guarantee(evidence.id, evidence.subject, evidence.bounds),
-        scale_n=None,
-    )
-
-    def value(n: float) -> float | None:
-        grown = evidence.grown(n / evidence.size)
-        if grown is None:
-            return None
-        again = result.evaluate(grown.inputs(paid))
-        return None if again.best is None else again.sound[again.best].value
-
-    # No sample is large enough where the observed rate itself is no better than guessing.
-    hopeless = row.informative or max(row.terms.get(name, 0.0) for name in OBSERVED) >= trivial
-    needed = None if hopeless else size_needed(value, float(evidence.size), trivial, MOST_COUNTED)
-    return replace(
-        row,
-        n_needed=needed,
-        subject=evidence.subject,
-        dominating=_dominating(evidence, row),
-        reason=evidence.note,
-        terms={**row.terms, **_own_terms(evidence, share)},
-    )
-
-
-def _own_terms(evidence: Evidence, share: float) -> dict[str, float]:
-    own: dict[str, float] = {"examples": float(evidence.size), "share of delta": share}
-    if evidence.configurations > 1:
-        own |= {"configurations paid for": float(evidence.configurations)}
-    if isinstance(evidence, Betting):
-        own |= {"smoothing": evidence.smoothing}
-    if isinstance(evidence, Margin):
-        own |= {
-            "margin": evidence.best(share / evidence.configurations).gamma,
-            "margins on the grid": float(len(evidence.scales)),
-        }
-    if isinstance(evidence, Occam):
-        own |= {f"nats for {name}": nats for name, nats in evidence.parts.items()}
-    return own
-
-
-COSTS = {
-    "holdout": "confidence: few examples",
-    "betting": "confidence: few examples",
-    "occam": "code length",
-    "pacbayes.gibbs": "KL divergence",
-    "pacbayes.single": "log ratio of posterior and prior",
-    "margin": "covering number",
-    "progressive": "confidence: few examples",
+GUARANTEES = {
+    "gap": (
+        "Bounds how much the error rate on new examples can exceed the training ramp loss shown, uniformly over the "
+        "class of networks of this architecture with radii up to the rounded ones. It does not look at the training "
+        "algorithm. Beyond the trivial value 1 it says nothing."
+    ),
+    "risk_01": (
+        "Bounds the error rate on new examples by the training ramp loss shown plus a term for the whole class of "
+        "networks near the initial weights. Beyond the trivial value it says nothing."
+    ),
+    "excess_risk": (
+        "Bounds how much worse than the best possible predictor an exact empirical risk minimiser is on average over "
+        "training sets. It does not speak about a given model that was trained by descent."
+    ),
+    "training_loss": (
+        "Bounds the training loss that the training algorithm reaches. It says nothing about new examples."
+    ),
 }
-MOST_COUNTED = 1e7
-"""Beyond this many examples, counts are not projected."""
-OBSERVED = ("observed", "empirical error of Q")
-
-
-def _dominating(evidence: Evidence, row: Certificate) -> str:
-    """The observed rate, or what is added to it: whichever is larger."""
-    if evidence.id not in COSTS or row.value is None:
-        return row.dominating
-    observed = max(row.terms.get(name, 0.0) for name in OBSERVED)
-    if observed >= 0.5 * row.value:
-        return "observed rate"
-    terms = row.terms
-    cheap = {
-        "pacbayes.gibbs": terms.get("KL/n", 0.0) < terms.get("ln(2 sqrt(n)/delta)/n", 0.0),
-        "pacbayes.single": terms.get("log ratio/n", 0.0) < 0.5 * terms.get("budget", 0.0),
-    }
-    return COSTS["holdout"] if cheap.get(evidence.id) else COSTS[evidence.id]
+"""What a row says, by the quantity it bounds, and what it does not."""
 
 
 def paper_rows(
@@ -161,10 +82,10 @@ def _gap_row(result: Result, application: Application, share: float, n: int) -> 
     if found is None:
         return does_not_apply(result, application.bounds, "no variant applies")
     name, complexity = found
-    confidence = gap(0.0, n)
+    deviation = gap(0.0, n)
     bound = upper_bound(
         gap(complexity.value, n),
-        terms={"complexity of the class": gap(complexity.value, n) - confidence, "confidence": confidence},
+        terms={"complexity of the class": gap(complexity.value, n) - deviation, "confidence": deviation},
         additive=math.isfinite(complexity.value),
         checks=(*complexity.checks, *application.checks),
     )
@@ -182,7 +103,7 @@ def _gap_row(result: Result, application: Application, share: float, n: int) -> 
         bound.value,
         bound.log10,
         application.trivial,
-        1.0 - share,
+        confidence(share),
         judged,
         dominating=max(bound.terms, key=lambda term: bound.terms[term]),
         n_needed=None if judged == "informative" else size_needed(value, float(n), application.trivial),
@@ -194,7 +115,7 @@ def _gap_row(result: Result, application: Application, share: float, n: int) -> 
             "share of delta": share,
             **application.terms,
         },
-        guarantee=guarantee(result.id, THE_MODEL, application.bounds),
+        guarantee=GUARANTEES.get(application.bounds, ""),
         variant=name,
         subject=THE_MODEL,
     )
@@ -234,7 +155,7 @@ def _number_row(result: Result, application: Application, share: float | None) -
         scaled.value,
         scaled.log10,
         application.trivial,
-        None if share is None else 1.0 - share,
+        confidence(application.own_delta if share is None else share),
         judged,
         dominating=max(bound.terms, key=lambda term: bound.terms[term]) if bound.terms else "",
         n_needed=size_needed(value, float(given["n"]), application.trivial) if scales else None,
@@ -242,9 +163,10 @@ def _number_row(result: Result, application: Application, share: float | None) -
         terms={
             **bound.terms,
             **({"paid for radii (nats)": application.paid} if application.paid else {}),
+            **({"failure probability of its own": application.own_delta} if application.own_delta else {}),
             **application.terms,
         },
-        guarantee=guarantee(result.id, THE_MODEL, application.bounds),
+        guarantee=GUARANTEES.get(application.bounds, ""),
         reason="holds in expectation over the sample" if application.in_expectation else "",
         variant=name,
         subject=THE_MODEL,

@@ -1,0 +1,67 @@
+"""Validity, shown: how often does a certificate fail where the risk is known?
+
+Every certificate names its laws (`certificates/*.py`): samples, and learners that do their worst within the rules. A
+trial goes through `certify`, as a user's would, and fails if the risk exceeds the number. Over many repetitions that
+may happen in at most a fraction delta of them; an exact binomial test judges. Laws that break a rule, in the way people
+break it, have to be caught by the same test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import bdtrc
+
+from certiformer.certificates import Law, Trial, certificates
+from certiformer.certification.api import certify
+
+DELTA = 0.05
+CAUGHT = 1e-6
+"""Fewer failures than this probability allows are no accident: the law breaks a rule."""
+SUSPICIOUS = 1e-3
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """`failures` among `repetitions`, and the probability of as many or more at failure rate delta."""
+
+    failures: int
+    repetitions: int
+    p_value: float
+
+    @property
+    def rate(self) -> float:
+        return self.failures / self.repetitions
+
+
+def laws() -> Iterator[tuple[str, str, Law]]:
+    """Every law of every certificate: id, name, law."""
+    for id, kind in certificates().items():
+        for name, law in kind.laws().items():
+            yield id, name, law
+
+
+def fails(id: str, trial: Trial, delta: float = DELTA) -> bool:
+    """Whether the number that `certify` gives is below the risk."""
+    options = dict(trial.options or {})
+    if isinstance(trial.given, Mapping):
+        report = certify(predictions=trial.given, delta=delta, **options)
+    else:
+        report = certify(evidence=trial.given, delta=delta, **options)
+    value = report[id].value
+    return (math.inf if value is None else value) < trial.risk
+
+
+def simulate(id: str, law: Law, repetitions: int, seed: int, delta: float = DELTA) -> Coverage:
+    """Repeat a law with independent randomness."""
+    draws = (law.draw(np.random.default_rng([seed, index])) for index in range(repetitions))
+    failures = sum(fails(id, trial, delta) for trial in draws)
+    return Coverage(failures, repetitions, float(bdtrc(failures - 1, repetitions, delta)) if failures else 1.0)
+
+
+def as_expected(law: Law, found: Coverage) -> bool:
+    """A valid law does not fail too often; one that breaks a rule is caught."""
+    return found.p_value > SUSPICIOUS if law.valid else found.p_value < CAUGHT

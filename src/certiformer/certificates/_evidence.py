@@ -1,0 +1,115 @@
+"""What all certificates share: a record of what was counted, which knows what it means and what it costs."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Self
+
+from certiformer.certificates._law import Law
+from certiformer.certificates._predictor import Predictor
+from certiformer.core import Check, assumed
+from certiformer.core.errors import InputError
+
+THE_MODEL = "the model"
+FEW_EXAMPLES = "confidence: few examples"
+OBSERVED = ("observed", "empirical error of Q")
+"""The terms of a bound that are a rate seen on the examples; the rest is what is added to it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence(ABC):
+    """What was counted, before a share of delta is known.
+
+    `subject` is the predictor whose risk is bounded, `predictor` that object itself where it can be handed over;
+    `label` tells two records of one id apart. `models` counts the models (settings, seeds, passes) that were compared
+    on these examples, *all of them fixed before any was scored on them*: the share of delta is divided among them.
+    It does not pay for a model that was trained, chosen or changed after somebody looked at a score on these examples.
+    """
+
+    id: ClassVar[str]
+    bounds: ClassVar[str] = "risk_01"
+    measures: ClassVar[str] = "error rate"
+    """What is bounded, in the words of a table."""
+    weight: ClassVar[float]
+    """Its part when delta is divided: decided here, before any data are seen."""
+    cost: ClassVar[str] = FEW_EXAMPLES
+    """What is added to the observed rate, by name."""
+    guarantee: ClassVar[str]
+    """What is guaranteed about {subject}, and what is not: a paragraph for the reader."""
+    absent: ClassVar[str]
+    """Why there is no such certificate where nothing was counted for it."""
+
+    subject: str = THE_MODEL
+    label: str = ""
+    note: str = ""
+    models: int = 1
+    predictor: Predictor | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.models < 1:
+            raise InputError("models", self.models, "the number of models compared on these examples, at least 1")
+
+    @property
+    def key(self) -> str:
+        """The name of this record's share of delta."""
+        return f"{self.id} ({self.label})" if self.label else self.id
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """The number of examples behind the record."""
+
+    @abstractmethod
+    def inputs(self, delta: float) -> dict[str, Any]:
+        """The inputs of the result `id` at the failure probability `delta`."""
+
+    @abstractmethod
+    def grown(self, factor: float) -> Self | None:
+        """The same rates on `factor` times as many examples; None where that cannot be said."""
+
+    @classmethod
+    @abstractmethod
+    def laws(cls) -> Mapping[str, Law]:
+        """Distributions with a known risk on which the coverage is simulated, and procedures that break a rule."""
+
+    def trivial(self, classes: int) -> float:
+        """What guessing uniformly attains."""
+        return 1.0 - 1.0 / classes
+
+    def hypotheses(self) -> tuple[Check, ...]:
+        """What the record rests on beside the hypotheses of its bound."""
+        if self.models == 1:
+            return ()
+        return (
+            assumed(
+                f"the {self.models} models that were compared were all fixed before any of them was scored on these "
+                "examples (a model made after looking at a score is not paid for by counting it)"
+            ),
+        )
+
+    def terms(self, delta: float) -> dict[str, float]:
+        """Further figures for the reader, at the failure probability at which the bound was evaluated."""
+        return {}
+
+    def price(self, terms: Mapping[str, float]) -> str:
+        """The name of what is added to the observed rate, given the terms of the bound."""
+        return self.cost
+
+    def record(self) -> dict[str, Any]:
+        """The counts as JSON: what `verify` recomputes the row from."""
+        left_out = {field.name for field in fields(Evidence)}
+        found = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in left_out}
+        return {**found, "models": self.models}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self | None:
+        """The record again from its JSON; None where the JSON does not hold all that was counted."""
+        return cls(**record)
+
+
+def scaled(count: int, factor: float) -> int:
+    """A count on a sample `factor` times as large, rounded up: rates do not become smaller."""
+    return math.ceil(count * factor)

@@ -1,0 +1,66 @@
+"""A certified predictor as an object: what is written beside the report, loads with one call, and predicts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from certiformer.certificates._evidence import Evidence
+
+Array = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int64]
+Tensors = Mapping[str, npt.NDArray[Any]]
+
+
+class Predictor(ABC):
+    """Tensors and settings that determine a function from a batch of inputs to outputs.
+
+    Outputs are (n,) for one logit (positive means class 1) or (n, classes). `kind` names the class in the file.
+    """
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def tensors(self) -> Tensors:
+        """The arrays that are written."""
+
+    @abstractmethod
+    def settings(self) -> Mapping[str, Any]:
+        """What is written beside them, as JSON."""
+
+    @classmethod
+    @abstractmethod
+    def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
+        """The predictor from what was written."""
+
+    @abstractmethod
+    def outputs(self, inputs: npt.ArrayLike) -> Array:
+        """Logits of a batch of inputs."""
+
+    def predict(self, inputs: npt.ArrayLike) -> Labels:
+        """Classes 0 to K - 1: the sign of one logit (0 counts as class 0), the first largest of several."""
+        found = self.outputs(inputs)
+        return np.asarray(found > 0 if found.ndim == 1 else np.argmax(found, axis=1), np.int64)
+
+    def errors(self, inputs: npt.ArrayLike, labels: Labels) -> int:
+        """Mistakes among labelled examples, labels being classes from 0; a tie is a mistake."""
+        found = self.outputs(inputs)
+        if found.ndim == 1:
+            return int(np.sum((2 * labels - 1) * found <= 0))
+        rows = np.arange(len(labels))
+        own, rest = found[rows, labels], found.copy()
+        rest[rows, labels] = -np.inf
+        return int(np.sum(own <= np.max(rest, axis=1)))
+
+    def recount(self, record: Evidence, inputs: npt.ArrayLike, labels: Labels) -> Evidence:
+        """`record` counted again from this predictor and the examples it was certified with.
+
+        Here: its errors. A predictor whose record holds more (a code length, a divergence) counts that as well.
+        """
+        return replace(record, errors=self.errors(inputs, labels), n=len(labels))  # type: ignore[call-arg]

@@ -1,0 +1,98 @@
+"""H, hold-out: errors counted on examples that played no part in choosing the model. The yardstick."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from certiformer.certificates._evidence import Evidence, scaled
+from certiformer.certificates._law import EXAMPLES, MANY, RISK, Law, Random, Trial
+
+
+@dataclass(frozen=True, kw_only=True)
+class HoldOut(Evidence):
+    """`errors` among `n` examples that played no part in choosing the model."""
+
+    id: ClassVar[str] = "holdout"
+    weight: ClassVar[float] = 4.0
+    guarantee: ClassVar[str] = (
+        "Guarantees that {subject} errs on at most this fraction of new examples from the distribution the held-out "
+        "examples were drawn from. It does not guarantee anything about other distributions, about single examples, or "
+        "if a held-out example had a part in training or selection: a model that was changed after a look at its score "
+        "here is not covered, however many models are counted. It is the yardstick: a certificate that is larger only "
+        "adds that it also used these examples for something else."
+    )
+    absent: ClassVar[str] = "no held-out examples were given"
+
+    errors: int
+    n: int
+
+    @property
+    def size(self) -> int:
+        return self.n
+
+    def inputs(self, delta: float) -> dict[str, Any]:
+        return {"errors": self.errors, "n": self.n, "delta": delta}
+
+    def grown(self, factor: float) -> Self:
+        return replace(self, errors=scaled(self.errors, factor), n=scaled(self.n, factor))
+
+    @classmethod
+    def laws(cls) -> Mapping[str, Law]:
+        return {
+            "one model": Law(one_model),
+            "ten examples": Law(ten_examples),
+            "a sorted file with ties": Law(sorted_with_ties),
+            "best of many models fixed beforehand, all counted": Law(best_of_many),
+            "the split that chose is used again": Law(reused_split, valid=False),
+            "majority vote of models scored here, all counted": Law(majority_vote, valid=False),
+        }
+
+
+def _answers(wrong: Any) -> dict[str, Any]:
+    """Held-out labels, all 1 in the second half, and predictions that are wrong where it is said."""
+    labels = (np.arange(len(wrong)) % 2).astype(np.int64)
+    return {"heldout_labels": labels, "heldout_predictions": np.where(wrong, 1 - labels, labels)}
+
+
+def one_model(random: Random) -> Trial:
+    return Trial(_answers(random.random(EXAMPLES) < RISK), RISK)
+
+
+def ten_examples(random: Random) -> Trial:
+    return Trial(_answers(random.random(10) < 0.25), 0.25)
+
+
+def sorted_with_ties(random: Random) -> Trial:
+    """Logits of a model that ties on part of the inputs, the file sorted by class: a tie is an error."""
+    labels = np.sort(random.integers(3, size=EXAMPLES))
+    logits = np.eye(3)[labels]
+    tied = random.random(EXAMPLES) < RISK
+    logits[tied] = 0.0
+    return Trial({"heldout_labels": labels, "heldout_logits": logits}, RISK)
+
+
+def best_of_many(random: Random) -> Trial:
+    wrong = random.random((MANY, EXAMPLES)) < RISK
+    return Trial(_answers(wrong[np.argmin(wrong.sum(1))]), RISK, {"models": MANY})
+
+
+def reused_split(random: Random) -> Trial:
+    """Broken: the split that chose the best of many models certifies it, and nobody pays."""
+    wrong = random.random((MANY, EXAMPLES)) < RISK
+    return Trial(_answers(wrong[np.argmin(wrong.sum(1))]), RISK)
+
+
+def majority_vote(random: Random) -> Trial:
+    """Broken: labels are coins; models are scored, and their sign-aligned majority vote is the last of those counted.
+
+    Every model has risk 1/2. All are counted, but the last was made after looking at the scores of the others.
+    """
+    labels = random.integers(2, size=1000)
+    answers = random.integers(2, size=(MANY, 1000))
+    aligned = np.where(np.mean(answers == labels, axis=1)[:, None] >= 0.5, answers, 1 - answers)
+    vote = (np.mean(aligned, axis=0) > 0.5).astype(np.int64)
+    return Trial({"heldout_labels": labels, "heldout_predictions": vote}, 0.5, {"models": MANY + 1})

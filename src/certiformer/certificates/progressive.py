@@ -1,0 +1,86 @@
+"""V, progressive validation: one pass, each example predicted before it is learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from certiformer.certificates._evidence import Evidence, scaled
+from certiformer.certificates._law import Law, Random, Trial
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progressive(Evidence):
+    """Average loss in [0, 1] of one pass, each of the n examples predicted before it was learnt."""
+
+    id: ClassVar[str] = "progressive"
+    bounds: ClassVar[str] = "mean_iterate_risk_01"
+    measures: ClassVar[str] = "error rate, mean iterate"
+    weight: ClassVar[float] = 2.0
+    guarantee: ClassVar[str] = (
+        "Guarantees the average error rate of the iterates of one training pass, that is the error rate of an iterate "
+        "drawn at random. It does not bound the last iterate, nor averaged weights; those may be better or worse."
+    )
+    absent: ClassVar[str] = "it needs the losses of one training pass, each example scored before it was learnt"
+
+    mean_loss: float
+    n: int
+
+    @property
+    def size(self) -> int:
+        return self.n
+
+    def inputs(self, delta: float) -> dict[str, Any]:
+        return {"mean_loss": self.mean_loss, "n": self.n, "delta": delta}
+
+    def grown(self, factor: float) -> Self:
+        return replace(self, n=scaled(self.n, factor))
+
+    @classmethod
+    def laws(cls) -> Mapping[str, Law]:
+        return {
+            "a learner that improves": Law(improving),
+            "a learner that stops when the limit looks too small": Law(adaptive),
+            "best of many passes, all counted": Law(best_of_many_passes),
+            "best of many passes, one counted": Law(unpaid_passes, valid=False),
+        }
+
+
+def improving(random: Random) -> Trial:
+    """A learner that understands after two hundred steps."""
+    risks = np.where(np.arange(2000) < 200, 0.5, 0.02)
+    mean = float(np.mean(random.random(len(risks)) < risks))
+    return Trial(Progressive(mean_loss=mean, n=len(risks)), float(np.mean(risks)))
+
+
+def adaptive(random: Random) -> Trial:
+    """A learner that stays bad until the limit looks too small, then becomes perfect."""
+    n, risk = 500, 0.2
+    losses = random.random(n) < risk
+    seen, total = np.cumsum(losses), risk * np.arange(1, n + 1)
+    # A normal limit is enough to find the moment; the certificate is computed at the end.
+    too_small = total > seen + 1.7 * np.sqrt(n * risk * (1 - risk) / 4) + 3
+    stop = int(np.argmax(too_small)) + 1 if too_small.any() else n
+    return Trial(Progressive(mean_loss=float(np.sum(losses[:stop])) / n, n=n), risk * stop / n)
+
+
+PASSES = 10_000
+
+
+def _best_pass(random: Random) -> dict[str, Any]:
+    errors = int(random.binomial(500, 0.05, size=PASSES).min())
+    labels = np.arange(20) % 2
+    losses = (np.arange(500) < errors).astype(np.float64)
+    return {"heldout_labels": labels, "heldout_predictions": labels, "progressive_losses": losses}
+
+
+def best_of_many_passes(random: Random) -> Trial:
+    return Trial(_best_pass(random), 0.05, {"models": PASSES})
+
+
+def unpaid_passes(random: Random) -> Trial:
+    """Broken: the best of ten thousand passes, and nobody pays."""
+    return Trial(_best_pass(random), 0.05)

@@ -1,0 +1,205 @@
+"""The document: the JSON contract of `certiformer certify --json` and of report.json; the page is drawn from it."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import platform
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from certiformer._version import __version__
+from certiformer.certificates import THE_MODEL, certificates
+from certiformer.certification.delta import DeltaLedger
+from certiformer.certification.evidence import Findings
+from certiformer.certification.rows.certificate import Certificate
+from certiformer.certification.split import configuration_hash
+from certiformer.core.errors import CertiformerError, InputError
+from certiformer.measure.profile import Profile
+from certiformer.report.numbers import percent_up
+
+LIBRARIES = ("jax", "equinox", "numpy", "scipy")
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """The certificates, the document they are part of, and the files of the certified predictors."""
+
+    document: Mapping[str, Any]
+    certificates: tuple[Certificate, ...]
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def headline(self) -> str:
+        return str(self.document["headline"])
+
+    def __getitem__(self, id: str) -> Certificate:
+        """The sound row of a certificate."""
+        for row in self.certificates:
+            if row.id == id and row.version == "sound":
+                return row
+        raise InputError("certificate", id, f"one of {', '.join(dict.fromkeys(row.id for row in self.certificates))}")
+
+    def page(self) -> str:
+        """report.html as text."""
+        from certiformer.report.page import certificate_page
+
+        return certificate_page(self.document)
+
+    def write(self, folder: str | Path) -> tuple[Path, Path]:
+        """Write report.html, report.json and the certified predictors, each file completely or not at all."""
+        from certiformer.report.page import write_text
+
+        page, text = self.page(), json.dumps(self.document, indent=2, allow_nan=False) + "\n"
+        target = Path(folder)
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CertiformerError(f"cannot write to {target}: {error.strerror}. Choose another --out") from error
+        write_text(target / "report.html", page)
+        write_text(target / "report.json", text)
+        return target / "report.html", target / "report.json"
+
+
+def report_of(
+    findings: Findings, ledger: DeltaLedger, rows: Iterable[Certificate], profile: Profile | None, command: str
+) -> Report:
+    """Rows in reading order, and the document around them."""
+    ordered = tuple(sorted(rows, key=_order))
+    document = {
+        "title": findings.title,
+        "headline": headline(ordered, ledger.total),
+        "summary": summary(findings, ordered, ledger),
+        "observed": dict(findings.observed),
+        "delta": ledger.total,
+        "shares": dict(ledger.shares),
+        "classes": findings.classes,
+        "certificates": [row.as_json() for row in ordered],
+        "profile": [] if profile is None else profile.rows(),
+        "provenance": _provenance(findings, command),
+    }
+    return Report(document, ordered)
+
+
+def _order(row: Certificate) -> tuple[Any, ...]:
+    """Hold-out first, then the other certificates, informative ones first; the papers after them."""
+    return (
+        row.id != "holdout",
+        row.id not in certificates(),
+        row.version == "printed",
+        row.value is None,
+        row.value if row.value is not None else math.inf,
+        row.id,
+    )
+
+
+def headline(rows: tuple[Certificate, ...], delta: float) -> str:
+    """The best guarantee in one sentence. All hold together with probability 1 - delta, so the best may be chosen."""
+    rates = [
+        row
+        for row in rows
+        if row.evidence is not None and row.informative and row.bounds == "risk_01" and row.value is not None
+    ]
+    own = [row for row in rates if row.subject == THE_MODEL]
+    chosen = min(own or rates, key=lambda row: row.value or 0.0, default=None)
+    if chosen is not None and chosen.value is not None:
+        subject = chosen.subject[:1].upper() + chosen.subject[1:]
+        return (
+            f"{subject} errs on at most {percent_up(chosen.value)} of new examples, with confidence "
+            f"{confidence_text(delta)}, by the {_inside_sentence(chosen.title)}."
+        )
+    first = next((row for row in rows if row.id == "holdout" and row.value is not None), None)
+    if first is not None and first.value is not None:
+        needed = (
+            ""
+            if first.n_needed is None
+            else f" About {int(first.n_needed):,} held-out examples at this error rate would show more."
+        )
+        return (
+            f"Nothing here is guaranteed to be better than guessing: with confidence {confidence_text(delta)} the "
+            f"error rate is at most {percent_up(first.value)}.{needed}"
+        )
+    return f"No certificate says anything about the error rate on new examples at confidence {confidence_text(delta)}."
+
+
+def confidence_text(delta: float) -> str:
+    """1 - delta in percent, rounded down; as 1 - delta itself where percents would need many nines."""
+    if delta < 1e-6:
+        exponent = math.floor(math.log10(delta))
+        digits = math.ceil(delta / 10.0 ** (exponent - 2) * (1.0 - 1e-12))
+        return f"1 - {digits * 10.0 ** (exponent - 2):.3g}"
+    return f"{math.floor(1e6 * (1.0 - delta) + 1e-9) / 1e4:g} %"
+
+
+def _inside_sentence(title: str) -> str:
+    """A title in the middle of a sentence: lower case, unless it begins with a name like PAC-Bayes."""
+    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
+
+
+def summary(findings: Findings, rows: tuple[Certificate, ...], ledger: DeltaLedger) -> str:
+    """How many guarantees hold together, which papers were asked, and what was compared."""
+    sound = [row for row in rows if row.version == "sound" and row.value is not None and row.confidence is not None]
+    joint = [row for row in sound if row.evidence is not None or row.id in ledger.shares]
+    saying = sum(row.informative for row in joint)
+    parts = [
+        f"All {len(joint)} guarantees with a share of delta hold together with probability at least "
+        f"{confidence_text(ledger.total)}; {saying} of them {'says' if saying == 1 else 'say'} more than guessing."
+        if len(joint) != 1
+        else f"The one guarantee holds with probability at least {confidence_text(ledger.total)}"
+        + ("." if saying else "; it does not say more than guessing.")
+    ]
+    if len(sound) > len(joint):
+        parts.append(
+            f"{len(sound) - len(joint)} statements about training hold with a confidence of their own, shown with "
+            "them, that is no part of the joint one."
+        )
+    parts += _papers_missing(findings, rows)
+    if findings.tried > 1:
+        parts.append(
+            f"{findings.tried} configurations were compared on these examples, and are paid for if all of them were "
+            "fixed before any was scored there; what was made after a look at a score is not."
+        )
+    return " ".join(parts)
+
+
+def _papers_missing(findings: Findings, rows: tuple[Certificate, ...]) -> list[str]:
+    if any(row.id not in certificates() for row in rows):
+        return []
+    if findings.model is None or not _known(findings.model):
+        return [
+            "The papers' results are about architectures of this package with known weights, so none of them is listed."
+        ]
+    return ["No training sample was given, so the papers' results could not be evaluated."]
+
+
+def _known(model: Any) -> bool:
+    from certiformer.models import Model
+
+    return isinstance(model, Model)
+
+
+@functools.cache
+def _libraries() -> dict[str, str]:
+    found = {}
+    for library in LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            found[library] = "not installed"
+    return found
+
+
+def _provenance(findings: Findings, command: str) -> dict[str, Any]:
+    found: dict[str, Any] = {"certiformer": __version__, "python": platform.python_version(), **_libraries()}
+    found |= {"seed": findings.seed, "configurations_tried": findings.tried}
+    found |= {f"split_{name}": digest for name, digest in findings.splits.items()}
+    found["configuration"] = configuration_hash(findings.configuration)
+    found |= {name: value for name, value in findings.configuration.items() if isinstance(value, (str, int, float))}
+    found |= dict(findings.provenance)
+    if command:
+        found["command"] = command
+    return found

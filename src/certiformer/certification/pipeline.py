@@ -1,0 +1,34 @@
+"""The pipeline, one step per line: findings, profile, applications, shares of delta, rows, document."""
+
+from __future__ import annotations
+
+from certiformer.certificates import certificates
+from certiformer.certification.bindings import applications, paying
+from certiformer.certification.delta import divide_among
+from certiformer.certification.document import Report, report_of
+from certiformer.certification.evidence import Findings
+from certiformer.certification.profile import profile_of
+from certiformer.certification.rows.certificate import Certificate
+from certiformer.certification.rows.evidence import absent_row, evidence_row
+from certiformer.certification.rows.papers import paper_rows
+from certiformer.core import find
+
+
+def build(findings: Findings, delta: float = 0.05, *, command: str = "") -> Report:
+    """From what was found out to the report: every certificate and every result of the papers a row."""
+    profile = profile_of(findings)
+    ledger = divide_among(delta, findings.evidence, paying(profile.model) if profile is not None else ())
+    rows = [evidence_row(record, ledger.of(record.key), findings.classes) for record in findings.evidence]
+    rows += _absent(findings)
+    for id, application in applications(profile).items():
+        rows += paper_rows(find(id), application, ledger.shares.get(id), profile)
+    return report_of(findings, ledger, rows, profile, command)
+
+
+def _absent(findings: Findings) -> list[Certificate]:
+    there = {record.id for record in findings.evidence}
+    return [
+        absent_row(kind, findings.missing.get(id, kind.absent))
+        for id, kind in certificates().items()
+        if id not in there
+    ]
