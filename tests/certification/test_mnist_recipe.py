@@ -205,5 +205,5 @@ def test_smoothed_losses_lie_in_their_interval(found: Findings) -> None:
 
 def test_every_record_pays_for_what_was_tried(found: Findings) -> None:
     for evidence in found.evidence:
-        assert isinstance(evidence, Occam) or evidence.configurations == SETTINGS.tried
+        assert isinstance(evidence, Occam) or evidence.models == SETTINGS.tried
     assert found.tried == SETTINGS.tried

@@ -11,7 +11,7 @@ import numpy as np
 
 from certiformer.calculus.tails import binomial_upper
 from certiformer.certificates._evidence import Evidence, scaled
-from certiformer.certificates._law import EXAMPLES, Law, Random, Trial
+from certiformer.certificates._law import Law, Random, Trial
 from certiformer.core.errors import InputError
 
 
@@ -109,19 +109,20 @@ def lines(random: Random) -> Trial:
 
     Steps of gamma/2 in w and in c give a cover at gamma/4 + gamma/4 = gamma/2 over the whole domain.
     """
-    x = random.choice(GRID, size=EXAMPLES)
-    y = np.where(x > 0.2, 1.0, -1.0) * np.where(random.random(EXAMPLES) < NOISE, -1.0, 1.0)
-    w, c = random.uniform(-1, 1, size=(2, 200))
+    n = 1000
+    x = random.choice(GRID, size=n)
+    y = np.where(x > 0.2, 1.0, -1.0) * np.where(random.random(n) < NOISE, -1.0, 1.0)
+    w, c = random.uniform(-1, 1, size=(2, 100))
     clean = np.where(GRID > 0.2, 1.0, -1.0) * (w[:, None] * GRID + c[:, None])
     risks = np.mean(np.where(clean <= 0, 1.0 - NOISE, NOISE), axis=1)
     counts = np.sum((y * (w[:, None] * x + c[:, None]))[:, :, None] <= np.array(GAMMAS), axis=1)
-    worst = int(np.argmax(risks - np.min(counts, axis=1) / EXAMPLES))
+    worst = int(np.argmax(risks - np.min(counts, axis=1) / n))
     paid = math.log(len(GAMMAS))
     scales = tuple(
         MarginScale(gamma, int(k), 2 * math.log(math.ceil(4 / gamma)), paid)
         for gamma, k in zip(GAMMAS, counts[worst], strict=True)
     )
-    return Trial(Margin(n=EXAMPLES, scales=scales), float(risks[worst]))
+    return Trial(Margin(n=n, scales=scales), float(risks[worst]))
 
 
 def sample_cover(random: Random) -> Trial:

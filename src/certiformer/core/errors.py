@@ -59,7 +59,7 @@ def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
 
 def refuse_unknown_options(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
     """`function`, which answers a misspelt option with the nearest that it has."""
-    code = function.__code__  # type: ignore[attr-defined]
+    code = function.__code__
     known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
     @functools.wraps(function)
