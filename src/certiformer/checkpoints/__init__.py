@@ -1,0 +1,1 @@
+"""Checkpoints people have, as named tensors, roles and a network. Nothing is executed, nothing imports JAX."""

@@ -1,0 +1,350 @@
+"""A pickle machine that calls nothing: it builds dictionaries, lists, numbers and *descriptions* of tensors.
+
+Opcodes are decoded by `pickletools` and carried out here one by one from a closed list. A global name is never
+imported: the few names that describe tensors are understood, classes that training programs leave in their files become
+inert `StandIn`s, and any other name (os.system, builtins.eval, ...) ends the reading with that name.
+"""
+
+from __future__ import annotations
+
+import pickletools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+MOST_OPERATIONS = 20_000_000
+HARMLESS = (
+    "torch",
+    "numpy",
+    "collections",
+    "argparse",
+    "transformers",
+    "pytorch_lightning",
+    "lightning",
+    "lightning_fabric",
+    "omegaconf",
+    "sentence_transformers",
+    "peft",
+    "accelerate",
+)
+SETS = ("set", "frozenset", "int", "float", "bool", "str", "list", "dict", "tuple", "complex", "slice", "bytearray")
+
+
+class UnsafePickle(Exception):
+    """Something in a pickle that will not be read; the message says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A global name, as text."""
+
+    module: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.module}.{self.name}"
+
+
+@dataclass(slots=True, eq=False)
+class StandIn:
+    """What some class would have made of `arguments`; nobody asks it."""
+
+    name: Name
+    arguments: Any = None
+    state: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """A persistent id: bytes that lie elsewhere in the file."""
+
+    dtype: str
+    key: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredTensor:
+    """A view of a storage: offset, shape and strides in entries."""
+
+    storage: Storage
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+STORAGES = {
+    "DoubleStorage": "F64",
+    "FloatStorage": "F32",
+    "HalfStorage": "F16",
+    "BFloat16Storage": "BF16",
+    "LongStorage": "I64",
+    "IntStorage": "I32",
+    "ShortStorage": "I16",
+    "CharStorage": "I8",
+    "ByteStorage": "U8",
+    "BoolStorage": "BOOL",
+}
+_MARK = object()
+
+
+def load(file: BinaryIO) -> Any:
+    """The value of the pickle that begins here; the file is left behind its end."""
+    machine = _Machine()
+    try:
+        for count, (opcode, argument, _) in enumerate(pickletools.genops(file)):
+            if count > MOST_OPERATIONS:
+                raise UnsafePickle(f"more than {MOST_OPERATIONS} operations")
+            if opcode.name == "STOP":
+                return machine.pop()
+            machine.step(opcode.name, argument)
+    except UnsafePickle:
+        raise
+    except (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise UnsafePickle(f"a broken pickle ({type(error).__name__}: {error})") from None
+    raise UnsafePickle("a pickle without end")
+
+
+class _Machine:
+    def __init__(self) -> None:
+        self.stack: list[Any] = []
+        self.memo: dict[int, Any] = {}
+
+    def pop(self) -> Any:
+        if not self.stack or self.stack[-1] is _MARK:
+            raise UnsafePickle("a broken pickle (nothing to take)")
+        return self.stack.pop()
+
+    def to_mark(self) -> list[Any]:
+        found = []
+        while True:
+            if not self.stack:
+                raise UnsafePickle("a broken pickle (no mark)")
+            value = self.stack.pop()
+            if value is _MARK:
+                return found[::-1]
+            found.append(value)
+
+    def step(self, name: str, argument: Any) -> None:
+        if name in _CONSTANTS:
+            self.stack.append(_CONSTANTS[name]())
+        elif name in _LITERALS:
+            self.stack.append(argument)
+        elif name in _PUTS:
+            self.memo[len(self.memo) if argument is None else argument] = self.stack[-1]
+        elif name in _GETS:
+            self.stack.append(self.memo[argument])
+        elif name not in ("PROTO", "FRAME"):
+            action = _ACTIONS.get(name)
+            if action is None:
+                raise UnsafePickle(f"the operation {name}, which no tensor file needs")
+            action(self, argument)
+
+
+def _tuple(size: int) -> Callable[[_Machine, Any], None]:
+    def action(machine: _Machine, _: Any) -> None:
+        parts = [machine.pop() for _ in range(size)]
+        machine.stack.append(tuple(parts[::-1]))
+
+    return action
+
+
+def _append(machine: _Machine, _: Any) -> None:
+    value = machine.pop()
+    _extend(machine.stack[-1], [value])
+
+
+def _appends(machine: _Machine, _: Any) -> None:
+    values = machine.to_mark()
+    _extend(machine.stack[-1], values)
+
+
+def _extend(target: Any, values: list[Any]) -> None:
+    if isinstance(target, list):
+        target.extend(values)
+    elif not isinstance(target, StandIn):
+        raise UnsafePickle("a broken pickle (items for something that is no list)")
+
+
+def _set_item(machine: _Machine, _: Any) -> None:
+    value, key = machine.pop(), machine.pop()
+    _update(machine.stack[-1], [key, value])
+
+
+def _set_items(machine: _Machine, _: Any) -> None:
+    values = machine.to_mark()
+    _update(machine.stack[-1], values)
+
+
+def _update(target: Any, flat: list[Any]) -> None:
+    if len(flat) % 2:
+        raise UnsafePickle("a broken pickle (a key without value)")
+    if not isinstance(target, (dict, StandIn)):
+        raise UnsafePickle("a broken pickle (entries for something that is no dictionary)")
+    if isinstance(target, dict):
+        for key, value in zip(flat[::2], flat[1::2], strict=True):
+            # Nested tuples as keys could take forever to hash; tensors have names.
+            if isinstance(key, (str, int, float, bytes)) or key is None:
+                if key in target and isinstance(target[key], StoredTensor):
+                    raise UnsafePickle(f"the name {key} twice")
+                target[key] = value
+
+
+def _dictionary(machine: _Machine, _: Any) -> None:
+    values, found = machine.to_mark(), {}  # type: ignore[var-annotated]
+    _update(found, values)
+    machine.stack.append(found)
+
+
+def _global(machine: _Machine, argument: Any) -> None:
+    module, _, name = str(argument).partition(" ")
+    machine.stack.append(_named(module, name))
+
+
+def _stack_global(machine: _Machine, _: Any) -> None:
+    name, module = machine.pop(), machine.pop()
+    if not (isinstance(name, str) and isinstance(module, str)):
+        raise UnsafePickle("a global name that is no text")
+    machine.stack.append(_named(module, name))
+
+
+def _named(module: str, name: str) -> Name:
+    found = Name(module, name)
+    if module in ("builtins", "__builtin__"):
+        if name in SETS:
+            return found
+    elif module.split(".")[0] in HARMLESS and "." not in name:
+        return found
+    raise UnsafePickle(f"the name {found}; it was not looked up, nothing was run")
+
+
+def _reduce(machine: _Machine, _: Any) -> None:
+    arguments, function = machine.pop(), machine.pop()
+    if not isinstance(function, Name) or not isinstance(arguments, tuple):
+        machine.stack.append(StandIn(Name("?", "?")))
+        return
+    machine.stack.append(_made(function, arguments))
+
+
+def _made(function: Name, arguments: tuple[Any, ...]) -> Any:
+    text = str(function)
+    if text == "collections.OrderedDict":
+        found: dict[Any, Any] = {}
+        for pair in arguments[0] if arguments and isinstance(arguments[0], list) else ():
+            _update(found, list(pair) if isinstance(pair, (list, tuple)) and len(pair) == 2 else [None, None])
+        return found
+    if text in ("torch._utils._rebuild_tensor_v2", "torch._utils._rebuild_tensor"):
+        return _tensor(arguments)
+    if text in ("torch._utils._rebuild_parameter", "torch._utils._rebuild_parameter_with_state") and arguments:
+        return arguments[0]
+    if text == "torch.Size" and arguments:
+        return arguments[0]
+    return StandIn(function, arguments)
+
+
+def _tensor(arguments: tuple[Any, ...]) -> Any:
+    if len(arguments) < 4:
+        raise UnsafePickle("a tensor without shape")
+    storage, offset, shape, strides = arguments[:4]
+    if not isinstance(storage, Storage):
+        raise UnsafePickle("a tensor without storage")
+    whole = (
+        offset,
+        *(shape if isinstance(shape, tuple) else (None,)),
+        *(strides if isinstance(strides, tuple) else ()),
+    )
+    if not all(isinstance(part, int) and not isinstance(part, bool) for part in whole) or len(shape) != len(strides):
+        raise UnsafePickle("a tensor whose shape is no list of counts")
+    return StoredTensor(storage, offset, shape, strides)
+
+
+def _new_object(machine: _Machine, _: Any) -> None:
+    arguments, cls = machine.pop(), machine.pop()
+    machine.stack.append(
+        _made(cls, arguments) if isinstance(cls, Name) and isinstance(arguments, tuple) else StandIn(Name("?", "?"))
+    )
+
+
+def _build(machine: _Machine, _: Any) -> None:
+    state = machine.pop()
+    if isinstance(machine.stack[-1], StandIn):
+        machine.stack[-1].state = state
+
+
+def _persistent(machine: _Machine, _: Any) -> None:
+    found = machine.pop()
+    if not (isinstance(found, tuple) and len(found) >= 5 and found[0] == "storage" and isinstance(found[1], Name)):
+        raise UnsafePickle("a persistent id that is no storage")
+    if found[1].name not in STORAGES:
+        raise UnsafePickle(f"a storage of type {found[1]}")
+    if len(found) > 5 and found[5] is not None:
+        raise UnsafePickle("a storage that is a view of another")
+    if not isinstance(found[2], str) or not isinstance(found[4], int) or isinstance(found[4], bool) or found[4] < 0:
+        raise UnsafePickle("a storage without key or size")
+    machine.stack.append(Storage(STORAGES[found[1].name], found[2], found[4]))
+
+
+def _drop_to_mark(machine: _Machine, _: Any) -> None:
+    machine.to_mark()
+
+
+def _drop(machine: _Machine, _: Any) -> None:
+    machine.pop()
+
+
+_CONSTANTS: dict[str, Callable[[], Any]] = {
+    "MARK": lambda: _MARK,
+    "NONE": lambda: None,
+    "NEWTRUE": lambda: True,
+    "NEWFALSE": lambda: False,
+    "EMPTY_DICT": dict,
+    "EMPTY_LIST": list,
+    "EMPTY_TUPLE": tuple,
+    "EMPTY_SET": list,
+}
+_LITERALS = frozenset(
+    [
+        "INT",
+        "BININT",
+        "BININT1",
+        "BININT2",
+        "LONG",
+        "LONG1",
+        "LONG4",
+        "FLOAT",
+        "BINFLOAT",
+        "STRING",
+        "BINSTRING",
+        "SHORT_BINSTRING",
+        "UNICODE",
+        "BINUNICODE",
+        "SHORT_BINUNICODE",
+        "BINUNICODE8",
+        "BINBYTES",
+        "SHORT_BINBYTES",
+        "BINBYTES8",
+    ]
+)
+_PUTS = frozenset(("PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE"))
+_GETS = frozenset(("GET", "BINGET", "LONG_BINGET"))
+_ACTIONS: dict[str, Callable[[_Machine, Any], None]] = {
+    "TUPLE": lambda machine, _: machine.stack.append(tuple(machine.to_mark())),
+    "TUPLE1": _tuple(1),
+    "TUPLE2": _tuple(2),
+    "TUPLE3": _tuple(3),
+    "LIST": lambda machine, _: machine.stack.append(machine.to_mark()),
+    "DICT": _dictionary,
+    "APPEND": _append,
+    "APPENDS": _appends,
+    "ADDITEMS": _appends,
+    "SETITEM": _set_item,
+    "SETITEMS": _set_items,
+    "GLOBAL": _global,
+    "STACK_GLOBAL": _stack_global,
+    "REDUCE": _reduce,
+    "NEWOBJ": _new_object,
+    "BUILD": _build,
+    "BINPERSID": _persistent,
+    "POP": _drop,
+    "POP_MARK": _drop_to_mark,
+}
