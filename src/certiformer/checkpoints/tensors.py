@@ -140,7 +140,8 @@ def mapped(
         return bfloat16(np.ascontiguousarray(view)) if dtype == "BF16" else np.asarray(view)
 
     def stored() -> memoryview:
-        return memoryview(np.asarray(flat() if strides is None else rows(0, shape[0] if shape else 1)).tobytes())
+        plain = flat() if strides is None else np.ascontiguousarray(rows(0, shape[0] if shape else 1))
+        return memoryview(np.asarray(plain).view(np.uint8)) if span else memoryview(b"")
 
     return Tensor(name, shape, dtype, rows, stored, storage)
 

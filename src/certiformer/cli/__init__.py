@@ -12,6 +12,7 @@ from certiformer.cli.audit import audit
 from certiformer.cli.bound import bound
 from certiformer.cli.certify import certify
 from certiformer.cli.explain import explain
+from certiformer.cli.inspect import inspect
 from certiformer.cli.reproduce import reproduce
 from certiformer.cli.theorems import theorems
 from certiformer.cli.train import train
@@ -46,6 +47,7 @@ app.command()(theorems)
 app.command()(explain)
 app.command()(bound)
 app.command()(train)
+app.command()(inspect)
 app.command()(certify)
 app.command()(audit)
 app.command()(reproduce)

@@ -1,0 +1,46 @@
+"""BERT, RoBERTa, MiniLM and others of their shape: post-norm, learnt positions, out x in."""
+
+from certiformer.checkpoints.families._table import Family, bare, buffer, linear, norm, table
+
+FAMILY = Family(
+    key="bert",
+    title="BERT",
+    model_types=("bert", "roberta", "xlm-roberta", "camembert", "electra"),
+    prefixes=("bert.", "roberta.", "electra."),
+    rows=(
+        table("embeddings.word_embeddings", "word"),
+        table("embeddings.position_embeddings", "position"),
+        table("embeddings.token_type_embeddings", "type"),
+        norm("embeddings.LayerNorm", "embedding.norm"),
+        linear("encoder.layer.{n}.attention.self.query", "query"),
+        linear("encoder.layer.{n}.attention.self.key", "key"),
+        linear("encoder.layer.{n}.attention.self.value", "value"),
+        linear("encoder.layer.{n}.attention.output.dense", "output"),
+        norm("encoder.layer.{n}.attention.output.LayerNorm", "attention.norm"),
+        linear("encoder.layer.{n}.intermediate.dense", "up"),
+        linear("encoder.layer.{n}.output.dense", "down"),
+        norm("encoder.layer.{n}.output.LayerNorm", "feedforward.norm"),
+        linear("pooler.dense", "pooler"),
+        linear("classifier", "classifier"),
+        linear("classifier.dense", "classifier.dense"),
+        linear("classifier.out_proj", "classifier"),
+        linear("qa_outputs", "classifier"),
+        linear("cls.predictions.transform.dense", "masked.dense"),
+        norm("cls.predictions.transform.LayerNorm", "masked.norm"),
+        linear("cls.predictions.decoder", "masked.head"),
+        bare("cls.predictions.bias", "masked.shift"),
+        linear("cls.seq_relationship", "next_sentence"),
+        linear("lm_head.dense", "masked.dense"),
+        norm("lm_head.layer_norm", "masked.norm"),
+        linear("lm_head.decoder", "masked.head"),
+        bare("lm_head.bias", "masked.shift"),
+        *buffer("embeddings.position_ids", "embeddings.token_type_ids"),
+    ),
+    config={
+        "heads": ("num_attention_heads",),
+        "layers": ("num_hidden_layers",),
+        "eps": ("layer_norm_eps",),
+        "activation": ("hidden_act",),
+    },
+    defaults={"eps": 1e-12, "activation": "gelu"},
+)

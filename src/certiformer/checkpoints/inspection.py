@@ -1,0 +1,252 @@
+"""What theory says of a checkpoint: the sizes of every tensor, the sensitivity of every layer, what n would be needed.
+
+`inspect` gives a document (the JSON contract of `certiformer inspect --json`); tables, pages and figures are drawn
+from it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from certiformer import networks
+from certiformer.checkpoints.adapters import Adapter, is_adapter, read_adapter
+from certiformer.checkpoints.cache import Cache
+from certiformer.checkpoints.cache import folder as cache_folder
+from certiformer.checkpoints.errors import CheckpointError, shown
+from certiformer.checkpoints.families import Row
+from certiformer.checkpoints.measuring import Measurer, Progress
+from certiformer.checkpoints.network import Builder, Built
+from certiformer.checkpoints.parts import Parts, whole
+from certiformer.checkpoints.readers import open_checkpoint
+from certiformer.checkpoints.roles import Assigned, Roles, Settings, assign, settings
+from certiformer.checkpoints.tensors import Checkpoint, Tensor
+from certiformer.checkpoints.violations import facts, violations
+from certiformer.networks import Analysis
+
+LN10 = math.log(10.0)
+UNKNOWN = Row("", "not recognised", "bare")
+SCALES = (0.05, 0.1, 0.15, 0.2, 0.25)
+"""Radii (in units of a loss in [0, 1]) at which the cover is tried for the number of examples."""
+PRICE = "the norms were read off these weights: a bound on this very model pays for that choice too (strata)"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What no file says, and where the class is centred (`reference`) or only compared with (`against`)."""
+
+    reference: Path | None = None
+    against: Path | None = None
+    base: Path | None = None
+    heads: int | None = None
+    activation: str | None = None
+    norm_first: bool | None = None
+    input_radius: float | None = None
+    cache: bool = True
+
+    @property
+    def given(self) -> dict[str, Any]:
+        return {"heads": self.heads, "activation": self.activation, "norm_first": self.norm_first}
+
+
+def inspect(path: str | Path, options: Options | None = None, progress: Progress | None = None) -> dict[str, Any]:
+    """The document of one checkpoint."""
+    chosen = options or Options()
+    measurer = Measurer(Cache(cache_folder() if chosen.cache else None, "norms"), progress)
+    target = Path(path)
+    adapter: Adapter | None = None
+    if is_adapter(target):
+        adapter = read_adapter(target, chosen.base)
+        roles = assign(adapter.merged)
+    else:
+        roles = assign(open_checkpoint(target))
+    centre = None if chosen.reference is None else assign(open_checkpoint(chosen.reference))
+    if adapter is not None and centre is None:
+        centre = assign(adapter.base)
+    compared = centre if chosen.against is None else assign(open_checkpoint(chosen.against))
+    return _document(roles, centre, compared, adapter, chosen, measurer)
+
+
+def _document(
+    roles: Roles,
+    centre: Roles | None,
+    compared: Roles | None,
+    adapter: Adapter | None,
+    options: Options,
+    measurer: Measurer,
+) -> dict[str, Any]:
+    checkpoint = roles.checkpoint
+    weights = [one for one in roles.assigned if one.role != "buffer" and one.tensor.real]
+    unknown = [Assigned(tensor, "not recognised", None, UNKNOWN) for tensor in roles.unknown if tensor.real]
+    listed = sorted([*weights, *unknown], key=_order)
+    measurer.work = sum(_work(one.tensor) for one in listed)
+    tensors = [_tensor(one, measurer, compared) for one in listed]
+    document: dict[str, Any] = {
+        "path": str(checkpoint.path),
+        "format": checkpoint.format,
+        "family": None if roles.family is None else roles.family.key,
+        "title": "not recognised" if roles.family is None else roles.family.title,
+        "parameters": _parameters(listed),
+        "reference": None if centre is None else str(centre.checkpoint.path),
+        "tensors": tensors,
+        "not_recognised": [shown(tensor.name) for tensor in roles.unknown],
+        "buffers": [shown(one.tensor.name) for one in roles.assigned if one.role == "buffer"],
+        "layers": [],
+        "violations": [],
+        "log10_coefficient": None,
+        "log10_n_needed": None,
+        "dominating": None,
+        "shares": [],
+        "remarks": [*checkpoint.remarks],
+    }
+    if roles.family is None:
+        document["remarks"].append("no family's table fits these names: sizes only, no network")
+        return document
+    chosen = settings(roles, options.given)
+    parts = None
+    if centre is not None:
+        if centre.family is not roles.family:
+            other = None if centre.family is None else centre.family.key
+            raise CheckpointError(centre.checkpoint.path, f"the reference is of family {other}, not {roles.family.key}")
+        parts = Parts(centre, settings(centre, options.given))
+    built = Builder(roles, chosen, measurer, centre=parts, input_radius=options.input_radius).build()
+    analysis = networks.analyse(built.output)
+    document |= _network(built, analysis, roles)
+    document["settings"] = {
+        "layers": chosen.layers,
+        "heads": chosen.heads,
+        "key_heads": chosen.kv_heads,
+        "positions": chosen.positions,
+        "eps": chosen.eps,
+        "activation": chosen.activation,
+        "normalisation": "before" if chosen.norm_first else "after",
+    }
+    document["violations"] = violations(facts(roles, chosen))
+    document["remarks"] += [*built.notes, PRICE]
+    if adapter is not None:
+        document["adapter"] = adapter.as_json(measurer)
+    return document
+
+
+def _network(built: Built, analysis: Analysis, roles: Roles) -> dict[str, Any]:
+    layers = []
+    for block in built.blocks:
+        before, middle, after = (
+            analysis.sensitivity(node).ln / LN10 for node in (block.before, block.middle, block.after)
+        )
+        layers.append(
+            {
+                "index": block.index,
+                "lipschitz_log10": before - after,
+                "attention_log10": before - middle,
+                "feed_forward_log10": middle - after,
+                "sensitivity_log10": before,
+                "score_norms": list(built.heads[min(block.index, len(built.heads) - 1)]),
+            }
+        )
+    shares = _shares(analysis, roles)
+    return {
+        "layers": layers,
+        "log10_coefficient": _number(analysis.cover.ln_radius / LN10),
+        "log10_n_needed": _number(_log10_examples(analysis)),
+        "log10_ln_cover": _number(math.log10(max(1e-300, analysis.log_size(0.25)))),
+        "sensitivity_log10": analysis.sensitivity(built.embedded).ln / LN10,
+        "dominating": shares[0]["role"] if shares else None,
+        "shares": shares,
+    }
+
+
+def _log10_examples(analysis: Analysis) -> float:
+    r"""The n from which 2 Rad_n < 1 for a loss in [0, 1], by one scale of the (proper) cover.
+
+    Rad_n <= eps + r sqrt(2 ln N(eps)/n), r = 1/2 the range, so n > 2 ln N(eps)/(1 - 2 eps)^2 will do.
+    """
+    best = math.inf
+    for eps in SCALES:
+        nats = analysis.log_size(eps)
+        if nats <= 0.0:
+            return 0.0
+        best = min(best, math.log10(2.0 * nats) - 2.0 * math.log10(1.0 - 2.0 * eps))
+    return max(0.0, best)
+
+
+def _shares(analysis: Analysis, roles: Roles) -> list[dict[str, Any]]:
+    """Who pays: nats by role when every parameter gets the same share of the error budget 1/4."""
+    by_name = {one.tensor.name: one.role for one in roles.assigned}
+    entries = [term for term in analysis.terms if math.isfinite(term.ln_reach)]
+    counts = {term.name: float(term.cover.parameters) for term in entries}
+    total = sum(count for count in counts.values() if math.isfinite(count))
+    nats: dict[str, float] = {}
+    decades: dict[str, float] = {}
+    for term in entries:
+        count = counts[term.name]
+        if not (0 < count < math.inf):
+            continue
+        role = by_name.get(term.name.split("[")[0], term.name)
+        ln_eps = math.log(0.25) + math.log(count / total) - term.ln_beta
+        nats[role] = nats.get(role, 0.0) + term.cover.log_size_ln(ln_eps)
+        decades[role] = max(decades.get(role, -math.inf), term.ln_beta / LN10)
+    paid = sum(nats.values()) or 1.0
+    return [
+        {"role": role, "share": value / paid, "log10_coefficient": _number(decades[role])}
+        for role, value in sorted(nats.items(), key=lambda item: -item[1])
+    ]
+
+
+def _tensor(one: Assigned, measurer: Measurer, other: Roles | None) -> dict[str, Any]:
+    part = whole(one)
+    found = measurer.sizes(part)
+    measurer.tick(_work(one.tensor), shown(one.tensor.name))
+    entry: dict[str, Any] = {
+        "name": shown(one.tensor.name),
+        "role": one.role,
+        "layer": one.layer,
+        "shape": list(one.tensor.shape),
+        "dtype": one.tensor.dtype,
+        "spectral": _number(found.spectral),
+        "spectral_below": _number(found.spectral_below),
+        "frobenius": _number(found.frobenius),
+        "norm_21": _number(found.norm_21),
+        "norm_21_rows": _number(found.norm_21_rows),
+        "norm_11": _number(found.norm_11),
+        "stable_rank": _number(found.stable_rank),
+    }
+    there = None if other is None else other.get(one.role, one.layer)
+    if there is not None and there.tensor.shape == one.tensor.shape:
+        moved = measurer.difference(part, whole(there))
+        entry["moved_spectral"] = _number(moved.spectral)
+        entry["moved_frobenius"] = _number(moved.frobenius)
+    return entry
+
+
+def _parameters(listed: Sequence[Assigned]) -> int:
+    """Entries of all weights; tensors that share their storage count once."""
+    distinct = {one.tensor.storage or (one.tensor.name,): one.tensor.size for one in listed}
+    return sum(distinct.values())
+
+
+def _work(tensor: Tensor) -> float:
+    short = min(tensor.shape[0], tensor.size // max(1, tensor.shape[0])) if len(tensor.shape) > 1 else 1
+    return float(tensor.size) * (short + 64)
+
+
+def _order(one: Assigned) -> tuple[Any, ...]:
+    pieces = re.split(r"(\d+)", one.tensor.name)
+    natural = tuple((0, int(piece), "") if piece.isdigit() else (1, 0, piece) for piece in pieces)
+    return (one.role == "not recognised", one.layer is not None, one.layer or 0, natural)
+
+
+def _number(value: float) -> float | str:
+    return value if math.isfinite(value) else "inf"
+
+
+def settings_of(path: str | Path, given: Mapping[str, Any] | None = None) -> tuple[Checkpoint, Roles, Settings]:
+    """A recognised checkpoint with its settings, for those who run it."""
+    roles = assign(open_checkpoint(path))
+    if roles.family is None:
+        raise CheckpointError(path, "no family's table fits the names of its tensors")
+    return roles.checkpoint, roles, settings(roles, given)

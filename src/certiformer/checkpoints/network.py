@@ -1,0 +1,274 @@
+"""From a recognised checkpoint to a network of the engine: the class of its architecture with its own norms.
+
+Every weight's class is the set of matrices with the norms measured here (or, with a reference, with the measured
+distances from the reference). The output is one bounded loss per example: 1-Lipschitz in a scalar readout of unit
+norm for bare encoders, 2-Lipschitz in the largest logit error for classifiers and language models (margin 1).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from certiformer import networks
+from certiformer.checkpoints.errors import CheckpointError, shown
+from certiformer.checkpoints.measuring import Measurer
+from certiformer.checkpoints.parts import Part, Parts
+from certiformer.checkpoints.roles import Roles, Settings
+from certiformer.checkpoints.sizes import Sizes
+from certiformer.networks import Activation, Head, Node, Reference, Weight
+
+ACTIVATIONS: Mapping[str, Activation] = {
+    "gelu": networks.GELU,
+    "gelu_new": networks.GELU_TANH,
+    "gelu_fast": networks.GELU_TANH,
+    "gelu_pytorch_tanh": networks.GELU_TANH,
+    "relu": networks.RELU,
+    "silu": networks.SILU,
+    "swish": networks.SILU,
+    "quick_gelu": Activation("quick_gelu", networks.SILU.lipschitz, 1.0),
+    "tanh": networks.TANH,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """One layer of the network: the signal before it, between its halves, and after it."""
+
+    index: int
+    before: Node
+    middle: Node
+    after: Node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Built:
+    """The network, its layers, the per-head norms of W_QK by layer, and what had to be taken for granted."""
+
+    output: Node
+    embedded: Node
+    blocks: tuple[Block, ...]
+    heads: tuple[tuple[float, ...], ...]
+    notes: tuple[str, ...]
+
+
+class Builder:
+    """Weights from parts, layers from weights. `centre` holds the parts of a reference checkpoint."""
+
+    def __init__(
+        self,
+        roles: Roles,
+        settings: Settings,
+        measurer: Measurer,
+        *,
+        centre: Parts | None = None,
+        input_radius: float | None = None,
+    ) -> None:
+        assert roles.family is not None
+        self.roles, self.settings, self.family, self.measurer = roles, settings, roles.family, measurer
+        self.parts, self.centre, self.input_radius = Parts(roles, settings), centre, input_radius
+        if settings.activation not in ACTIVATIONS:
+            known = ", ".join(ACTIVATIONS)
+            raise CheckpointError(
+                roles.checkpoint.path, f"activation {shown(settings.activation)} has no rule; known: {known}"
+            )
+        self.sigma = ACTIVATIONS[settings.activation]
+        self.notes: list[str] = []
+        self.known: dict[str, Weight] = {}
+
+    # --- weights ---------------------------------------------------------------------------------------------------
+
+    def weight(self, part: Part, role: str, layer: int | None, *, blocks: int = 0) -> Weight:
+        """The class of one weight, measured once; `blocks` adds the norms of that many column blocks."""
+        name = part.name
+        if name not in self.known:
+            self.known[name] = self._weight(name, part, role, layer, blocks)
+        return self.known[name]
+
+    def _weight(self, name: str, part: Part, role: str, layer: int | None, blocks: int) -> Weight:
+        own = self.measurer.sizes(part)
+        width = part.shape[1] // blocks if blocks else 0
+        cuts = [slice(h * width, (h + 1) * width) for h in range(blocks)]
+        block_norms = tuple(self.measurer.sizes(part, cut).spectral for cut in cuts)
+        centre = None if self.centre is None else self.centre.get(role, layer)
+        if centre is None:
+            return Weight(name, part.shape, **_class(own), blocks=block_norms)
+        whole = self.parts.need(role, layer)
+        centre = centre.rows(part.start - whole.start, part.stop - whole.start)
+        moved, there = self.measurer.difference(part, centre), self.measurer.sizes(centre)
+        return Weight(
+            name,
+            part.shape,
+            l1=moved.norm_11,
+            frobenius=moved.frobenius,
+            spectral_distance=moved.spectral,
+            max_row_distance=moved.max_row,
+            spectral=own.spectral,
+            max_row=own.max_row,
+            blocks=block_norms,
+            reference=Reference(
+                there.spectral, there.max_row, tuple(self.measurer.sizes(centre, cut).spectral for cut in cuts)
+            ),
+        )
+
+    def find(self, role: str, layer: int | None = None, **options: Any) -> Weight | None:
+        part = self.parts.get(role, layer)
+        return None if part is None else self.weight(part, role, layer, **options)
+
+    def need(self, role: str, layer: int | None = None, **options: Any) -> Weight:
+        return self.weight(self.parts.need(role, layer), role, layer, **options)
+
+    # --- layers ----------------------------------------------------------------------------------------------------
+
+    def norm(self, z: Node, role: str, layer: int | None = None) -> Node:
+        gain, shift = self.find(f"{role}.gain", layer), self.find(f"{role}.shift", layer)
+        if self.family.norm == "rms":
+            return networks.rms_norm(z, gain, eps=self.settings.eps)
+        return networks.layer_norm(z, gain, shift, eps=self.settings.eps)
+
+    def head_rows(self, role: str, layer: int, head: int, count: int) -> Part | None:
+        part = self.parts.get(role, layer)
+        if part is None:
+            return None
+        if part.shape[0] % count:
+            problem = f"{shown(part.name)} has {part.shape[0]} rows, which {count} heads cannot share"
+            raise CheckpointError(self.roles.checkpoint.path, problem)
+        width = part.shape[0] // count
+        return part.rows(head * width, (head + 1) * width)
+
+    def heads(self, layer: int) -> tuple[tuple[Head, ...], tuple[float, ...]]:
+        count, shared = self.settings.heads, self.settings.kv_heads
+
+        def cut(role: str, head: int, of: int) -> Weight | None:
+            part = self.head_rows(role, layer, head, of)
+            return None if part is None else self.weight(part, role, layer)
+
+        found, products = [], []
+        for h in range(count):
+            g = h * shared // count
+            query, key, value = cut("query", h, count), cut("key", g, shared), cut("value", g, shared)
+            if query is None or key is None or value is None:
+                raise CheckpointError(self.roles.checkpoint.path, f"layer {layer} lacks query, key or value")
+            found.append(
+                Head(
+                    value=value,
+                    query=query,
+                    key=key,
+                    scale=1.0 / math.sqrt(query.shape[0]),
+                    query_bias=cut("query.bias", h, count),
+                    key_bias=cut("key.bias", g, shared),
+                    value_bias=cut("value.bias", g, shared),
+                    rotary=self.family.rotary,
+                )
+            )
+            first, second = self.head_rows("query", layer, h, count), self.head_rows("key", layer, g, shared)
+            assert first is not None
+            assert second is not None
+            products.append(self.measurer.product(first, second))
+        return tuple(found), tuple(products)
+
+    def attention(self, z: Node, layer: int) -> tuple[Node, tuple[float, ...]]:
+        if self.parts.get("query.norm.gain", layer) is not None:
+            raise CheckpointError(
+                self.roles.checkpoint.path, "normalises queries and keys, for which there is no layer rule yet"
+            )
+        heads, products = self.heads(layer)
+        output = self.need("output", layer, blocks=len(heads))
+        node = networks.attention(z, heads, output=output, output_bias=self.find("output.bias", layer))
+        return node, products
+
+    def feed_forward(self, z: Node, layer: int) -> Node:
+        up, down = self.need("up", layer), self.need("down", layer)
+        shifts = {"up_shift": self.find("up.bias", layer), "down_shift": self.find("down.bias", layer)}
+        gate = self.find("gate", layer)
+        if gate is None:
+            return networks.feed_forward(z, up, down, self.sigma, **shifts)
+        return networks.gated_feed_forward(
+            z, gate, up, down, self.sigma, gate_shift=self.find("gate.bias", layer), **shifts
+        )
+
+    def embedded(self) -> Node:
+        """The signal that enters the first layer."""
+        settings, positions = self.settings, self.settings.positions
+        if self.family.inputs == "tokens":
+            width = self.parts.need("query", 0).shape[1]
+            radius = math.sqrt(width) if self.input_radius is None else self.input_radius
+            self.notes.append(f"input tokens of norm at most {radius:g} (not in the file; --input-radius changes it)")
+            return networks.tokens(width, radius, positions=positions)
+        if self.family.inputs == "patches":
+            return self._patches()
+        tables = [self.find(role) for role in ("word", "position", "type")]
+        nodes = [networks.embedding(table, positions=positions) for table in tables if table is not None]
+        if not nodes:
+            raise CheckpointError(self.roles.checkpoint.path, "the weights lack an embedding table")
+        z = networks.add(*nodes) if len(nodes) > 1 else nodes[0]
+        if self.parts.get("embedding.norm.gain") is not None:
+            z = networks.layer_norm(
+                z, self.find("embedding.norm.gain"), self.find("embedding.norm.shift"), eps=settings.eps
+            )
+        mapping = self.find("embedding.map")
+        return z if mapping is None else networks.linear(z, mapping, self.find("embedding.map.bias"))
+
+    def _patches(self) -> Node:
+        patch = self.need("patch")
+        radius = math.sqrt(patch.shape[1]) if self.input_radius is None else self.input_radius
+        self.notes.append(f"patches of norm at most {radius:g}: pixels in [-1, 1] (--input-radius changes it)")
+        token = self.find("class_token")
+        count = self.settings.positions - (0 if token is None else 1)
+        z = networks.linear(
+            networks.tokens(patch.shape[1], radius, positions=max(1, count)), patch, self.find("patch.bias")
+        )
+        if token is not None:
+            z = networks.prepend(z, token)
+        table = self.find("position")
+        return z if table is None else networks.add(z, networks.embedding(table, positions=self.settings.positions))
+
+    def end(self, z: Node) -> Node:
+        """One bounded loss per example."""
+        z = networks.pick(z)
+        word = self.find("word")
+        classifier = self.find("classifier")
+        head = self.find("head") or (word if self.family.ties_head else None)
+        if classifier is not None and classifier.shape[1] == self.width(z):
+            self.notes.append("output: the classifier on one token (or the mean); ramp loss of margin 1")
+            return networks.loss(networks.vocabulary(z, classifier, self.find("classifier.bias")), 2.0, 1.0)
+        if head is not None:
+            self.notes.append("output: the logits of the next token at one position; ramp loss of margin 1")
+            return networks.loss(networks.vocabulary(z, head), 2.0, 1.0)
+        self.notes.append("output: a readout of unit norm on one token or the mean; ramp loss of margin 1")
+        readout = Weight("readout of unit norm", (1, self.width(z)), frobenius=1.0, spectral=1.0)
+        return networks.loss(networks.readout(z, readout), 1.0, 1.0)
+
+    def width(self, z: Node) -> int:
+        """The number of coordinates of the tokens in the layers: what the queries read."""
+        return self.parts.need("query", 0).shape[1]
+
+    def build(self) -> Built:
+        z = first = self.embedded()
+        blocks, products = [], []
+        seen: dict[int, tuple[float, ...]] = {}
+        distinct = self.roles.depth
+        for index in range(self.settings.layers):
+            layer = index * distinct // self.settings.layers if self.family.shared_layers else index
+            before = z
+            if self.settings.norm_first:
+                attended, norms = self.attention(self.norm(z, "attention.norm", layer), layer)
+                middle = networks.add(z, attended)
+                z = networks.add(middle, self.feed_forward(self.norm(middle, "feedforward.norm", layer), layer))
+            else:
+                attended, norms = self.attention(z, layer)
+                middle = self.norm(networks.add(z, attended), "attention.norm", layer)
+                z = self.norm(networks.add(middle, self.feed_forward(middle, layer)), "feedforward.norm", layer)
+            blocks.append(Block(index, before, middle, z))
+            if layer not in seen:
+                products.append(norms)
+            seen[layer] = norms
+        if self.parts.get("final.norm.gain") is not None:
+            z = self.norm(z, "final.norm")
+        return Built(self.end(z), first, tuple(blocks), tuple(products), tuple(self.notes))
+
+
+def _class(own: Sizes) -> dict[str, float]:
+    return {"l1": own.norm_11, "frobenius": own.frobenius, "spectral": own.spectral, "max_row": own.max_row}

@@ -1,0 +1,109 @@
+"""`certiformer inspect`: what theory says of checkpoints, layer by layer, side by side."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from certiformer.cli._output import console, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from certiformer.checkpoints.measuring import Progress
+
+
+def inspect(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Folders or files: safetensors, PyTorch, GGUF, npz, LoRA.")
+    ],
+    reference: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="The pre-trained checkpoint: centres the class there.")
+    ] = None,
+    base: Annotated[Path | None, typer.Option(metavar="PATH", help="The base of a LoRA adapter.")] = None,
+    heads: Annotated[int | None, typer.Option(help="Attention heads, where the file does not say.")] = None,
+    activation: Annotated[str | None, typer.Option(help="relu, gelu, ..., where the file does not say.")] = None,
+    norm_first: Annotated[
+        bool | None, typer.Option("--norm-first/--norm-last", help="Where the file does not say.")
+    ] = None,
+    input_radius: Annotated[float | None, typer.Option(help="Bound on the input tokens of a bare encoder.")] = None,
+    tensors: Annotated[bool, typer.Option("--tensors", help="A row per tensor, too.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write page, JSON, CSV and figure there.")] = None,
+    cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep norms on disk, by content.")] = True,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """What theory says of checkpoints people have: norms, sensitivities, the n their covering bound would need."""
+    from certiformer.checkpoints import Options
+    from certiformer.checkpoints import inspect as run
+
+    documents = []
+    for at, path in enumerate(paths):
+        chosen = Options(
+            reference=reference,
+            against=reference or (paths[0] if at else None),
+            base=base,
+            heads=heads,
+            activation=activation,
+            norm_first=norm_first,
+            input_radius=input_radius,
+            cache=cache,
+        )
+        with _bar(path.name, quiet=json) as progress:
+            documents.append(run(path, chosen, progress))
+    if out is not None:
+        _write(out, documents)
+    if json:
+        print_json(documents[0] if len(documents) == 1 else {"checkpoints": documents})
+        return
+    from certiformer.report.checkpoints import comparison_table, inspection_table
+
+    for document in documents:
+        console.print(inspection_table(document, tensors=tensors))
+        console.print()
+    if len(documents) > 1:
+        console.print(comparison_table(documents))
+    if out is not None:
+        console.print(f"wrote {out / 'inspect.html'}, inspect.json, inspect.csv and layers.svg")
+
+
+@contextmanager
+def _bar(name: str, *, quiet: bool) -> Iterator[Progress | None]:
+    """Progress with the time left, on a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    errors = Console(stderr=True)
+    if quiet or not errors.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("{task.fields[what]}", markup=False), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=errors, transient=True) as bar:
+        task = bar.add_task("measuring", what=name, total=None)
+
+        def step(done: float, work: float, what: str) -> None:
+            bar.update(task, completed=done, total=work, what=what)
+
+        yield step
+
+
+def _write(out: Path, documents: list[dict[str, object]]) -> None:
+    import json
+
+    from certiformer.core.errors import CertiformerError
+    from certiformer.report.checkpoints import checkpoint_page, layer_figure, tensors_csv
+    from certiformer.report.page import write_text
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CertiformerError(f"cannot write to {out}: {error.strerror}. Choose another --out") from error
+    whole = documents[0] if len(documents) == 1 else {"checkpoints": documents}
+    write_text(out / "inspect.html", checkpoint_page(documents))
+    write_text(out / "inspect.json", json.dumps(whole, indent=2, allow_nan=False) + "\n")
+    write_text(out / "inspect.csv", tensors_csv(documents))
+    first = next((document for document in documents if document["layers"]), None)
+    if first is not None:
+        write_text(out / "layers.svg", str(layer_figure(first)))
