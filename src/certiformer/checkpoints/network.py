@@ -17,7 +17,6 @@ from certiformer.checkpoints.errors import CheckpointError, shown
 from certiformer.checkpoints.measuring import Measurer
 from certiformer.checkpoints.parts import Part, Parts
 from certiformer.checkpoints.roles import Roles, Settings
-from certiformer.checkpoints.sizes import Sizes
 from certiformer.networks import Activation, Head, Node, Reference, Weight
 
 ACTIVATIONS: Mapping[str, Activation] = {
@@ -94,7 +93,15 @@ class Builder:
         block_norms = tuple(self.measurer.sizes(part, cut).spectral for cut in cuts)
         centre = None if self.centre is None else self.centre.get(role, layer)
         if centre is None:
-            return Weight(name, part.shape, **_class(own), blocks=block_norms)
+            return Weight(
+                name,
+                part.shape,
+                l1=own.norm_11,
+                frobenius=own.frobenius,
+                spectral=own.spectral,
+                max_row=own.max_row,
+                blocks=block_norms,
+            )
         whole = self.parts.need(role, layer)
         centre = centre.rows(part.start - whole.start, part.stop - whole.start)
         moved, there = self.measurer.difference(part, centre), self.measurer.sizes(centre)
@@ -268,7 +275,3 @@ class Builder:
         if self.parts.get("final.norm.gain") is not None:
             z = self.norm(z, "final.norm")
         return Built(self.end(z), first, tuple(blocks), tuple(products), tuple(self.notes))
-
-
-def _class(own: Sizes) -> dict[str, float]:
-    return {"l1": own.norm_11, "frobenius": own.frobenius, "spectral": own.spectral, "max_row": own.max_row}

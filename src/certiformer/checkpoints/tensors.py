@@ -118,7 +118,7 @@ def mapped(
 
     The caller has checked that everything it can reach lies inside the file.
     """
-    kind = np.dtype(PLAIN[dtype]).newbyteorder(byteorder if byteorder == ">" else "<")
+    kind = np.dtype(PLAIN[dtype]).newbyteorder(">" if byteorder == ">" else "<")
     span = math.prod(shape)
     if strides is not None and span:
         span = 1 + sum((axis - 1) * stride for axis, stride in zip(shape, strides, strict=True))
@@ -141,7 +141,7 @@ def mapped(
 
     def stored() -> memoryview:
         plain = flat() if strides is None else np.ascontiguousarray(rows(0, shape[0] if shape else 1))
-        return memoryview(np.asarray(plain).view(np.uint8)) if span else memoryview(b"")
+        return np.asarray(plain).view(np.uint8).data if span else memoryview(b"")
 
     return Tensor(name, shape, dtype, rows, stored, storage)
 

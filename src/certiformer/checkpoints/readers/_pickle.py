@@ -116,7 +116,7 @@ class _Machine:
         return self.stack.pop()
 
     def to_mark(self) -> list[Any]:
-        found = []
+        found: list[Any] = []
         while True:
             if not self.stack:
                 raise UnsafePickle("a broken pickle (no mark)")
@@ -186,7 +186,7 @@ def _update(target: Any, flat: list[Any]) -> None:
             # Nested tuples as keys could take forever to hash; tensors have names.
             if isinstance(key, (str, int, float, bytes)) or key is None:
                 if key in target and isinstance(target[key], StoredTensor):
-                    raise UnsafePickle(f"the name {key} twice")
+                    raise UnsafePickle(f"the name {key!r} twice")
                 target[key] = value
 
 

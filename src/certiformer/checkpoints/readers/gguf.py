@@ -190,4 +190,4 @@ def _quantised(path: Path, name: str, shape: tuple[int, ...], dtype: str, offset
             return format.decode(raw(0, 1)).reshape(shape)[start:stop]
         return format.decode(raw(start, stop)).reshape(max(0, stop - start), *shape[1:])
 
-    return Tensor(name, shape, dtype, rows, lambda: memoryview(np.asarray(raw(0, count)).ravel()))
+    return Tensor(name, shape, dtype, rows, lambda: np.asarray(raw(0, count)).ravel().data)
