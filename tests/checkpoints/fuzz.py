@@ -19,11 +19,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
-from checkpoints import tiny
 
 from certiformer.checkpoints import open_checkpoint
 from certiformer.checkpoints.roles import assign, settings
 from certiformer.core.errors import CertiformerError
+from checkpoints import tiny
 
 GIGABYTE = 2**30
 FORBIDDEN = ("os.system", "os.exec", "os.posix_spawn", "os.fork", "subprocess.Popen", "exec", "socket.connect")
@@ -87,6 +87,7 @@ def main(count: int, seed: int, folder: Path) -> int:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + GIGABYTE, hard))
+
     def watch(event: str, arguments: tuple[object, ...]) -> None:
         module = event == "exec" and Path(getattr(arguments[0], "co_filename", "")).is_file()  # a late import
         if event in FORBIDDEN and not module:

@@ -10,9 +10,9 @@ import zipfile
 
 import numpy as np
 import pytest
-from checkpoints import tiny
 
 from certiformer.checkpoints import CheckpointError, open_checkpoint
+from checkpoints import tiny
 
 
 @pytest.fixture
@@ -47,7 +47,9 @@ def test_every_format_gives_the_same_tensors(kind, model, tmp_path):
 def test_gguf_by_hand_and_quantised_against_the_gguf_package(model, tmp_path):
     tensors, config = model
     found = open_checkpoint(tiny.write_gguf(tmp_path / "m.gguf", tensors, config))
-    np.testing.assert_array_equal(found.tensors["blk.1.ffn_up.weight"].array(), tensors["model.layers.1.mlp.up_proj.weight"])
+    np.testing.assert_array_equal(
+        found.tensors["blk.1.ffn_up.weight"].array(), tensors["model.layers.1.mlp.up_proj.weight"]
+    )
     gguf = pytest.importorskip("gguf")
     rng = np.random.default_rng(0)
     values = rng.normal(size=(6, 64)).astype(np.float32)
@@ -123,7 +125,13 @@ def test_malicious_pickles_are_not_run(protocol, tmp_path):
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [("builtins", "eval"), ("builtins", "getattr"), ("torch", "hub.load"), ("runpy", "run_path"), ("numpy.f2py", "x.y")],
+    [
+        ("builtins", "eval"),
+        ("builtins", "getattr"),
+        ("torch", "hub.load"),
+        ("runpy", "run_path"),
+        ("numpy.f2py", "x.y"),
+    ],
 )
 def test_names_outside_the_closed_list_are_refused(module, name, tmp_path):
     program = tiny.Pickle()

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from certiformer.checkpoints.errors import CheckpointError, shown
-from certiformer.checkpoints.readers._pickle import StoredTensor, UnsafePickle, load
+from certiformer.checkpoints.readers._pickle import StandIn, StoredTensor, UnsafePickle, load
 from certiformer.checkpoints.readers._zip import content, members, stored_offset
 from certiformer.checkpoints.tensors import PLAIN, Checkpoint, Tensor, checked_shape, mapped
 
@@ -93,6 +93,9 @@ def _checkpoint(path: Path, format: str, value: Any, place: Any, order: str) -> 
     for name, stored in _tensors_in(path, value).items():
         offset, length = place(stored)
         tensors[name] = _tensor(path, name, stored, offset, length, order)
+    if not tensors and isinstance(value, StandIn):
+        problem = f"holds a whole Python object ({shown(value.name)}), which only its own code could rebuild"
+        raise CheckpointError(path, problem, "Save model.state_dict() instead")
     if not tensors:
         raise CheckpointError(path, "holds no tensors")
     return Checkpoint(path, format, tensors, {}, remarks)
