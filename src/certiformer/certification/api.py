@@ -151,7 +151,7 @@ def _from_checkpoint(
 ) -> Findings:
     loaded, extra = _load(Path(path), config)
     arrays = read_npz(data, DATA_ARRAYS)
-    heldout, train = _parts(arrays, str(data))
+    heldout, train = heldout_and_train(arrays, str(data))
     common["title"] = common["title"] or f"{getattr(loaded, 'name', 'model')} from {Path(path).name}"
     training = extra.get("training", {})
     return of_model(
@@ -164,7 +164,7 @@ def _from_checkpoint(
     )
 
 
-def _parts(arrays: Mapping[str, npt.NDArray[Any]], source: str) -> tuple[Pair, Pair | None]:
+def heldout_and_train(arrays: Mapping[str, npt.NDArray[Any]], source: str) -> tuple[Pair, Pair | None]:
     """Held-out examples, and those the model was trained on; bare `inputs` and `labels` are held-out."""
     names = ("heldout_inputs", "heldout_labels") if "heldout_inputs" in arrays else ("inputs", "labels")
     if not all(name in arrays for name in names):

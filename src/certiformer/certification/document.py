@@ -52,7 +52,7 @@ class Report:
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
         """Write report.html, report.json and the certified predictors, each file completely or not at all."""
-        from certiformer.report.page import write_text
+        from certiformer.report.page import write_bytes, write_text
 
         page, text = self.page(), json.dumps(self.document, indent=2, allow_nan=False) + "\n"
         target = Path(folder)
@@ -61,12 +61,19 @@ class Report:
         except OSError as error:
             raise CertiformerError(f"cannot write to {target}: {error.strerror}. Choose another --out") from error
         write_text(target / "report.html", page)
+        for name, content in self.files.items():
+            write_bytes(target / name, content)
         write_text(target / "report.json", text)
         return target / "report.html", target / "report.json"
 
 
 def report_of(
-    findings: Findings, ledger: DeltaLedger, rows: Iterable[Certificate], profile: Profile | None, command: str
+    findings: Findings,
+    ledger: DeltaLedger,
+    rows: Iterable[Certificate],
+    profile: Profile | None,
+    files: Mapping[str, bytes],
+    command: str,
 ) -> Report:
     """Rows in reading order, and the document around them."""
     ordered = tuple(sorted(rows, key=_order))
@@ -82,7 +89,7 @@ def report_of(
         "profile": [] if profile is None else profile.rows(),
         "provenance": _provenance(findings, command),
     }
-    return Report(document, ordered)
+    return Report(document, ordered, files)
 
 
 def _order(row: Certificate) -> tuple[Any, ...]:

@@ -14,8 +14,9 @@ from certiformer.certificates.betting import Betting
 from certiformer.certificates.disagreement import Disagreement
 from certiformer.certificates.holdout import HoldOut
 from certiformer.certification.evidence import Findings
+from certiformer.certification.handover.model import predictor_of
 from certiformer.certification.predictors import coded_labels, outputs_of, probability_of_label, tensors_of
-from certiformer.certification.split import data_hash, refuse_overlap, split
+from certiformer.certification.split import Split, data_hash, refuse_overlap, split
 from certiformer.core.errors import InputError
 from certiformer.measure.margins import margins
 from certiformer.measure.profile import smoothed_cross_entropy
@@ -104,7 +105,8 @@ def of_model(
     outputs = outputs_of(model, x, batched=batched)
     scalar, classes = outputs.ndim == 1, 2 if outputs.ndim == 1 else outputs.shape[1]
     counted, bet = scored(outputs, coded_labels("heldout labels", y, classes, scalar=scalar), models)
-    evidence: list[Evidence] = [counted, bet]
+    handed = None if batched else predictor_of(model)
+    evidence: list[Evidence] = [replace(record, predictor=handed) for record in (counted, bet)]
     observed: dict[str, Any] = {"train_error": None, "heldout_error": counted.errors / counted.n}
     facts: dict[str, Any] = {"heldout_data": data_hash(x, y)}
     if train is not None:
@@ -135,6 +137,7 @@ def of_model(
                 unlabelled=len(fresh),
                 models=models,
                 subject="the final model",
+                predictor=None if batched else predictor_of(final),
             )
         )
     return Findings(
@@ -169,10 +172,7 @@ def of_training(
     if not 0.0 < fraction < 1.0:
         raise InputError("fraction", fraction, "a number in (0, 1)")
     x, y = pair("data", data)
-    size = max(LEAST_EXAMPLES, round(fraction * len(x)))
-    if len(x) - size < 1:
-        raise InputError("data", f"{len(x)} examples", f"more than {LEAST_EXAMPLES}: some to train, some to certify")
-    parts = split(len(x), {"train": len(x) - size, "certify": size}, seed)
+    parts = division(len(x), fraction, seed)
     train, certify = parts["train"], parts["certify"]
     refuse_overlap(x[certify], x[train], allow_twins=allow_twins)
     model = fit(x[train], y[train], seed)
@@ -188,6 +188,14 @@ def of_training(
     )
     configuration = {**found.configuration, "flow": "training", "fraction": fraction}
     return replace(found, splits={"data": parts.hash}, configuration=configuration)
+
+
+def division(n: int, fraction: float, seed: int) -> Split:
+    """Which of n examples train, and which certify."""
+    size = max(LEAST_EXAMPLES, round(fraction * n))
+    if n - size < 1:
+        raise InputError("data", f"{n} examples", f"more than {LEAST_EXAMPLES}: some to train, some to certify")
+    return split(n, {"train": n - size, "certify": size}, seed)
 
 
 def decisions(outputs: Array) -> npt.NDArray[np.int64]:

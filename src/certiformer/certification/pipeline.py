@@ -1,12 +1,15 @@
-"""The pipeline, one step per line: findings, profile, applications, shares of delta, rows, document."""
+"""The pipeline, one step per line: findings, profile, shares of delta, predictors, rows, document."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from certiformer.certificates import certificates
 from certiformer.certification.bindings import applications, paying
 from certiformer.certification.delta import divide_among
 from certiformer.certification.document import Report, report_of
 from certiformer.certification.evidence import Findings
+from certiformer.certification.handover import files_of
 from certiformer.certification.profile import profile_of
 from certiformer.certification.rows.certificate import Certificate
 from certiformer.certification.rows.evidence import absent_row, evidence_row
@@ -18,11 +21,15 @@ def build(findings: Findings, delta: float = 0.05, *, command: str = "") -> Repo
     """From what was found out to the report: every certificate and every result of the papers a row."""
     profile = profile_of(findings)
     ledger = divide_among(delta, findings.evidence, paying(profile.model) if profile is not None else ())
-    rows = [evidence_row(record, ledger.of(record.key), findings.classes) for record in findings.evidence]
+    handed, files = files_of(findings.evidence)
+    rows = [
+        replace(evidence_row(record, ledger.of(record.key), findings.classes), predictor=handed.get(record.key))
+        for record in findings.evidence
+    ]
     rows += _absent(findings)
     for id, application in applications(profile).items():
         rows += paper_rows(find(id), application, ledger.shares.get(id), profile)
-    return report_of(findings, ledger, rows, profile, command)
+    return report_of(findings, ledger, rows, profile, files, command)
 
 
 def _absent(findings: Findings) -> list[Certificate]:

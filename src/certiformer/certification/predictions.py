@@ -229,11 +229,16 @@ def _head(arrays: Arrays, seed: int) -> list[Evidence]:
         return []
     if len(given) == 1:
         raise InputError("head arrays", given, "both head_features and head_labels")
+    features, labels, classes = head_data(arrays)
+    return list(linear_head.certificates(linear_head.prepare(features, labels, classes), seed))
+
+
+def head_data(arrays: Arrays) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], int]:
+    """Frozen features, class indices and the number of classes."""
     features = finite("head_features", np.asarray(arrays["head_features"]))
     raw = np.asarray(arrays["head_labels"])
     if features.ndim != 2 or raw.shape != (len(features),):
         raise InputError("head_features", f"shape {features.shape}", f"({len(raw)}, width), one row per label")
     enough("head_features", len(features))
     classes = _classes({"heldout_labels": raw, **({"classes": arrays["classes"]} if "classes" in arrays else {})})
-    labels = coded_labels("head_labels", raw, classes, scalar=False)
-    return list(linear_head.certificates(linear_head.prepare(features, labels, classes), seed))
+    return features, coded_labels("head_labels", raw, classes, scalar=False), classes

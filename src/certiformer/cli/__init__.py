@@ -16,6 +16,7 @@ from certiformer.cli.inspect import inspect
 from certiformer.cli.reproduce import reproduce
 from certiformer.cli.theorems import theorems
 from certiformer.cli.train import train
+from certiformer.cli.verify import verify
 from certiformer.core.errors import CertiformerError
 
 app = typer.Typer(
@@ -49,6 +50,7 @@ app.command()(bound)
 app.command()(train)
 app.command()(inspect)
 app.command()(certify)
+app.command()(verify)
 app.command()(audit)
 app.command()(reproduce)
 

@@ -38,6 +38,8 @@ class Certificate:
     subject: str = ""
     evidence: Evidence | None = None
     """The record behind a certificate of our own; a paper's row has none."""
+    predictor: Mapping[str, str] | None = None
+    """Where the certified predictor was written: `file` beside the report, and its `sha256`."""
 
     @property
     def informative(self) -> bool:
@@ -69,7 +71,7 @@ class Certificate:
             "guarantee": self.guarantee,
             "reason": self.reason,
             "evidence": None if self.evidence is None else {"key": self.evidence.key, **self.evidence.record()},
-            "predictor": None,
+            "predictor": None if self.predictor is None else dict(self.predictor),
         }
 
 
