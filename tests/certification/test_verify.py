@@ -73,7 +73,7 @@ def test_without_data_the_arithmetic_is_checked_and_the_counts_are_named(written
     assert {one.id for one in found.unchecked} == sound
     shown = command(folder / "report.json")
     assert shown.exit_code == 0
-    assert "not checked: betting" in shown.stdout
+    assert "not checked: holdout" in shown.stdout
 
 
 def test_a_predictor_loads_and_predicts_what_was_certified(written):

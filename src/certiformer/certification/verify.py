@@ -243,7 +243,7 @@ class _Recount:
             if x is None or y is None:
                 raise _CannotCount("the data that were divided are needed: inputs and labels, in their order")
             rows = flows.division(len(x), float(self.provenance["fraction"]), int(self.provenance["seed"]))["certify"]
-            heldout = (x[rows], y[rows])
+            heldout: flows.Pair = (x[rows], y[rows])
         else:
             heldout, _ = api.heldout_and_train(arrays, str(self.data))
         found = flows.of_model(predictor.outputs, heldout, batched=True, models=models, allow_twins=True)

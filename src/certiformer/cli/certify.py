@@ -75,6 +75,8 @@ def certify(
         return
     show(console, report.document)
     console.print(f"wrote {page} and {text}")
+    if report.files:
+        console.print(f"and the certified predictors: {', '.join(report.files)} (certiformer.load_predictor)")
 
 
 def show(target: Console, document: Mapping[str, Any]) -> None:

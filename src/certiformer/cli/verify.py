@@ -38,8 +38,9 @@ def verify(
             answer = "yes" if row.agrees else "NO"
             table.add_row(row.id, guaranteed(row.reported), again, answer, source, style=None if row.agrees else "red")
         console.print(table)
-        for one in found.unchecked:
-            console.print(f"not checked: {one.id}: {one.why}", highlight=False)
+        for why in dict.fromkeys(one.why for one in found.unchecked):
+            ids = ", ".join(one.id for one in found.unchecked if one.why == why)
+            console.print(f"not checked: {ids}: {why}", highlight=False)
         counted = sum(row.counted for row in found.rows)
         verdict = "Every number that was computed again agrees" if found.agrees else "The report does not hold"
         console.print(f"[bold]{verdict}[/bold] ({counted} rows counted again from the data).")

@@ -138,7 +138,8 @@ class GaussianHead(Head):
         """Every row with weights of its own: scores of a Gaussian head are Gaussian."""
         features = prepared(inputs)
         noise = np.random.default_rng().standard_normal((len(features), self.mean.shape[1]))
-        scores = features @ self.mean + self.scale * np.linalg.norm(features, axis=1, keepdims=True) * noise
+        spread = self.scale * np.linalg.norm(features, axis=1, keepdims=True)
+        scores = np.asarray(features @ self.mean + spread * noise, np.float64)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def tensors(self) -> Tensors:
