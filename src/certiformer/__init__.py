@@ -54,14 +54,14 @@ def bound(id: str, /, **inputs: Any) -> Evaluation:
     return find(id).evaluate(inputs)
 
 
-def explain(id: str, /) -> Result:
+def explain(id: str, /) -> type[Result]:
     """The result `id`: statement, inputs, assumptions, defects, and what holds instead."""
     from certiformer.core import find
 
     return find(id)
 
 
-def results(paper: str | None = None) -> list[Result]:
+def results(paper: str | None = None) -> list[type[Result]]:
     """Every result, or those of one paper, in reading order."""
     from certiformer.core import papers, registry
     from certiformer.core.errors import UnknownNameError

@@ -1,22 +1,26 @@
 """Inputs: what is accepted, and errors that name the input, what it got, what is allowed, and an example."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from certiformer.core import InputError, UnknownNameError, choice, count, flag, integers, real, reals
+from certiformer.core import InputError, UnknownNameError, choice, count, derived, flag, integers, real, reals
 from certiformer.core.inputs import check_inputs
 
-ENTRIES = (
-    real("eps", "radius", example=0.5),
-    real("q", "rate", low_open=False, high=1.0, high_open=False, example=0.1),
-    count("n", "sample size", aliases=("m", "N"), example=1000),
-    reals("C", "constants", example=(1.0, 2.0)),
-    integers("j", "indices", example=(0, -1)),
-    choice("activation", "which", ("tanh", "erf"), default="tanh"),
-    flag("odd", "odd activation"),
-    real("rho", "half diameter", optional=True, derived="Bx"),
+ENTRIES = tuple(
+    replace(entry, name=name)
+    for name, entry in {
+        "eps": real("radius", example=0.5),
+        "q": real("rate", low_open=False, high=1.0, high_open=False, example=0.1),
+        "n": count("sample size", aliases=("m", "N"), example=1000),
+        "C": reals("constants", example=(1.0, 2.0)),
+        "j": integers("indices", example=(0, -1)),
+        "activation": choice("which", ("tanh", "erf"), default="tanh"),
+        "odd": flag("odd activation"),
+        "rho": real("half diameter", factory=derived("Bx", lambda x: x.Bx)),
+    }.items()
 )
 GOOD = {"eps": "0.5", "q": "0", "n": "1e6", "C": "1,2,3", "j": "0,-2"}
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from certiformer.certificates._law import Law
 from certiformer.certificates._predictor import Predictor
-from certiformer.core import Check, assumed
+from certiformer.core import Hypothesis, assumed
 from certiformer.core.errors import InputError
 
 THE_MODEL = "the model"
@@ -79,7 +79,7 @@ class Evidence(ABC):
         """What guessing uniformly attains."""
         return 1.0 - 1.0 / classes
 
-    def hypotheses(self) -> tuple[Check, ...]:
+    def hypotheses(self) -> tuple[Hypothesis, ...]:
         """What the record rests on beside the hypotheses of its bound."""
         if self.models == 1:
             return ()

@@ -10,7 +10,7 @@ import numpy as np
 
 from certiformer.certificates._evidence import Evidence, scaled
 from certiformer.certificates._law import EXAMPLES, RISK, Law, Random, Trial
-from certiformer.core import Check, assumed
+from certiformer.core import Hypothesis, assumed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ class Disagreement(Evidence):
             unlabelled=scaled(self.unlabelled, factor),
         )
 
-    def hypotheses(self) -> tuple[Check, ...]:
+    def hypotheses(self) -> tuple[Hypothesis, ...]:
         same = assumed("the unlabelled examples come from the same distribution as the held-out ones")
         return (*super().hypotheses(), same)
 

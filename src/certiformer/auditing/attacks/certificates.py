@@ -21,7 +21,7 @@ Inputs = Callable[[int, int, float, int], dict[str, Any]]
 
 def _value(id: str, inputs: Mapping[str, Any], variant: str) -> float:
     result = find(id)
-    return result.sound(**result.check_inputs(inputs))[variant].value
+    return result(**inputs).sound()[variant].value
 
 
 # --- N predictors whose errors are independent coins of probability p, the best of them certified ---------------------

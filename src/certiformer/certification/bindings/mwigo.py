@@ -63,7 +63,7 @@ def complexity(profile: Profile) -> Application | str:
         return reason
     radii = Radii()
     found = of_complexity(profile, _inputs(profile, radii), _inputs(profile, None), radii)
-    return replace(found, checks=(INDEPENDENT_START, *found.checks))
+    return replace(found, checks=(INDEPENDENT_START, *found.hypotheses))
 
 
 def theorem_5(profile: Profile) -> Application | str:

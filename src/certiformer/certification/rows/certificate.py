@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from certiformer.certificates import Evidence
-from certiformer.core import Bound, Check, Evaluation, Result
+from certiformer.core import Bound, Hypothesis, Evaluation, Result
 from certiformer.core.bound import json_number
 from certiformer.core.errors import CertiformerError
 
@@ -30,7 +30,7 @@ class Certificate:
     verdict: str
     dominating: str = ""
     n_needed: float | None = None
-    checks: tuple[Check, ...] = ()
+    checks: tuple[Hypothesis, ...] = ()
     terms: Mapping[str, float] = field(default_factory=dict)
     guarantee: str = ""
     reason: str = ""
@@ -76,7 +76,7 @@ class Certificate:
 
 
 def does_not_apply(
-    result: Result, bounds: str, reason: str, version: Literal["sound", "printed"] = "sound"
+    result: type[Result], bounds: str, reason: str, version: Literal["sound", "printed"] = "sound"
 ) -> Certificate:
     """A row that says why there is no number."""
     return Certificate(
@@ -96,9 +96,7 @@ def from_evaluation(
     """The best sound variant as a certificate, with its verdict and the n at which it would be informative."""
     result, name = evaluation.result, evaluation.best
     if name is None:
-        failing = [
-            check.requires for bound in evaluation.sound.values() for check in bound.checks if check.holds is False
-        ]
+        failing = [check.requires for bound in evaluation.sound.values() for check in bound.hypotheses if check.blocks]
         return does_not_apply(result, bounds, "; ".join(dict.fromkeys(failing)) or "no variant applies")
     bound = evaluation.sound[name]
     found = verdict(bound, trivial)
@@ -115,7 +113,7 @@ def from_evaluation(
         found,
         dominating=dominating(bound),
         n_needed=needed,
-        checks=bound.checks,
+        checks=bound.hypotheses,
         terms=dict(bound.terms),
         guarantee=guarantee,
         variant=name,

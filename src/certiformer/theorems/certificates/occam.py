@@ -1,52 +1,57 @@
-r"""O, Occam: a prior mass function over a countable set of predictors, fixed before the data.
-
-.. math:: R(h) \le \max\{p : P(\mathrm{Bin}(n,p) \le k) \ge \delta\,P(h)\}
-
-with probability at least 1 - delta for every h at once: any search may be used, everything tried is paid for by P.
-"""
-
 from __future__ import annotations
 
 import math
 
 from certiformer.calculus.tails import binomial_upper
-from certiformer.core import Quantity, Result, Status, Variants, assumed, count, real, upper_bound
+from certiformer.core import (
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    assumed,
+    count,
+    real,
+    upper_bound,
+)
 from certiformer.core.errors import InputError
 from certiformer.theorems.certificates import CERTIFICATES
 
 
-def sound(errors: int, n: int, delta: float, code_length: float) -> Variants:
-    if errors > n:
-        raise InputError("errors", errors, f"at most n = {n}", "Errors are counted among the n examples")
-    checks = (
-        assumed("the prior sums to at most one over all predictors and was fixed before the data were seen"),
-        assumed("the n examples are independent; the predictor may have been trained on them"),
-    )
-    value = binomial_upper(errors, n, math.log(delta) - code_length)
-    terms = {"observed": errors / n, "code length (nats)": code_length, "nats per example": code_length / n}
-    return {"value": upper_bound(value, clip=1.0, checks=checks, terms=terms)}
+class Occam(Result):
+    r"""Occam certificate.
 
+    with probability at least 1 - delta for every h at once: any search may be used, everything tried is paid for by P.
 
-RESULT = Result(
-    id="occam",
-    title="Occam certificate",
-    paper=CERTIFICATES,
-    place="certificate O",
-    bounds=Quantity.RISK,
-    statement="nothing printed",
-    latex=r"R(h)\le\max\{p: P(\mathrm{Bin}(n,p)\le k)\ge\delta P(h)\}",
-    sound_statement="risk <= max{p : P(Bin(n, p) <= errors) >= delta exp(-code_length)}, code_length = -ln P(h)",
-    inputs=(
-        count("errors", "training errors of h", low=0, example=20, aliases=("k",)),
-        count("n", "training examples, all of them", aliases=("m", "N"), example=10_000),
-        real("delta", "failure probability", high=1.0, example=0.05),
-        real("code_length", "-ln P(h), in nats", low_open=False, example=200.0),
-    ),
-    status=Status.NONE,
-    reason="uses every example for training and for the certificate",
-    printed=None,
-    sound=sound,
-    assumptions=("P is a probability mass function: normalised cells, not density times cell width",),
-    monotone={"errors": 1, "delta": -1, "code_length": 1},
-    proof="docs/proofs/certificates.md",
-)
+    .. math:: R(h) \le \max\{p : P(\mathrm{Bin}(n,p) \le k) \ge \delta\,P(h)\}
+
+    Sound: risk <= max{p : P(Bin(n, p) <= errors) >= delta exp(-code_length)}, code_length = -ln P(h)
+    .. math:: R(h)\le\max\{p: P(\mathrm{Bin}(n,p)\le k)\ge\delta P(h)\}
+    Because: uses every example for training and for the certificate
+    Assumes:
+    - P is a probability mass function: normalised cells, not density times cell width
+    """
+
+    id = "occam"
+    paper, place = CERTIFICATES, "certificate O"
+    bounds, status = Quantity.RISK, Status.NONE
+    monotone = "+errors -delta +code_length"
+
+    errors: int = count("training errors of h", low=0, example=20, aliases=("k",))
+    n: int = count("training examples, all of them", example=10_000, aliases=("m", "N"))
+    delta: float = real("failure probability", high=1.0, example=0.05)
+    code_length: float = real("-ln P(h), in nats", low_open=False, example=200.0)
+
+    def sound(self) -> Variants:
+        if self.errors > self.n:
+            raise InputError("errors", self.errors, f"at most n = {self.n}", "Errors are counted among the n examples")
+        hypotheses = (
+            assumed("the prior sums to at most one over all predictors and was fixed before the data were seen"),
+            assumed("the n examples are independent; the predictor may have been trained on them"),
+        )
+        value = binomial_upper(self.errors, self.n, math.log(self.delta) - self.code_length)
+        terms = {
+            "observed": self.errors / self.n,
+            "code length (nats)": self.code_length,
+            "nats per example": self.code_length / self.n,
+        }
+        return {"value": upper_bound(value, clip=1.0, hypotheses=hypotheses, terms=terms)}

@@ -27,30 +27,8 @@ from certiformer.calculus.covers import (
     volumetric,
 )
 from certiformer.calculus.softmax import weight_sensitivity
-from certiformer.core import Bound, Input, count, real, side_number, upper_bound
+from certiformer.core import Bound, side_number, upper_bound
 
-SHAPE: tuple[Input, ...] = (
-    count("n", "sample size", aliases=("N", "m"), example=100_000_000),
-    count("ds", "sequence length", symbol="d_s", example=4),
-    count("d", "token dimension", example=8),
-    count("dm", "model dimension", symbol="d_m", example=8),
-    real("RX", "bound on the l2 norm of every token", symbol="R_X", example=0.5),
-    real("RQ", "Frobenius radius of W_Q around its initial value", symbol="R_Q", example=0.1),
-    real("RK", "Frobenius radius of W_K around its initial value", symbol="R_K", example=0.1),
-    real("RV", "Frobenius radius of W_V around its initial value", symbol="R_V", example=0.1),
-    real("RO", "l2 radius of w_O around its initial value", symbol="R_O", example=0.1),
-)
-INITIAL: tuple[Input, ...] = (
-    real("WQF", "Frobenius norm of the initial W_Q", low_open=False, optional=True, derived="sqrt(dm)"),
-    real("WKF", "Frobenius norm of the initial W_K", low_open=False, optional=True, derived="sqrt(dm)"),
-    real("WVF", "Frobenius norm of the initial W_V", low_open=False, optional=True, derived="sqrt(dm)"),
-    real("wOF", "l2 norm of the initial w_O", low_open=False, default=1.0, example=1),
-    real("WQ2", "spectral norm of the initial W_Q", low_open=False, default=2.0, example=2),
-    real("WK2", "spectral norm of the initial W_K", low_open=False, default=2.0, example=2),
-    real("WV2", "spectral norm of the initial W_V", low_open=False, default=2.0, example=2),
-    real("B", "bound on the l2 norm of every token, for the sound side", optional=True, derived="RX", example=0.5),
-    real("rho", "half the diameter of the token set", low_open=False, optional=True, derived="B", example=0.5),
-)
 ASSUMPTIONS = (
     "the initial weights are independent of the sample, and the radii fixed before it is seen (or paid for: `strata`)",
     "every token has l2 norm at most B",
