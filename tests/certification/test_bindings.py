@@ -114,7 +114,7 @@ def test_radii_pay_once_per_name():
     assert radii.cost == strata.cost([strata.index(1.234)])
     radii.pay("b", 0.0)
     assert radii.cost > strata.cost([strata.index(1.234)])
-    assert radii.check.holds
+    assert radii.check.state == "verified"
 
 
 def test_the_margin_is_the_largest_the_allowance_permits(profiles):

@@ -74,7 +74,7 @@ def test_the_document_keeps_the_contract(full):
         assert set(row) >= FIELDS
         assert row["version"] in ("sound", "printed")
         for check in row["checks"]:
-            assert set(check) == {"requires", "measured", "holds", "by"}
+            assert set(check) == {"id", "requires", "state", "why"}
     assert {row["id"] for row in document["certificates"]} == set(certificates())
     assert document["certificates"][0]["id"] == "holdout"
     assert document["provenance"]["split_data"] == "0" * 64

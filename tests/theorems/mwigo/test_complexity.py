@@ -222,11 +222,11 @@ def test_theorem_5_adds_up():
     # vacuous: the chain variant stops at the range of the loss
     mnist = {"n": 400, "ds": 13, "d": 64, "dm": 64, "RX": 1, "RQ": 1, "RK": 1, "RV": 1, "RO": 1}
     assert find("mwigo.thm5").evaluate({**mnist, **TRAINED}).sound["chain"].value == 7.0
-    assert any("support" in check.requires for check in bound.checks)
-    in_range, wide = evaluation.printed["value"].checks[:2]
-    assert in_range.holds
-    assert not wide.holds
-    assert find("mwigo.thm5").evaluate({**SMALL, **TRAINED, "n": 8}).printed["value"].checks[1].holds
+    assert any("support" in check.requires for check in bound.hypotheses)
+    in_range, wide = evaluation.printed["value"].hypotheses[:2]
+    assert in_range.state == "verified"
+    assert wide.state == "fails"
+    assert find("mwigo.thm5").evaluate({**SMALL, **TRAINED, "n": 8}).printed["value"].hypotheses[1].holds
     # networks that move further than twice their size: around f_0 the radius is 2 eta_O xi_V B
     far = find("mwigo.thm5").evaluate({**SMALL, **TRAINED, "n": 10, "B": 20.0}).sound["value"]
     assert far.terms["complexity"] == pytest.approx(2 * 2 * 1.1 * 2.1 * 20.0)
