@@ -287,7 +287,8 @@ def check_inputs(inputs: Sequence[Input], given: Mapping[str, Any], example: str
         entry = by_name[name]
         if entry.name in values:
             raise InputError(entry.name, name, "one value, not two", f"{entry.name} and its alias are both given")
-        values[entry.name] = entry.parse(raw)
+        if raw is not None or not entry.optional:
+            values[entry.name] = entry.parse(raw)
     missing = [entry for entry in inputs if entry.required and entry.name not in values]
     if missing:
         first = missing[0]

@@ -168,18 +168,20 @@ class Result:
     def evaluate(cls, given: Mapping[str, Any]) -> Evaluation:
         """Both sides at the given inputs (text or numbers), after checking them."""
         at = cls(**given)
-        return Evaluation(at, _side(cls, at.printed), _side(cls, at.sound))
+        return Evaluation(at, _side(at, at.printed), _side(at, at.sound))
 
 
-def _side(result: type[Result], side: Callable[[], Variants]) -> Variants:
+def _side(at: Result, side: Callable[[], Variants]) -> Variants:
     try:
         return dict(side())
     except CertiformerError:
         raise
-    except OverflowError as error:
-        raise RangeError(result.id, error) from error
     except (ArithmeticError, ValueError) as error:
-        raise FormulaError(result.id, error) from error
+        # Squares of numbers beyond 1e150 leave the floats; anything else that has no value is a defect of ours.
+        sizes = [abs(value) for value in at.as_inputs().values() if isinstance(value, float) and value != 0.0]
+        extreme = any(not 1e-150 < size < 1e150 for size in sizes)
+        kind = RangeError if extreme or isinstance(error, OverflowError) else FormulaError
+        raise kind(at.id, error) from error
 
 
 def _fields(cls: type[Result]) -> tuple[Input, ...]:

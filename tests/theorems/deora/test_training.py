@@ -196,7 +196,9 @@ def test_heads_needed_is_the_threshold():
     fewer = evaluate("deora.thm1", **{**BASE, "H": needed - 1})
     assert fewer.best is None
     assert fewer.sound["value"].value == math.inf
-    assert any("no certificate" in check.requires and check.state == "fails" for check in fewer.sound["value"].hypotheses)
+    assert any(
+        "no certificate" in check.requires and check.state == "fails" for check in fewer.sound["value"].hypotheses
+    )
     printed = evaluate("deora.thm1", **BASE).printed["H_needed"].value
     assert printed > 1e7 * needed
     wide = evaluate("deora.thm1", **{**BASE, "d": 30})

@@ -199,10 +199,10 @@ def test_quantities_written_out(RX, B, alpha):
             at = LEMMA.evaluate({**given, "residual0": limit * factor, "flow": 1})
             assert at.printed["value"].hypotheses[number].state == ("verified" if holds else "fails")
             assert at.printed[f"hypothesis_{number + 1}"].value == float(holds)
-            assert at.sound["proof_consistent"].hypotheses[3 + number].state == ("verified" if holds else "fails")
+            assert at.sound["proof_consistent"].hypotheses[4 + number].state == ("verified" if holds else "fails")
         for number, limit in enumerate(flow_limits):
             at = LEMMA.evaluate({**given, "residual0": limit * factor, "flow": 1})
-            assert at.sound["flow"].hypotheses[2 + number].state == ("verified" if holds else "fails")
+            assert at.sound["flow"].hypotheses[3 + number].state == ("verified" if holds else "fails")
 
 
 def test_what_is_assumed_about_residuals_and_tokens():
@@ -211,6 +211,6 @@ def test_what_is_assumed_about_residuals_and_tokens():
     assert "grown" in LEMMA.evaluate(at).sound["lipschitz"].hypotheses[0].requires
     assert "residual" in LEMMA.evaluate({**at, "residual": 1e-3}).sound["lipschitz"].hypotheses[0].requires
     wide = LEMMA.evaluate({**at, "B": 2 * math.sqrt(DS) * inputs["RX"]}).sound["proof_consistent"]
-    assert wide.hypotheses[2].state == "fails"
-    assert LEMMA.evaluate(at).sound["proof_consistent"].hypotheses[2].state == "verified"
+    assert wide.hypotheses[3].state == "fails"
+    assert LEMMA.evaluate(at).sound["proof_consistent"].hypotheses[3].state == "verified"
     assert not LEMMA.evaluate({**at, "n": 33}).printed["value"].applies

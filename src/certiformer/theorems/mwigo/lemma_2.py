@@ -1,23 +1,16 @@
 from __future__ import annotations
 
-import math
-
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
-    count,
-    derived,
     printed_value,
-    real,
     side_number,
     verified,
 )
-from certiformer.theorems.mwigo import MWIGO
 from certiformer.theorems.mwigo._shallow import (
+    ShallowEncoder,
     complexity_variants,
-    encoder,
     exp,
     ln_printed_P,
     printed_A,
@@ -25,7 +18,7 @@ from certiformer.theorems.mwigo._shallow import (
 )
 
 
-class Lemma2(Result):
+class Lemma2(ShallowEncoder):
     r"""Rademacher complexity near the initial weights.
 
     [[Printed, with A = eta_O eta_V sqrt(d_s) R_X and
@@ -49,10 +42,6 @@ class Lemma2(Result):
        P_{init}=\Bigl(\bigl((R_O\xi_VB)^2\ln(2N+1)\bigr)^{1/3}+\bigl((R_VB)^2\kappa(d_m,d)\bigr)^{1/3}\eta_O^{2/3}
        +\bigl((R_AB)^2\kappa(d,d)\bigr)^{1/3}(\eta_O\xi_V\rho^2)^{2/3}\Bigr)^3 .
     Because: the complexity is proportional to the size of w_O, which P does not contain; negative for large P
-    Assumes:
-    - the initial weights are independent of the sample, and the radii fixed before it is seen (or paid for:
-      `strata`)
-    - every token has l2 norm at most B
     Defects:
     - P lacks eta_O: the class is 1-homogeneous in w_O, the printed value grows only with its logarithm (R_O = 1e7:
       3.6 printed, at least 557 true).
@@ -62,88 +51,18 @@ class Lemma2(Result):
     - The constant c and further logarithms are hidden.
     """
 
-    paper, place = MWIGO, "Lemma 2"
+    place = "Lemma 2"
     bounds, status = Quantity.RADEMACHER_COMPLEXITY, Status.FALSE
     monotone = "-n +d +RX +RQ +RK +RV +RO"
 
-    n: int = count("sample size", example=100_000_000, aliases=("N", "m"))
-    ds: int = count("sequence length", example=4, symbol="d_s")
-    d: int = count("token dimension", example=8)
-    dm: int = count("model dimension", example=8, symbol="d_m")
-    RX: float = real("bound on the l2 norm of every token", example=0.5, symbol="R_X")
-    RQ: float = real("Frobenius radius of W_Q around its initial value", example=0.1, symbol="R_Q")
-    RK: float = real("Frobenius radius of W_K around its initial value", example=0.1, symbol="R_K")
-    RV: float = real("Frobenius radius of W_V around its initial value", example=0.1, symbol="R_V")
-    RO: float = real("l2 radius of w_O around its initial value", example=0.1, symbol="R_O")
-    WQF: float = real(
-        "Frobenius norm of the initial W_Q", low_open=False, factory=derived("sqrt(dm)", lambda x: math.sqrt(x.dm))
-    )
-    WKF: float = real(
-        "Frobenius norm of the initial W_K", low_open=False, factory=derived("sqrt(dm)", lambda x: math.sqrt(x.dm))
-    )
-    WVF: float = real(
-        "Frobenius norm of the initial W_V", low_open=False, factory=derived("sqrt(dm)", lambda x: math.sqrt(x.dm))
-    )
-    wOF: float = real("l2 norm of the initial w_O", low_open=False, default=1.0)
-    WQ2: float = real("spectral norm of the initial W_Q", low_open=False, example=2, default=2.0)
-    WK2: float = real("spectral norm of the initial W_K", low_open=False, example=2, default=2.0)
-    WV2: float = real("spectral norm of the initial W_V", low_open=False, example=2, default=2.0)
-    B: float = real(
-        "bound on the l2 norm of every token, for the sound side", example=0.5, factory=derived("RX", lambda x: x.RX)
-    )
-    rho: float = real(
-        "half the diameter of the token set", low_open=False, example=0.5, factory=derived("B", lambda x: x.B)
-    )
-
     def printed(self) -> Variants:
-        net = encoder(
-            self.n,
-            self.ds,
-            self.d,
-            self.dm,
-            self.RX,
-            self.RQ,
-            self.RK,
-            self.RV,
-            self.RO,
-            self.WQF,
-            self.WKF,
-            self.WVF,
-            self.wOF,
-            self.WQ2,
-            self.WK2,
-            self.WV2,
-            self.B,
-            self.rho,
-        )
-        value, s = printed_complexity(net)
-        in_range = verified("sqrt(P/N) <= A (beyond that the formula falls)", 0.0 < s <= printed_A(net), s)
+        value, s = printed_complexity(self)
+        in_range = verified("sqrt(P/N) <= A (beyond that the formula falls)", 0.0 < s <= printed_A(self), s)
         return {
             "value": printed_value(value, hypotheses=(in_range,)),
-            "P": side_number(exp(ln_printed_P(net))),
-            "A": side_number(printed_A(net)),
+            "P": side_number(exp(ln_printed_P(self))),
+            "A": side_number(printed_A(self)),
         }
 
     def sound(self) -> Variants:
-        return complexity_variants(
-            encoder(
-                self.n,
-                self.ds,
-                self.d,
-                self.dm,
-                self.RX,
-                self.RQ,
-                self.RK,
-                self.RV,
-                self.RO,
-                self.WQF,
-                self.WKF,
-                self.WVF,
-                self.wOF,
-                self.WQ2,
-                self.WK2,
-                self.WV2,
-                self.B,
-                self.rho,
-            )
-        )
+        return complexity_variants(self)

@@ -4,11 +4,9 @@ import math
 
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
     assumed,
-    count,
     derived,
     flag,
     printed_value,
@@ -18,8 +16,7 @@ from certiformer.core import (
     upper_bound,
     verified,
 )
-from certiformer.theorems.mwigo import MWIGO
-from certiformer.theorems.mwigo._shallow import encoder, exp
+from certiformer.theorems.mwigo._shallow import ShallowEncoder, exp
 from certiformer.theorems.mwigo._training import (
     flow_quantities,
     ln_consistent_loss,
@@ -28,7 +25,7 @@ from certiformer.theorems.mwigo._training import (
 )
 
 
-class Lemma4(Result):
+class Lemma4(ShallowEncoder):
     r"""The training loss stays small.
 
     Phi = ||f - y||^2/2, alpha the smallest (N-th) singular value of the initial features F_pre, rho = sqrt(N) d_s^{3/2}
@@ -57,9 +54,6 @@ class Lemma4(Result):
     Because: M^ and z^ in the denominators and rho^4 make the bound too small; l(y,y) is lost; another loss is
     trained
     Assumes:
-    - the initial weights are independent of the sample, and the radii fixed before it is seen (or paid for:
-      `strata`)
-    - every token has l2 norm at most B
     - the loss is 1-Lipschitz in the prediction
     Defects:
     - Replacing M by M^ >= M and z by z^ >= z in a denominator reverses the inequality.
@@ -71,20 +65,15 @@ class Lemma4(Result):
     - d_s^{3/2} belongs to sum pooling; with a mean sqrt(d_s) is enough.
     """
 
-    paper, place = MWIGO, "Lemma 4"
+    place = "Lemma 4"
     bounds, status = Quantity.TRAINING_LOSS, Status.FALSE
     monotone = "+residual0 +lyy"
 
-    n: int = count("sample size", example=100_000_000, aliases=("N", "m"))
-    ds: int = count("sequence length", example=4, symbol="d_s")
-    d: int = count("token dimension", example=8)
-    dm: int = count("model dimension", example=8, symbol="d_m")
-    RX: float = real("bound on the l2 norm of every token", example=0.5, symbol="R_X")
-    RQ: float = real("Frobenius radius of W_Q around its initial value", example=0.1, symbol="R_Q")
-    RK: float = real("Frobenius radius of W_K around its initial value", example=0.1, symbol="R_K")
-    RV: float = real("Frobenius radius of W_V around its initial value", example=0.1, symbol="R_V")
-    RO: float = real("l2 radius of w_O around its initial value", example=0.1, symbol="R_O")
-    alpha: float = real("smallest (N-th) singular value of the initial features", example=0.5, symbol="α")
+    alpha: float = real(
+        "smallest (N-th) singular value of the initial features, pooled over the tokens by their mean as f does",
+        example=0.5,
+        symbol="α",
+    )
     residual0: float = real("||f - y|| at the initial weights, sqrt(2 Phi_0)", example=1e-12)
     residual: float = real(
         "||f - y|| at the weights in question", low_open=False, factory=derived("residual0", lambda x: x.residual0)
@@ -92,52 +81,13 @@ class Lemma4(Result):
     t: float = real("time of the gradient flow", low_open=False, example=0, default=0.0)
     lyy: float = real("mean of l(y, y), the loss at a perfect fit", low_open=False, example=0, default=0.0)
     flow: bool | None = flag("training is gradient flow on Phi")
-    WQF: float = real(
-        "Frobenius norm of the initial W_Q", low_open=False, factory=derived("sqrt(dm)", lambda x: math.sqrt(x.dm))
-    )
-    WKF: float = real(
-        "Frobenius norm of the initial W_K", low_open=False, factory=derived("sqrt(dm)", lambda x: math.sqrt(x.dm))
-    )
-    WVF: float = real(
-        "Frobenius norm of the initial W_V", low_open=False, factory=derived("sqrt(dm)", lambda x: math.sqrt(x.dm))
-    )
-    wOF: float = real("l2 norm of the initial w_O", low_open=False, default=1.0)
-    WQ2: float = real("spectral norm of the initial W_Q", low_open=False, example=2, default=2.0)
-    WK2: float = real("spectral norm of the initial W_K", low_open=False, example=2, default=2.0)
-    WV2: float = real("spectral norm of the initial W_V", low_open=False, example=2, default=2.0)
-    B: float = real(
-        "bound on the l2 norm of every token, for the sound side", example=0.5, factory=derived("RX", lambda x: x.RX)
-    )
-    rho: float = real(
-        "half the diameter of the token set", low_open=False, example=0.5, factory=derived("B", lambda x: x.B)
-    )
 
     def printed(self) -> Variants:
-        net = encoder(
-            self.n,
-            self.ds,
-            self.d,
-            self.dm,
-            self.RX,
-            self.RQ,
-            self.RK,
-            self.RV,
-            self.RO,
-            self.WQF,
-            self.WKF,
-            self.WVF,
-            self.wOF,
-            self.WQ2,
-            self.WK2,
-            self.WV2,
-            self.B,
-            self.rho,
-        )
-        made = printed_quantities(net)
+        made = printed_quantities(self)
         ln_alpha, ln_residual = math.log(self.alpha), math.log(self.residual0)
         first = 2.0 * ln_alpha - math.log(8.0) - made.rho - made.M
-        second = 3.0 * ln_alpha + math.log(net.eta_O) - math.log(32.0) - 2.0 * made.rho - made.z
-        ln = ln_printed_loss(net, self.alpha)
+        second = 3.0 * ln_alpha + math.log(self.eta_O) - math.log(32.0) - 2.0 * made.rho - made.z
+        ln = ln_printed_loss(self, self.alpha)
         hypotheses = (
             verified("alpha^2 >= 8 rho M sqrt(2 Phi_0)", ln_residual <= first, self.residual0),
             verified("alpha^3 >= 32 rho^2 z sqrt(2 Phi_0)/eta_O", ln_residual <= second, self.residual0),
@@ -156,50 +106,29 @@ class Lemma4(Result):
         }
 
     def sound(self) -> Variants:
-        net = encoder(
-            self.n,
-            self.ds,
-            self.d,
-            self.dm,
-            self.RX,
-            self.RQ,
-            self.RK,
-            self.RV,
-            self.RO,
-            self.WQF,
-            self.WKF,
-            self.WVF,
-            self.wOF,
-            self.WQ2,
-            self.WK2,
-            self.WV2,
-            self.B,
-            self.rho,
-        )
-        made = printed_quantities(net)
-        ln_M, ln_z = flow_quantities(net)
+        made = printed_quantities(self)
+        ln_M, ln_z = flow_quantities(self)
         ln_alpha, ln_residual, ln_n, ln_B = (
             math.log(self.alpha),
             math.log(self.residual0),
             math.log(self.n),
-            math.log(net.B),
+            math.log(self.B),
         )
         wide = verified("d_m >= N (else alpha, the N-th singular value, is 0)", self.dm >= self.n, self.dm)
         flowing = stated("training is gradient flow on Phi from the initial weights", self.flow, "flow=1")
         # Conditions as upper limits on sqrt(2 Phi_0); a hair of slack on the safe side.
         limit_1 = 2.0 * ln_alpha - math.log(4.0) - 0.5 * ln_n - ln_B - ln_M - 1e-12
-        limit_2 = 3.0 * ln_alpha - math.log(8.0) - ln_n - 2.0 * ln_B - ln_z + math.log(net.eta_O) - 1e-12
+        limit_2 = 3.0 * ln_alpha - math.log(8.0) - ln_n - 2.0 * ln_B - ln_z + math.log(self.eta_O) - 1e-12
         strict_1 = 2.0 * ln_alpha - math.log(8.0) - made.rho - made.M - 1e-12
-        strict_2 = 3.0 * ln_alpha + math.log(net.eta_O) - math.log(32.0) - 2.0 * made.rho - made.z - 1e-12
-        reached = self.residual0 if self.residual is None else self.residual
-        seen = assumed(
-            "residual is ||f - y|| of the weights in question" if self.residual is not None else "Phi has not grown"
-        )
+        strict_2 = 3.0 * ln_alpha + math.log(self.eta_O) - math.log(32.0) - 2.0 * made.rho - made.z - 1e-12
+        grown = "residual" in self.derived
+        seen = assumed("Phi has not grown" if grown else "residual is ||f - y|| of the weights in question")
         return {
-            "lipschitz": upper_bound(self.lyy + reached / math.sqrt(self.n), hypotheses=(seen,)),
+            "lipschitz": upper_bound(self.lyy + self.residual / math.sqrt(self.n), hypotheses=(seen,)),
             "flow": upper_bound(
                 self.lyy + self.residual0 / math.sqrt(self.n) * math.exp(-self.alpha * self.alpha * self.t / 4.0),
                 hypotheses=(
+                    self.initial_norms,
                     flowing,
                     wide,
                     verified("alpha^2 >= 4 sqrt(N) B M' sqrt(2 Phi_0)", ln_residual <= limit_1, self.residual0),
@@ -207,14 +136,15 @@ class Lemma4(Result):
                 ),
             ),
             "proof_consistent": upper_bound(
-                self.lyy + exp(ln_consistent_loss(net, self.alpha)),
+                self.lyy + exp(ln_consistent_loss(self, self.alpha)),
                 hypotheses=(
+                    self.initial_norms,
                     flowing,
                     wide,
                     verified(
                         "B <= sqrt(ds) RX, so that the printed hypotheses suffice",
-                        math.sqrt(self.ds) * self.RX >= net.B,
-                        net.B,
+                        math.sqrt(self.ds) * self.RX >= self.B,
+                        self.B,
                     ),
                     verified("alpha^2 >= 8 rho M sqrt(2 Phi_0)", ln_residual <= strict_1, self.residual0),
                     verified("alpha^3 >= 32 rho^2 z sqrt(2 Phi_0)/eta_O", ln_residual <= strict_2, self.residual0),

@@ -8,23 +8,19 @@ from certiformer.calculus.rademacher import gap_uniform, of_loss
 from certiformer.core import (
     Bound,
     Quantity,
-    Result,
     Status,
     Variants,
     assumed,
-    count,
-    derived,
     printed_value,
     real,
     side_number,
     upper_bound,
     verified,
 )
-from certiformer.theorems.mwigo import MWIGO
 from certiformer.theorems.mwigo._shallow import (
     P_init,
+    ShallowEncoder,
     complexity_variants,
-    encoder,
     exp,
     printed_A,
     printed_complexity,
@@ -32,7 +28,7 @@ from certiformer.theorems.mwigo._shallow import (
 from certiformer.theorems.mwigo._training import ln_printed_loss
 
 
-class Theorem5(Result):
+class Theorem5(ShallowEncoder):
     r"""True loss of the trained encoder.
 
     [[Printed (constants inside O() taken as 1), R = sqrt(R_Q^2 + R_K^2 + R_V^2 + R_O^2) read as max(R, 1):]]
@@ -52,9 +48,6 @@ class Theorem5(Result):
     .. math:: L_D \le L_S + 2\overline R + c\sqrt{\ln(1/\delta)/2N},\quad c=\eta_O\xi_VB+\max|y|,
     Because: inherits Lemmas 2 and 4; the stated confidence tends to zero as N grows; the factor 3c is lost
     Assumes:
-    - the initial weights are independent of the sample, and the radii fixed before it is seen (or paid for:
-      `strata`)
-    - every token has l2 norm at most B
     - the loss is 1-Lipschitz in the prediction, zero at a perfect fit
     - the sample is i.i.d.
     Defects:
@@ -66,114 +59,61 @@ class Theorem5(Result):
     - The step size depends on l(theta^0) here and on Phi(theta^0) in Lemma 4.
     """
 
-    paper, place = MWIGO, "Theorem 5"
+    place = "Theorem 5"
     bounds, status = Quantity.RISK, Status.FALSE
     monotone = "-n +RX +RO -delta +LS +ymax"
 
-    n: int = count("sample size", example=100_000_000, aliases=("N", "m"))
-    ds: int = count("sequence length", example=4, symbol="d_s")
-    d: int = count("token dimension", example=8)
-    dm: int = count("model dimension", example=8, symbol="d_m")
-    RX: float = real("bound on the l2 norm of every token", example=0.5, symbol="R_X")
-    RQ: float = real("Frobenius radius of W_Q around its initial value", example=0.1, symbol="R_Q")
-    RK: float = real("Frobenius radius of W_K around its initial value", example=0.1, symbol="R_K")
-    RV: float = real("Frobenius radius of W_V around its initial value", example=0.1, symbol="R_V")
-    RO: float = real("l2 radius of w_O around its initial value", example=0.1, symbol="R_O")
-    alpha: float = real("smallest (N-th) singular value of the initial features", example=0.5, symbol="α")
+    alpha: float = real(
+        "smallest (N-th) singular value of the initial features, pooled over the tokens by their mean as f does",
+        example=0.5,
+        symbol="α",
+    )
     delta: float = real("failure probability", high=1, example=0.05, symbol="δ")
-    LS: float = real("training loss, measured or from Lemma 4", low_open=False, example=0.01, symbol="L_S")
+    LS: float = real(
+        "training loss, clipped at `clip` like the loss, measured or from Lemma 4",
+        low_open=False,
+        example=0.01,
+        symbol="L_S",
+    )
     ymax: float = real("bound on every label of the support", low_open=False, symbol="max|y|")
-    WQF: float = real(
-        "Frobenius norm of the initial W_Q", low_open=False, factory=derived("sqrt(dm)", lambda x: math.sqrt(x.dm))
-    )
-    WKF: float = real(
-        "Frobenius norm of the initial W_K", low_open=False, factory=derived("sqrt(dm)", lambda x: math.sqrt(x.dm))
-    )
-    WVF: float = real(
-        "Frobenius norm of the initial W_V", low_open=False, factory=derived("sqrt(dm)", lambda x: math.sqrt(x.dm))
-    )
-    wOF: float = real("l2 norm of the initial w_O", low_open=False, default=1.0)
-    WQ2: float = real("spectral norm of the initial W_Q", low_open=False, example=2, default=2.0)
-    WK2: float = real("spectral norm of the initial W_K", low_open=False, example=2, default=2.0)
-    WV2: float = real("spectral norm of the initial W_V", low_open=False, example=2, default=2.0)
-    B: float = real(
-        "bound on the l2 norm of every token, for the sound side", example=0.5, factory=derived("RX", lambda x: x.RX)
-    )
-    rho: float = real(
-        "half the diameter of the token set", low_open=False, example=0.5, factory=derived("B", lambda x: x.B)
-    )
     clip: float | None = real(
         "level at which the loss is clipped", example=2, default=None, otherwise="eta_O xi_V B + ymax"
     )
     paid: float = real("nats paid for radii read off the weights (see strata)", low_open=False, example=0, default=0.0)
 
     def printed(self) -> Variants:
-        net = encoder(
-            self.n,
-            self.ds,
-            self.d,
-            self.dm,
-            self.RX,
-            self.RQ,
-            self.RK,
-            self.RV,
-            self.RO,
-            self.WQF,
-            self.WKF,
-            self.WVF,
-            self.wOF,
-            self.WQ2,
-            self.WK2,
-            self.WV2,
-            self.B,
-            self.rho,
-        )
-        complexity, s = printed_complexity(net)
+        complexity, s = printed_complexity(self)
         R = max(1.0, math.hypot(self.RQ, self.RK, self.RV, self.RO))
-        value = exp(ln_printed_loss(net, self.alpha)) + complexity + math.sqrt(math.log(R / self.delta) / self.n)
+        value = exp(ln_printed_loss(self, self.alpha)) + complexity + math.sqrt(math.log(R / self.delta) / self.n)
         hypotheses = (
-            verified("sqrt(P/N) <= A (beyond that the formula falls)", 0.0 < s <= printed_A(net), s),
+            verified("sqrt(P/N) <= A (beyond that the formula falls)", 0.0 < s <= printed_A(self), s),
             verified("d_m >= N (else alpha, the N-th singular value, is 0)", self.dm >= self.n, self.dm),
             assumed("the hypotheses of Lemma 4, and constants of 1 in O()"),
         )
         return {"value": printed_value(value, hypotheses=hypotheses)}
 
     def sound(self) -> Variants:
-        net = encoder(
-            self.n,
-            self.ds,
-            self.d,
-            self.dm,
-            self.RX,
-            self.RQ,
-            self.RK,
-            self.RV,
-            self.RO,
-            self.WQF,
-            self.WKF,
-            self.WVF,
-            self.wOF,
-            self.WQ2,
-            self.WK2,
-            self.WV2,
-            self.B,
-            self.rho,
-        )
-        c = net.output + self.ymax if self.clip is None else self.clip
+        c = self.output + self.ymax if self.clip is None else self.clip
         ln_inverse = self.paid - math.log(self.delta)
+        clipped = verified("LS, the training loss of what is bounded, is at most its range c", self.LS <= c, self.LS)
         support = assumed("B bounds every token and ymax every label of the support, or the loss is clipped")
 
         def risk(complexity: float, ceiling: float | None) -> Bound:
             gap = gap_uniform(complexity, c, ln_inverse, self.n)
             terms = {"training loss": self.LS, "complexity": 2.0 * complexity, "confidence": gap - 2.0 * complexity}
             return upper_bound(
-                self.LS + gap, clip=ceiling, trivial=c, terms=terms, additive=True, hypotheses=(support,)
+                self.LS + gap,
+                clip=ceiling,
+                trivial=c,
+                terms=terms,
+                additive=True,
+                hypotheses=(support, clipped, self.initial_norms),
             )
 
         # Measured from the initial network f_0: |f - f_0| is at most |f| + |f_0|, or the movement itself.
-        around = min(2.0 * net.output, net.movement)
-        plain = chaining.geometric_chain(quadratic_cover(P_init(net)), around, self.n)
-        variants = complexity_variants(net)
+        around = min(2.0 * self.output, self.movement)
+        plain = chaining.geometric_chain(quadratic_cover(P_init(self)), around, self.n)
+        variants = complexity_variants(self)
         best = min(bound.value for bound in variants.values() if bound.bounds is None)
         return {
             "value": risk(plain, None),
