@@ -93,7 +93,7 @@ def test_inputs_are_accepted_and_rounded_up(profiles, label):
         application = BINDINGS[id](profiles[label])
         result = find(id)
         given = dict(application.inputs) | ({"delta": 0.01} if application.takes_delta else {})
-        bounds = result.sound(**result.check_inputs(given))
+        bounds = result(**given).sound()
         assert all(not math.isnan(bound.value) for bound in bounds.values())
         if (
             application.printed_inputs is not None

@@ -23,7 +23,7 @@ def evaluate(id, **inputs):
 def printed(id, **inputs):
     """The printed side alone."""
     result = find(id)
-    return result.printed(**result.check_inputs(inputs))
+    return result(**inputs).printed()
 
 
 def norm(pair):
