@@ -10,7 +10,8 @@ from typing import Any, Literal
 State = Literal["verified", "vouched", "open", "fails"]
 
 _FILLERS = frozenset(
-    "a an and are as at be by every for from has in is it not of on or that the these this to was with".split()
+    {"a", "an", "and", "are", "as", "at", "be", "by", "every", "for", "from", "has", "in", "is", "it", "not"}
+    | {"of", "on", "or", "that", "the", "these", "this", "to", "was", "with"}
 )
 
 

@@ -73,7 +73,8 @@ _MEANINGS = {
 class Result:
     """One numbered result; an instance is the result at given inputs.
 
-    A subclass names its `paper`, `place`, `bounds` and `status`, and is registered when it has a `place`; without one it
+    A subclass names its `paper`, `place`, `bounds` and `status`, and is registered when it has a `place`; without one
+    it
     is a setting that results share: fields and assumptions are inherited. `monotone` says how the sound side answers
     to an input (`"+Bx -n"`: non-decreasing in Bx, non-increasing in n), a promise that the tests keep. What the
     docstring assumes is a hypothesis of every sound variant: `sound` cannot forget it.

@@ -65,7 +65,7 @@ def complexity(profile: Profile) -> Application | str:
         return reason
     radii = Radii()
     found = of_complexity(profile, _inputs(profile, radii), _inputs(profile, None), radii)
-    return replace(found, checks=(INDEPENDENT_START, *found.hypotheses))
+    return replace(found, checks=(INDEPENDENT_START, *found.checks))
 
 
 def theorem_5(profile: Profile) -> Application | str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from certiformer.certificates import Evidence
-from certiformer.core import Bound, Hypothesis, Evaluation, Result
+from certiformer.core import Bound, Evaluation, Hypothesis, Result
 from certiformer.core.bound import json_number
 from certiformer.core.errors import CertiformerError
 

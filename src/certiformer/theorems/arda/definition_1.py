@@ -25,7 +25,8 @@ class Definition1(Result):
 
     [[Printed (rebuilt):  .. math:: P(E_R^c)\le \tfrac m2 e^{-R^2/2}]]
 
-    [[Sound -- the same (the m heads are m/2 distinct draws); exact through the law of ||u||; and no event at all once the
+    [[Sound -- the same (the m heads are m/2 distinct draws); exact through the law of ||u||; and no event at all once
+    the
     initialisation is known (the variant `init` of Theorem 1).]]
 
     Printed: P(max_i ||u_i(0)|| > sqrt(d) + R) <= (m/2) e^{-R^2/2}

@@ -33,7 +33,8 @@ class Definition2(Result):
 
 
 
-    .. math:: |c_i-c_i(0)|\le\frac{\rho_c}{\sqrt m},\quad\|u_i-u_i(0)\|\le\frac{\rho_u}{\sqrt m},\quad \|W_i-W_i(0)\|_F\le\frac{\rho_w}{\sqrt m}
+    .. math:: |c_i-c_i(0)|\le\frac{\rho_c}{\sqrt m},\quad\|u_i-u_i(0)\|\le\frac{\rho_u}{\sqrt m},\quad
+    \|W_i-W_i(0)\|_F\le\frac{\rho_w}{\sqrt m}
 
     [[Printed (rebuilt), on E_R:  .. math:: |c_i|\le1+\rho_c/\sqrt m,\qquad\|u_i\|\le\sqrt d+R+\rho_u/\sqrt m =: B]]
 

@@ -20,14 +20,16 @@ from certiformer.theorems.arda._descent import Radii
 class Equation11(Result):
     r"""Transportation maps and the class F_nu.
 
-    A target is f*(X) = E<psi(X; u, W), v(u, W)> with |v_c| <= nu_c, ||v_u|| <= nu_u, ||v_w||_F <= nu_w. At (u_i, W_i) the
+    A target is f*(X) = E<psi(X; u, W), v(u, W)> with |v_c| <= nu_c, ||v_u|| <= nu_u, ||v_w||_F <= nu_w. At (u_i, W_i)
+    the
     parameters move to
 
     .. math:: \bar c_i=c_i+v_c/\sqrt m,\quad\bar u_i=u_i+c_iv_u/\sqrt m,\quad\bar W_i=W_i+c_iv_w/\sqrt m.
 
     [[Printed (rebuilt): phibar lies in Omega_nu, hence in Omega_rho when rho >= nu (Remark 10).]]
 
-    [[Sound -- the same; ||phibar - phi_0||^2 <= nu_c^2 + nu_u^2 + nu_w^2, which also bounds the squared RKHS norm of f*.]]
+    [[Sound -- the same; ||phibar - phi_0||^2 <= nu_c^2 + nu_u^2 + nu_w^2, which also bounds the squared RKHS norm of
+    f*.]]
 
     Printed: ||phibar - phi_0|| <= sqrt(nu_c^2 + nu_u^2 + nu_w^2); phibar lies in Omega_rho when rho >= nu
     .. math:: \|\bar\phi-\phi_0\|^2\le\nu_c^2+\nu_u^2+\nu_w^2

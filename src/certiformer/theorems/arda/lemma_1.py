@@ -24,7 +24,8 @@ class Lemma1(Result):
 
 
 
-    .. math:: \partial_{c_i}f=\frac{h_i}{\sqrt m},\quad\nabla_{u_i}f=\frac{c_i\sigma'(s_i)}{\sqrt m}a_i,\quad \nabla_{W_i}f=\frac{c_i\sigma'(s_i)}{\sqrt m}M_iu_iq^\top
+    .. math:: \partial_{c_i}f=\frac{h_i}{\sqrt m},\quad\nabla_{u_i}f=\frac{c_i\sigma'(s_i)}{\sqrt m}a_i,\quad
+    \nabla_{W_i}f=\frac{c_i\sigma'(s_i)}{\sqrt m}M_iu_iq^\top
 
     [[Printed (rebuilt; Remarks 3 and 4 bound the blocks one by one): one head's gradient is at most
     sqrt(s0^2 + c^2 s1^2 (1 + B^2))/sqrt(m).]]

@@ -43,7 +43,8 @@ class Lemma6(Result):
 
     [[Printed (rebuilt), on E_R:]]
 
-    [[Sound -- the first with the constants of Lemma 2 (a priori, exact quantile, or realised norms); the second without sqrt(d)
+    [[Sound -- the first with the constants of Lemma 2 (a priori, exact quantile, or realised norms); the second
+    without sqrt(d)
     (E||Mu|| <= 1), and jointly, since ||a||^2 + E||Mu|| <= 1,]]
 
     Printed: sup |f| <= s0 rho_c + L1 rho_theta; sup |f*| <= s0 nu_c + s1 nu_u + s1 nu_w sqrt(d)

@@ -66,8 +66,10 @@ def _descent(
 class Proposition2(Result):
     r"""Training loss of an independently recurrent network.
 
-    [[Printed (lost in our copy; rebuilt with low confidence): the structure of Theorem 1 with the constants of a recurrent
-    unit, which stay bounded in the sequence length T while s1 (alpha + rho_u/sqrt m) < 1 and grow geometrically beyond.]]
+    [[Printed (lost in our copy; rebuilt with low confidence): the structure of Theorem 1 with the constants of a
+    recurrent
+    unit, which stay bounded in the sequence length T while s1 (alpha + rho_u/sqrt m) < 1 and grow geometrically
+    beyond.]]
 
     [[Sound -- the proof of Theorem 1 only uses |h| <= s0, L1 and L2, so it holds with the recursion of `_recurrent` at
     U = alpha + rho_u/sqrt(m); the features are bounded (Lw0, Lu0: the recursion at U = alpha), so that

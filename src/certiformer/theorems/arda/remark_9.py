@@ -26,7 +26,8 @@ class Remark9(Theorem1):
 
     With some g in F_nu let misfit >= max_j |g(X_j) - y_j|.
 
-    [[Printed (rebuilt, confidence low: the display is lost): the bound of Theorem 1 acquires misfit as a further summand.]]
+    [[Printed (rebuilt, confidence low: the display is lost): the bound of Theorem 1 acquires misfit as a further
+    summand.]]
 
     [[Sound -- the misfit enters next to the other errors, inside the square,
 

@@ -38,7 +38,8 @@ class Theorem1(Result):
 
     [[Printed (rebuilt), with eta = 1/sqrt(tau), F an envelope of |f| + |f*| and rho >= nu:]]
 
-    [[Sound, for every step with kappa = 1 - eta G2 > 0 and eps = eps_nl + eps_app: the loss bounds itself, and the rates are
+    [[Sound, for every step with kappa = 1 - eta G2 > 0 and eps = eps_nl + eps_app: the loss bounds itself, and the
+    rates are
     1/tau and 1/m instead of their square roots,
 
 

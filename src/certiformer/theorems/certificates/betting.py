@@ -23,7 +23,8 @@ from certiformer.theorems.certificates import CERTIFICATES
 class Betting(Result):
     r"""Betting certificate for a bounded loss.
 
-    The capital of a gambler who bets against the mean m, K_t(m) = prod (1 + b_i (m - x_i)), is a martingale if m is right;
+    The capital of a gambler who bets against the mean m, K_t(m) = prod (1 + b_i (m - x_i)), is a martingale if m is
+    right;
     means at which it reaches 1/delta are rejected. For cross-entropy the predictor is smoothed,
     p' = (1-a) p + a/K, so that the loss lies in [-ln(1-a+a/K), ln(K/a)]; the smoothed predictor is what is certified.
 

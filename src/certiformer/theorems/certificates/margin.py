@@ -21,7 +21,8 @@ from certiformer.theorems.certificates import CERTIFICATES
 class Margin(Result):
     r"""One-scale margin certificate.
 
-    for all f and all margins gamma of a paid grid at once, k the number of examples with margin at most gamma or outside
+    for all f and all margins gamma of a paid grid at once, k the number of examples with margin at most gamma or
+    outside
     the domain. N is a sup-norm cover of the class over the whole input domain, never over the sample.
 
     .. math:: R_{01}(f) \le \max\{p : P(\mathrm{Bin}(n,p) \le k_\gamma) \ge \delta\,\pi/N(\gamma/2)\}

@@ -56,7 +56,8 @@ class Corollary2(Result):
     [[Printed --  .. math:: \hat L(\theta_K)\le\frac2K+\frac{5(2B_\Phi+\log K)^2}{4\gamma^2\eta K},\qquad
               E[\mathrm{gap}]\le\frac{17(2B_\Phi+\log K)^2}{\gamma^2\eta n}]]
 
-    [[Sound -- the target theta_0 + lambda theta_* of Assumption 2 (loss 1/K, distance sqrt2 lambda, heads of norm at most
+    [[Sound -- the target theta_0 + lambda theta_* of Assumption 2 (loss 1/K, distance sqrt2 lambda, heads of norm at
+    most
     B2 + lambda ninf) in Theorems 1 and 2. `train_opt`, `gap_opt` choose the target's loss instead of 1/K.]]
 
     Printed: L(theta_K) <= 2/K + 5 (2 BPhi + log K)^2/(4 gamma^2 eta K); E[gap] <= 17 (2 BPhi + log K)^2/(gamma^2
@@ -119,7 +120,8 @@ class Corollary2(Result):
         "you vouch that theta_0, eta, K and H do not depend on the n samples (first-phase samples disjoint from them)"
     )
     almost_sure: bool | None = flag(
-        "you vouch that R bounds every token of the population and that the other inputs hold for almost every training set"
+        "you vouch that R bounds every token of the population and that the other inputs hold for almost every "
+        "training set"
     )
 
     def printed(self) -> Variants:

@@ -20,7 +20,8 @@ class Equation12(Result):
 
     [[Printed --  .. math:: \sqrt H\gtrsim S^5\|\theta\|^3]]
 
-    [[Sound -- (12) drops ||theta||_{2,inf} and the constant from (3). The heads condition of Theorem 1's own proof, with the
+    [[Sound -- (12) drops ||theta||_{2,inf} and the constant from (3). The heads condition of Theorem 1's own proof,
+    with the
     sharp beta3 of Corollary 1, is
 
 

@@ -31,7 +31,8 @@ class Lemma1(Result):
 
     .. math:: D^2\Phi = 2\sum_t \mathrm{Cov}_{p_t}(X a_t, s_t) + \sum_t \kappa_{3,p_t}(Xu_t, s_t, s_t),
 
-    .. math:: \|\nabla_U\Phi\|\le\sqrt T R,\ \|\nabla_W\Phi\|\le R^2Y,\ \|\nabla^2_{UW}\Phi\|\le\sqrt T R^3,\ \|\nabla^2_{WW}\Phi\|\le C_3R^4Y,\ \nabla^2_{UU}\Phi=0.
+    .. math:: \|\nabla_U\Phi\|\le\sqrt T R,\ \|\nabla_W\Phi\|\le R^2Y,\ \|\nabla^2_{UW}\Phi\|\le\sqrt T R^3,\
+    \|\nabla^2_{WW}\Phi\|\le C_3R^4Y,\ \nabla^2_{UU}\Phi=0.
 
     Sound: ||grad_U|| <= sqrt(T) R, ||grad_W|| <= R^2 Y, ||Hess_UW|| <= sqrt(T) R^3, ||Hess_WW|| <= 4/(3 sqrt 3) R^4
     Y, Hess_UU = 0

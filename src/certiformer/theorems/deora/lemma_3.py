@@ -22,7 +22,8 @@ class Lemma3(Result):
 
     .. math:: E[L(\theta_K)-\hat L(\theta_K)]\le 2G\,E\Bigl[\frac1n\sum_i\|\theta_K-\theta_K^{-i}\|\Bigr]
 
-    [[Sound -- the same, with G a Lipschitz constant of the loss along the segments between theta_K(S), theta_K(S without i) and
+    [[Sound -- the same, with G a Lipschitz constant of the loss along the segments between theta_K(S), theta_K(S
+    without i) and
     theta_K(S with i replaced), for almost every sample, and with a start that does not depend on the sample.]]
 
     Printed: E[gap] <= 2 G E[(1/n) sum_i ||theta_K - theta_K^{-i}||]
@@ -47,7 +48,8 @@ class Lemma3(Result):
         "you vouch that theta_0, eta, K and H do not depend on the n samples (first-phase samples disjoint from them)"
     )
     almost_sure: bool | None = flag(
-        "you vouch that R bounds every token of the population and that the other inputs hold for almost every training set"
+        "you vouch that R bounds every token of the population and that the other inputs hold for almost every "
+        "training set"
     )
 
     def printed(self) -> Variants:
@@ -57,7 +59,8 @@ class Lemma3(Result):
     def sound(self) -> Variants:
         hypotheses = (
             assumed(
-                "G bounds the gradient of every sample's loss between the runs being compared; stability is an expectation"
+                "G bounds the gradient of every sample's loss between the runs being compared; stability is an "
+                "expectation"
             ),
             *stability_hypotheses(self.independent, self.almost_sure),
         )

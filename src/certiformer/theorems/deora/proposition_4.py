@@ -54,7 +54,8 @@ class Proposition4(Result):
         hypotheses = (
             verified("q < pi^2", self.q < math.pi**2, self.q),
             assumed(
-                "q is at least beta3 ||theta_1 - theta_2||^2 / sqrt(H), beta3 of deora.cor1 at the larger of the two norms"
+                "q is at least beta3 ||theta_1 - theta_2||^2 / sqrt(H), beta3 of deora.cor1 at the larger of the two "
+                "norms"
             ),
         )
         factor = segment_maximum(self.q)

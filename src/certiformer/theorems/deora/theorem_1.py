@@ -33,8 +33,10 @@ class Theorem1(Result):
 
     For any target theta at distance D from theta_0, after K steps of size eta,
 
-    [[Printed --  .. math:: \hat L(\theta_K)\le\frac1K\sum_{k=1}^K\hat L(\theta_k)\le 2\hat L(\theta)+\frac{5D^2}{4\eta K}
-              \quad\text{if}\ \sqrt H\gtrsim d\sqrt T R^5\|\theta\|_{2,\infty}D^3,\ \eta\le 1\wedge\tfrac1\rho\wedge\dots
+    [[Printed --  .. math:: \hat L(\theta_K)\le\frac1K\sum_{k=1}^K\hat L(\theta_k)\le 2\hat
+    L(\theta)+\frac{5D^2}{4\eta K}
+              \quad\text{if}\ \sqrt H\gtrsim d\sqrt T R^5\|\theta\|_{2,\infty}D^3,\ \eta\le
+              1\wedge\tfrac1\rho\wedge\dots
 
     with the explicit conditions of section 6.1: sqrt(H) >= 18 beta3(b + 3D) D^2 and the rho given there.]]
 

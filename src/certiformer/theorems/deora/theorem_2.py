@@ -33,13 +33,16 @@ from certiformer.theorems.deora._training import (
 class Theorem2(Result):
     r"""Expected generalization gap of gradient descent.
 
-    [[Printed --  .. math:: E[L(\theta_K)-\hat L(\theta_K)]\le\frac4n\,E\Bigl[2K\hat L(\theta)+\frac{9D^2}{4\eta}\Bigr]]]
+    [[Printed --  .. math:: E[L(\theta_K)-\hat L(\theta_K)]\le\frac4n\,E\Bigl[2K\hat
+    L(\theta)+\frac{9D^2}{4\eta}\Bigr]]]
 
     [[Sound -- under a certificate of Theorem 1 (angle s, norm B, total loss S),
 
 
-    It is a statement in expectation. Two hypotheses that no program can see must be claimed: the start does not depend on
-    the sample, and R (with the other inputs) holds almost surely. Without the first the gap can be 0.69 at a value of 3e-4.]]
+    It is a statement in expectation. Two hypotheses that no program can see must be claimed: the start does not
+    depend on
+    the sample, and R (with the other inputs) holds almost surely. Without the first the gap can be 0.69 at a value of
+    3e-4.]]
 
     Printed: E[gap] <= (4/n) E[2 K Lt + 9 D^2/(4 eta)] under the conditions of Theorem 1 (up to constants)
     .. math:: E[L(\theta_K)-\hat L(\theta_K)]\le\frac4nE\bigl[2K\hat
@@ -91,7 +94,8 @@ class Theorem2(Result):
         "you vouch that theta_0, eta, K and H do not depend on the n samples (first-phase samples disjoint from them)"
     )
     almost_sure: bool | None = flag(
-        "you vouch that R bounds every token of the population and that the other inputs hold for almost every training set"
+        "you vouch that R bounds every token of the population and that the other inputs hold for almost every "
+        "training set"
     )
 
     def printed(self) -> Variants:

@@ -42,8 +42,10 @@ class Corollary45(Result):
 
     [[Printed -- .. math:: \frac{2M_{SH}}{n}(1+\log E N_\infty(\delta)) + 8\kappa\delta + \inf]]
 
-    [[Sound -- under a Bernstein condition S1, for the squared loss S2, against the empirical risk S3, without any condition S4.
-    The cover is proper, of the whole domain, fixed before the data. Under Bernstein with V <= 5M/3, M = M_SH/2, S1 is below
+    [[Sound -- under a Bernstein condition S1, for the squared loss S2, against the empirical risk S3, without any
+    condition S4.
+    The cover is proper, of the whole domain, fixed before the data. Under Bernstein with V <= 5M/3, M = M_SH/2, S1 is
+    below
     the printed value (with such a cover in place of the sample's).]]
 
     Printed: excess <= (2 M_SH/n)(1 + log E N(radius)) + 8 kappa radius + inf

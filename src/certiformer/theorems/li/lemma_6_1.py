@@ -27,7 +27,8 @@ def _tail(v: float, d1: int, d2: int, t: float) -> float:
 class Lemma61(Result):
     r"""Matrix Gaussian and Rademacher series.
 
-    True as cited; a probability is at most 1. The paper never uses it: Assumption 6.2 is about another norm and exponent.
+    True as cited; a probability is at most 1. The paper never uses it: Assumption 6.2 is about another norm and
+    exponent.
 
     .. math:: E\|Z\| \le \sqrt{2v\log(d_1+d_2)}, \qquad P(\|Z\|\ge t) \le (d_1+d_2)e^{-t^2/2v}
 

@@ -10,7 +10,8 @@ class TheoremB1(Result):
 
     [[Printed, with C_1 = ln(2dk+1):]]
 
-    [[Sound -- gamma^3/delta^2 *is* the log covering number, with gamma over the weights u = W_c w, W_v, W_QK. Without any
+    [[Sound -- gamma^3/delta^2 *is* the log covering number, with gamma over the weights u = W_c w, W_v, W_QK. Without
+    any
     condition it gives a chained n^{-1/2} log n (S4chain); with sub-Gaussian noise and squared loss the volume gives
     P log n/n with P = k + dk + d^2 parameters (S2). No bound in the norms alone can be polylog/n.]]
 

@@ -34,7 +34,8 @@ class Lemma6(Result):
 
     [[Printed, with V21 = ||W_V||_{2,1}, A21 = ||W_K^T W_Q||_{2,1}/sqrt(d_m), V2 = ||W_V||_2, logarithms hidden:]]
 
-    [[Sound, for sums of **row** norms, n = N d_s points and half-diameter rho (T5 in docs/proofs/covers.md, Lemma E.1 of
+    [[Sound, for sums of **row** norms, n = N d_s points and half-diameter rho (T5 in docs/proofs/covers.md, Lemma E.1
+    of
     Trauger and Tewari):
 
 
@@ -108,7 +109,7 @@ class Lemma6(Result):
             ),
         }
         if self.eta_O is not None:
-            # The hat sits on w_O's factor: |w h - w_hat h_hat| <= |(w - w_hat) h| + eta_O ||h - h_hat||, h of norm V2 BX.
+            # Hat on w_O: |w h - w_hat h_hat| <= |(w - w_hat) h| + eta_O ||h - h_hat||, ||h|| <= V2 BX.
             read = smallest(dual_sudakov(self.eta_O, 1, self.dm), volumetric(self.eta_O, self.dm)).scaled(
                 self.V2 * self.BX
             )

@@ -22,9 +22,11 @@ from certiformer.theorems.mwigo import MWIGO
 class Section33(Result):
     r"""Dudley's entropy integral.
 
-    [[Printed --  .. math:: R_S \le c\inf_{\delta\ge0}\Bigl(\delta+\int_\delta^A\sqrt{\log N_\infty/N}\,d\varepsilon\Bigr)
+    [[Printed --  .. math:: R_S \le c\inf_{\delta\ge0}\Bigl(\delta+\int_\delta^A\sqrt{\log
+    N_\infty/N}\,d\varepsilon\Bigr)
 
-    with an unnamed c, evaluated at c = 1: s (1 + ln(A/s)), s = sqrt(P/N). Sound: the constants 4 and 12 of the classical
+    with an unnamed c, evaluated at c = 1: s (1 + ln(A/s)), s = sqrt(P/N). Sound: the constants 4 and 12 of the
+    classical
     proof, or chains of covers with optimised scales (docs/proofs/chaining.md, T8).]]
 
     Printed: R_S <= c inf_delta (delta + int_delta^A sqrt(log N(eps)/N) deps), c unnamed (1 here), log N = P/eps^2

@@ -95,7 +95,7 @@ class Theorem5(ShallowEncoder):
     def sound(self) -> Variants:
         c = self.output + self.ymax if self.clip is None else self.clip
         ln_inverse = self.paid - math.log(self.delta)
-        clipped = verified("LS, the training loss of what is bounded, is at most its range c", self.LS <= c, self.LS)
+        clipped = verified("LS, the training loss of what is bounded, is at most its range c", c >= self.LS, self.LS)
         support = assumed("B bounds every token and ymax every label of the support, or the loss is clipped")
 
         def risk(complexity: float, ceiling: float | None) -> Bound:

@@ -17,7 +17,8 @@ from certiformer.theorems.trauger import TRAUGER
 class AppendixA(Result):
     r"""From vectors to matrices, row by row.
 
-    If {x -> w^T x} has log covering number C at radius eps on the given inputs, then the maps x -> Wx with k rows of that
+    If {x -> w^T x} has log covering number C at radius eps on the given inputs, then the maps x -> Wx with k rows of
+    that
     kind have, in the l_q norm of the output,
 
 

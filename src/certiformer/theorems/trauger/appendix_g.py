@@ -23,7 +23,8 @@ from certiformer.theorems.trauger import TRAUGER
 class AppendixG(Result):
     r"""Cross-entropy is Lipschitz in the logits.
 
-    True and sharp: the gradient p - e_y has l1 norm 2 (1 - p_y). In the l2 norm the constant is sqrt(2). The mean of two
+    True and sharp: the gradient p - e_y has l1 norm 2 (1 - p_y). In the l2 norm the constant is sqrt(2). The mean of
+    two
     sigmoid losses on a pair of logits (binary cross-entropy against one-hot labels) has the constants 1 and 1/sqrt(2).
 
     Printed: |CE(x, y) - CE(x', y)| <= 2 ||x - x'||_inf

@@ -44,7 +44,8 @@ class Corollary421(Result):
 
     [[Printed -- Theorem 4.2 with C_1 = B^2 ln(2dk+1) and C_{B_x} = B_x^2 C_1, B the largest of all (1,1) norms.]]
 
-    [[Sound -- the sound Theorem 4.2 with C_w = B^2 ln(2d+1), C_c = C_v = B^2 ln(2dk+1), C_QK = B^2 ln(2d^2+1) (W_QK is d x d),
+    [[Sound -- the sound Theorem 4.2 with C_w = B^2 ln(2d+1), C_c = C_v = B^2 ln(2dk+1), C_QK = B^2 ln(2d^2+1) (W_QK
+    is d x d),
     each matrix with its own norm where given. `exact` takes the smallest cover of every weight at the given radius
     (Maurey's exact count, or volume in the spectral norm) and the best of several ways to share the radius.]]
 

@@ -19,7 +19,8 @@ class CorollaryD02(Result):
 
     [[Printed, with alpha = 2 B_{QK} sqrt(2 log d) (zero at d = 1):]]
 
-    [[Sound -- Theorem 4.1 with the cover T5 (docs/proofs/covers.md) of the maps x -> W_QK^T x on the d scaled basis vectors;
+    [[Sound -- Theorem 4.1 with the cover T5 (docs/proofs/covers.md) of the maps x -> W_QK^T x on the d scaled basis
+    vectors;
     B_{QK} bounds the sum of the *row* norms of W_QK^T, which is ||W_QK||_{2,1}. That cover is external, and so is its
     chain; a proper chain uses it at half the radius.]]
 

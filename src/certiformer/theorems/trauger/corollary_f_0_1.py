@@ -20,7 +20,8 @@ class CorollaryF01(Result):
     [[Printed -- Theorem 4.2 with C_1 = d B^2 ln(2k+1) and C_{B_x} = B_x^2 C_1 (Lemma 3.3), B the largest norm.
 
     Lemma 3.3 wants inputs of bounded **l1** norm, but the projections bound l2 norms, so the input dimension comes in
-    once more. Sound, for the norms ||W_c^T||_{1,inf}, ||W_v^T||_{1,inf}, ||W_QK^T||_{1,inf}, ||w||_inf (the matrices act
+    once more. Sound, for the norms ||W_c^T||_{1,inf}, ||W_v^T||_{1,inf}, ||W_QK^T||_{1,inf}, ||w||_inf (the matrices
+    act
     as x -> W^T x): the sound Theorem 4.2 with
 
 

@@ -30,7 +30,8 @@ class CorollaryF02(Result):
     [[Printed -- Theorem 4.2 with C_1 = B^2 ln(dk) and C_{B_x} = B_x^2 C_1 (Lemma 3.4), B the largest norm.]]
 
     [[Sound, for the sums of **row** norms of the matrices that act, x -> W^T x, that is ||W_c||_{2,1}, ||W_v||_{2,1},
-    ||W_QK||_{2,1} and ||w||_2: the sound Theorem 4.2 with the cover T5 (docs/proofs/covers.md) on the scaled basis, times
+    ||W_QK||_{2,1} and ||w||_2: the sound Theorem 4.2 with the cover T5 (docs/proofs/covers.md) on the scaled basis,
+    times
     the input dimension because the projections bound l2 norms only:
 
 

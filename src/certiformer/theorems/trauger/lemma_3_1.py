@@ -27,14 +27,17 @@ def _possible(gamma: float, b: float, f: float) -> Hypothesis:
 class Lemma31(Result):
     r"""Maurey's sparsification.
 
-    f = sum_i alpha_i V_i in a Hilbert space, ||V_i|| <= b, alpha_i >= 0, gamma = ||alpha||_1 <= 1. There are k_i >= 0 with
+    f = sum_i alpha_i V_i in a Hilbert space, ||V_i|| <= b, alpha_i >= 0, gamma = ||alpha||_1 <= 1. There are k_i >= 0
+    with
     sum k_i <= k and
 
     [[Printed --  .. math:: \|f-\tfrac1k\textstyle\sum k_iV_i\|^2 \le (\gamma^2b^2-\|f\|^2)/k,\qquad \#(k_i) \le d^k]]
 
-    [[Sound --    .. math:: \|f-\tfrac1k\textstyle\sum k_iV_i\|^2 \le (\gamma b^2-\|f\|^2)/k,\qquad \#(k_i)=\tbinom{d+k}{k}
+    [[Sound --    .. math:: \|f-\tfrac1k\textstyle\sum k_iV_i\|^2 \le (\gamma b^2-\|f\|^2)/k,\qquad
+    \#(k_i)=\tbinom{d+k}{k}
 
-    Atoms are drawn with probabilities alpha_i, and nothing with probability 1 - gamma. With gamma^2 the average would have
+    Atoms are drawn with probabilities alpha_i, and nothing with probability 1 - gamma. With gamma^2 the average would
+    have
     to carry the weight gamma/k.]]
 
     Printed: ||f - (1/k) sum k_i V_i||^2 <= (gamma^2 b^2 - ||f||^2)/k, at most d^k choices of (k_i)

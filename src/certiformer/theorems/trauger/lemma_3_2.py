@@ -55,10 +55,12 @@ class Lemma32(Result):
     F = {x -> Wx}, ||x||_1 <= B_x:
 
 
-    True, and "at most" for every N. The calculator evaluates the right side exactly for a small finite class, with proper
+    True, and "at most" for every N. The calculator evaluates the right side exactly for a small finite class, with
+    proper
     covers and strict radii as the paper defines them.
 
-    .. math:: N_\infty(F,\varepsilon,N,\|\cdot\|_q) = N_\infty(F,\varepsilon,\{B_xe_1,\dots,B_xe_d\},\|\cdot\|_q),\quad N\ge d
+    .. math:: N_\infty(F,\varepsilon,N,\|\cdot\|_q) =
+    N_\infty(F,\varepsilon,\{B_xe_1,\dots,B_xe_d\},\|\cdot\|_q),\quad N\ge d
 
     Printed: N(F, eps, N points with ||x||_1 <= Bx) = N(F, eps, {Bx e_1, ..., Bx e_d}) for N >= d
     .. math:: N_\infty(F,\varepsilon,N,\|\cdot\|_q)=N_\infty(F,\varepsilon,\{B_xe_1,\dots,B_xe_d\},\|\cdot\|_q)

@@ -20,9 +20,11 @@ _error = "largest change of {} over tokens, at the inputs of the covered network
 class LemmaE2(Result):
     r"""Error of one layer.
 
-    For one layer Pi(sigma(Pi(f(g))) W_c) with spectral norms c, v, q of W_c, W_v, W_QK, errors of its input and weights:
+    For one layer Pi(sigma(Pi(f(g))) W_c) with spectral norms c, v, q of W_c, W_v, W_QK, errors of its input and
+    weights:
 
-    [[Printed --  .. math:: \|\Delta_{out}\| \le e_c + L_\sigma c v(1+4q)\|\Delta_{in}\| + 2L_\sigma c v\,e_{qk} + L_\sigma
+    [[Printed --  .. math:: \|\Delta_{out}\| \le e_c + L_\sigma c v(1+4q)\|\Delta_{in}\| + 2L_\sigma c v\,e_{qk} +
+    L_\sigma
               c\,e_v]]
 
     [[Sound, for inputs of norm at most B and half-diameter rho:

@@ -25,7 +25,8 @@ class Section23(Result):
 
     [[Printed, for |loss| <= c, two-sided:  .. math:: 2\,\mathrm{Rad} + 4c\sqrt{2\ln(4/\delta)/n}]]
 
-    [[Sound, for a loss in [0, c] on the whole support and a class fixed before the sample (docs/proofs/chaining.md, T9):
+    [[Sound, for a loss in [0, c] on the whole support and a class fixed before the sample (docs/proofs/chaining.md,
+    T9):
 
 
     One McDiarmid inequality each. The uniform form needs a complexity bound that holds for every sample.]]

@@ -26,7 +26,8 @@ class Theorem51(Result):
     constant 2). Sound, by Maurer's vector contraction, since cross-entropy is sqrt(2)-Lipschitz in l2:
 
 
-    and never more than M/2 for cross-entropy clipped at M. `trauger.thm5.1.direct` covers the logits instead and pays ln K.]]
+    and never more than M/2 for cross-entropy clipped at M. `trauger.thm5.1.direct` covers the logits instead and pays
+    ln K.]]
 
     Printed: Rad(loss o F) <= O~(sqrt(K)) max_s Rad(F_s), F_s the s-th logit, then Theorem 4.1 or 4.2
     .. math:: \mathrm{Rad}(\ell\circ F)\le\tilde O(\sqrt K)\max_s\mathrm{Rad}(F_s)
