@@ -19,15 +19,11 @@ from certiformer.theorems.arda.fact_4 import TINY, exact_tail, union_tail
 class Definition1(Result):
     r"""The event that the initial head vectors are short.
 
-
-
     .. math:: E_R = \{\max_i\|u_i(0)\|\le\sqrt d+R\}
 
-    [[Printed (rebuilt):  .. math:: P(E_R^c)\le \tfrac m2 e^{-R^2/2}]]
-
-    [[Sound -- the same (the m heads are m/2 distinct draws); exact through the law of ||u||; and no event at all once
+    The same (the m heads are m/2 distinct draws); exact through the law of ||u||; and no event at all once
     the
-    initialisation is known (the variant `init` of Theorem 1).]]
+    initialisation is known (the variant `init` of Theorem 1).
 
     Printed: P(max_i ||u_i(0)|| > sqrt(d) + R) <= (m/2) e^{-R^2/2}
     .. math:: P(E_R^c)\le\tfrac m2e^{-R^2/2}

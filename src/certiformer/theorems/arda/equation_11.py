@@ -26,10 +26,8 @@ class Equation11(Result):
 
     .. math:: \bar c_i=c_i+v_c/\sqrt m,\quad\bar u_i=u_i+c_iv_u/\sqrt m,\quad\bar W_i=W_i+c_iv_w/\sqrt m.
 
-    [[Printed (rebuilt): phibar lies in Omega_nu, hence in Omega_rho when rho >= nu (Remark 10).]]
-
-    [[Sound -- the same; ||phibar - phi_0||^2 <= nu_c^2 + nu_u^2 + nu_w^2, which also bounds the squared RKHS norm of
-    f*.]]
+    The same; ||phibar - phi_0||^2 <= nu_c^2 + nu_u^2 + nu_w^2, which also bounds the squared RKHS norm of
+    f*.
 
     Printed: ||phibar - phi_0|| <= sqrt(nu_c^2 + nu_u^2 + nu_w^2); phibar lies in Omega_rho when rho >= nu
     .. math:: \|\bar\phi-\phi_0\|^2\le\nu_c^2+\nu_u^2+\nu_w^2

@@ -15,9 +15,7 @@ from certiformer.theorems.arda import ARDA
 class Fact1(Result):
     r"""Norm of the softmax Jacobian.
 
-    [[Printed (rebuilt):  .. math:: \|J\|_{op}\le \tfrac12]]
-
-    [[Sound -- the same, attained at p = (1/2, 1/2); sharper with P = max_t p_t, by Gershgorin,]]
+    The same, attained at p = (1/2, 1/2); sharper with P = max_t p_t, by Gershgorin.
 
     Printed: ||diag(p) - p p^T||_op <= 1/2
     .. math:: \|\mathrm{diag}(p)-pp^\top\|_{op}\le\tfrac12

@@ -22,15 +22,10 @@ from certiformer.theorems.arda._inputs import UNIT_BALL
 class Lemma1(Result):
     r"""Gradient of one head.
 
-
-
     .. math:: \partial_{c_i}f=\frac{h_i}{\sqrt m},\quad\nabla_{u_i}f=\frac{c_i\sigma'(s_i)}{\sqrt m}a_i,\quad
     \nabla_{W_i}f=\frac{c_i\sigma'(s_i)}{\sqrt m}M_iu_iq^\top
 
-    [[Printed (rebuilt; Remarks 3 and 4 bound the blocks one by one): one head's gradient is at most
-    sqrt(s0^2 + c^2 s1^2 (1 + B^2))/sqrt(m).]]
-
-    [[Sound -- the blocks cannot be large together (||a||^2 + tr M <= 1), so that]]
+    The blocks cannot be large together (||a||^2 + tr M <= 1), so that.
 
     Printed: df/dc = h/sqrt(m), grad_u f = c sigma'(s) a/sqrt(m), grad_W f = c sigma'(s) M u q^T/sqrt(m), M = X J
     X^T; norms at most s0/sqrt(m), |c| s1/sqrt(m), |c| s1 B/sqrt(m)

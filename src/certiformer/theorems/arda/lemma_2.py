@@ -21,12 +21,9 @@ from certiformer.theorems.arda._inputs import UNIT_BALL
 class Lemma2(Result):
     r"""Lipschitz and smoothness constants of a head.
 
-    [[Printed (L1 rebuilt; L2 is lost):  .. math:: L_1 = s_1\sqrt{1+B^2}]]
+    With C3 = 4/(3 sqrt 3), free of the sequence length and of the dimension.
 
-    [[Sound, with C3 = 4/(3 sqrt 3), free of the sequence length and of the dimension:
-
-
-    L1 is attained; L2 is approached as B grows.]]
+    L1 is attained; L2 is approached as B grows.
 
     Printed: h is L1-Lipschitz and L2-smooth in (u, W) for ||u|| <= B; L1 = s1 sqrt(1 + B^2), L2 is lost in our copy
     .. math:: L_1=\sigma_1\sqrt{1+B^2}

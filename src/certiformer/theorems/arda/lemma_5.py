@@ -34,9 +34,7 @@ def feature_scale(sigma: Activation, nu: Radii) -> float:
 class Lemma5(Result):
     r"""Approximation error of the transported parameters.
 
-    [[Printed (rebuilt; the last summand with low confidence), with probability at least 1 - delta:]]
-
-    [[Sound -- the dimension goes away, because ||Mu|| is sub-Gaussian whatever d is (tr M <= 1):]]
+    The dimension goes away, because ||Mu|| is sub-Gaussian whatever d is (tr M <= 1).
 
     Printed: max_j |f_lin(X_j; phibar) - f*(X_j)| <= 2 (s0 nu_c + s1 nu_u + 2 s1 nu_w sqrt(d)) sqrt(ln(2n/delta)/m)
     .. math:: \max_j|f_{lin}-f^*|\le2(\sigma_0\nu_c+\sigma_1\nu_u+s_w)\sqrt{\ln(2n/\delta)/m}

@@ -41,11 +41,9 @@ def joint_target_envelope(sigma: Activation, nu: Radii) -> float:
 class Lemma6(Result):
     r"""Envelopes of the network and of its target.
 
-    [[Printed (rebuilt), on E_R:]]
-
-    [[Sound -- the first with the constants of Lemma 2 (a priori, exact quantile, or realised norms); the second
+    The first with the constants of Lemma 2 (a priori, exact quantile, or realised norms); the second
     without sqrt(d)
-    (E||Mu|| <= 1), and jointly, since ||a||^2 + E||Mu|| <= 1,]]
+    (E||Mu|| <= 1), and jointly, since ||a||^2 + E||Mu|| <= 1.
 
     Printed: sup |f| <= s0 rho_c + L1 rho_theta; sup |f*| <= s0 nu_c + s1 nu_u + s1 nu_w sqrt(d)
     .. math:: |f|\le\sigma_0\rho_c+L_1\rho_\theta,\quad|f^*|\le\sigma_0\nu_c+\sigma_1\nu_u+\sigma_1\nu_w\sqrt d

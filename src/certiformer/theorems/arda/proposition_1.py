@@ -16,12 +16,9 @@ UNBIASED = assumed("every mini-batch is uniform given the past (fresh draws; not
 class Proposition1(Theorem1):
     r"""Expected training loss of projected stochastic gradient descent.
 
-    [[Printed (rebuilt): the bound of Theorem 1 for min_t E L(phi_t), eta = 1/sqrt(tau).]]
+    Given the initialisation, and for every mini-batch that is unbiased given the past.
 
-    [[Sound -- given the initialisation, and for every mini-batch that is unbiased given the past,
-
-
-    with the A of Theorem 1. (phi_0 and the transported parameters do not depend on the sampling.)]]
+    With the A of Theorem 1. (phi_0 and the transported parameters do not depend on the sampling.)
 
     Printed: E over the sampling: the bound of Theorem 1, eta = 1/sqrt(tau)
     .. math::

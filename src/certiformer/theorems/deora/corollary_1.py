@@ -27,12 +27,7 @@ from certiformer.theorems.deora._attention import (
 class Corollary1(Result):
     r"""Gradient, smoothness and weak convexity of the loss.
 
-    [[Printed --  .. math:: \beta_1 = \sqrt T R(2R^2 b+1),\quad \beta_3 = 2\sqrt T\, d R^3(3\sqrt d R^2 b+1),\quad
-              \beta_2 = \beta_3/\sqrt H + \beta_1^2/4
-
-    with ||grad L|| <= beta1 L, ||Hess L|| <= beta2, lambda_min >= -beta3 L/sqrt(H).]]
-
-    [[Sound, without the dimension and attained (C3 = 4/(3 sqrt 3)):]]
+    Without the dimension and attained (C3 = 4/(3 sqrt 3)).
 
     Printed: ||grad L|| <= beta1 L, ||Hess L|| <= beta2, lambda_min >= -beta3 L/sqrt(H) with beta1 = sqrt(T) R (2
     R^2 b + 1), beta3 = 2 sqrt(T) d R^3 (3 sqrt(d) R^2 b + 1), beta2 = beta3/sqrt(H) + beta1^2/4

@@ -18,14 +18,11 @@ from certiformer.theorems.deora._attention import Attention
 class Equation12(Result):
     r"""Heads for a target far from zero.
 
-    [[Printed --  .. math:: \sqrt H\gtrsim S^5\|\theta\|^3]]
-
-    [[Sound -- (12) drops ||theta||_{2,inf} and the constant from (3). The heads condition of Theorem 1's own proof,
+    (12) drops ||theta||_{2,inf} and the constant from (3). The heads condition of Theorem 1's own proof,
     with the
-    sharp beta3 of Corollary 1, is
+    sharp beta3 of Corollary 1, is.
 
-
-    (deora.thm1 solves for the least H instead; this is the closed form.)]]
+    (deora.thm1 solves for the least H instead; this is the closed form.)
 
     Printed: sqrt(H) >~ S^5 ||theta||^3
     .. math:: H^{1/2}\gtrsim S^5\|\tilde\theta\|^3

@@ -21,12 +21,6 @@ from certiformer.theorems.deora._attention import Attention
 class Equation14(Result):
     r"""Second-order expansion at a target.
 
-    [[Printed --  .. math:: \hat L(\theta)\le\hat L(\theta_k)+\langle\nabla\hat L(\theta_k),\theta-\theta_k\rangle
-              +\tfrac12\min_\alpha\lambda_{\min}\|\theta-\theta_k\|^2
-
-    The inequality points the wrong way. Sound: that number is a lower bound of L(theta), and the upper bound has the
-    largest eigenvalue, at most beta2, in its place.]]
-
     Printed: L(theta) <= L(theta_k) + <grad, theta - theta_k> + (1/2) min lambda_min ||theta - theta_k||^2
     .. math:: \hat L(\theta)\le\hat L(\theta_k)+\langle\nabla\hat
        L(\theta_k),\theta-\theta_k\rangle+\tfrac12\min_\alpha\lambda_{\min}(\nabla^2\hat

@@ -22,13 +22,9 @@ from certiformer.theorems.deora._attention import Attention, printed_beta3
 class Equation16(Result):
     r"""Loss at an iterate against a target (Sturm's inequality).
 
-    [[Printed (rearranged):  .. math:: \hat L(\theta_k)\le\hat L(\theta)+\langle\nabla\hat
-    L(\theta_k),\theta_k-\theta\rangle
-              +\frac{\beta_3}{2\sqrt H}\max_{[\theta_k,\theta]}\hat L\ \|\theta-\theta_k\|^2]]
-
-    [[Sound (Sturm's comparison; no maximum over the segment is needed): with s^2 = q = beta3 ||theta -
+    (Sturm's comparison; no maximum over the segment is needed): with s^2 = q = beta3 ||theta -
     theta_k||^2/sqrt(H)
-    and s < pi/2,]]
+    and s < pi/2.
 
     Printed: L(theta) >= L(theta_k) + <grad, theta - theta_k> - (1/2)(beta3(theta_1) v beta3(theta_2))/sqrt(H) max L
     ||theta - theta_k||^2

@@ -26,14 +26,10 @@ from certiformer.theorems.deora._attention import (
 class Equation17(Result):
     r"""Regret of gradient descent along a run.
 
-    [[Printed --  .. math:: \frac1K\sum_{k=1}^K\hat L(\theta_k)\le\hat L(\theta)+\frac{D^2}{2\eta K}
-              +\frac1{2K}\sum_{k<K}\frac{\beta_3}{\sqrt H}\max_{[\theta_k,\theta]}\hat L\ \|\theta-\theta_k\|^2]]
-
-    [[Sound -- with s^2 = beta3(b) distance^2/sqrt(H) < (pi/2)^2, c0 = s cot s and c1 = s/sin s,
-
+    With s^2 = beta3(b) distance^2/sqrt(H) < (pi/2)^2, c0 = s cot s and c1 = s/sin s.
 
     `distance` and `b` bound ||theta_k - theta|| and max_h ||U_h|| at every iterate: measured after a run, or certified
-    before it (deora.thm1).]]
+    before it (deora.thm1).
 
     Printed: avg L <= Lt + D^2/(2 eta K) + (1/2K) sum_k beta3/sqrt(H) max L ||theta - theta_k||^2 (here with one
     bound for all k)

@@ -24,11 +24,8 @@ from certiformer.theorems.deora._attention import (
 class Equation19(Result):
     r"""Expansiveness of one gradient step.
 
-    [[Printed --  .. math:: \|\theta^+-\theta'^+\|\le\max\Bigl(1+\frac{\eta\beta_3}{\sqrt H}\hat L,\ \eta\beta_2\Bigr)
-              \|\theta-\theta'\|]]
-
-    [[Sound -- the second term is eta beta2 - 1 (the eigenvalues of I - eta Hess lie between 1 - eta beta2 and
-    1 + eta beta3 L/sqrt(H)); beta2, beta3 are the sharp ones.]]
+    The second term is eta beta2 - 1 (the eigenvalues of I - eta Hess lie between 1 - eta beta2 and
+    1 + eta beta3 L/sqrt(H)); beta2, beta3 are the sharp ones.
 
     Printed: distance after a step <= max((1 + eta beta3 L/sqrt(H)), eta beta2) times the distance before
     .. math:: \|(\theta-\eta\nabla\hat L(\theta))-(\theta'-\eta\nabla\hat

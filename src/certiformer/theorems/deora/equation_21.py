@@ -25,10 +25,7 @@ from certiformer.theorems.deora._attention import (
 class Equation21(Result):
     r"""Leave-one-out distance, one step on.
 
-    [[Printed (21):  .. math:: \Bigl(1+\frac{\eta\beta_3}{\sqrt H}\Bigr)\max\hat L^{-i}\ \|\theta_k-\theta_k^{-i}\|
-              +\frac{\eta\beta_1}{n}\ell_i(\theta_k)]]
-
-    [[Sound -- the loss belongs inside the bracket,]]
+    The loss belongs inside the bracket.
 
     Printed: next distance <= (1 + eta beta3/sqrt(H)) max L^{-i} distance + (eta beta1/n) l_i
     .. math:: \|\theta_{k+1}-\theta_{k+1}^{-i}\|\le\bigl(1+\tfrac{\eta\tilde\beta_3}{\sqrt H}\bigr)\max_\alpha\hat

@@ -21,11 +21,8 @@ from certiformer.theorems.deora._mixture import token_radius
 class Lemma2(Result):
     r"""First phase: one gradient step from zero.
 
-    [[Printed --  .. math:: U_h^{(1)}=\alpha_h 1_T\bigl(\tfrac\zeta2u_\star+p\bigr)^\top,\quad
-              \|p\|\le C(2S+Z)\Bigl(\sqrt{d/n_1}+\sqrt{\log(1/\delta)/n_1}\Bigr)]]
-
-    [[Sound -- the coefficient is zeta/4 (the logistic loss has l'(0) = -1/2), W^(1) = 0 exactly, and with probability
-    1 - delta]]
+    The coefficient is zeta/4 (the logistic loss has l'(0) = -1/2), W^(1) = 0 exactly, and with probability
+    1 - delta.
 
     Printed: U^(1) = alpha 1 (zeta/2 u_* + p)^T, ||p|| <= C (2S + Z)(sqrt(d/n1) + sqrt(log(1/delta)/n1))
     .. math:: \|p\|\le C(2S+Z)\bigl(\sqrt{d/n_1}+\sqrt{\log(1/\delta)/n_1}\bigr)=:P

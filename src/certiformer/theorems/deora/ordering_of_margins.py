@@ -21,13 +21,6 @@ from certiformer.theorems.deora._mixture import Mixture
 class OrderingOfMargins(Result):
     r"""Ordering of the margins.
 
-    [[Printed --  .. math:: \gamma_{attn}\ge\gamma_\star\ge\gamma_{lin},\qquad \gamma_{attn}=S\sqrt{T/2}\ (\epsilon\to0)
-
-    False in general: gamma_attn (noiseless, P = 0) is at least gamma_* exactly when S^3 sqrt(T) zeta^2 <= 4
-    sqrt(M+1), and
-    with the same norm sqrt 2 for the linear model gamma_* falls below gamma_lin = sqrt2 gamma_U. The three are also
-    margins of different things: of the saturated model, of its NTK features after one step, and of those at zero.]]
-
     Printed: gamma_attn >= gamma_* >= gamma_lin
     .. math:: \gamma_{\rm attn}\ge\gamma_\star\ge\gamma_{\rm lin}
     Sound: NTK margins at norm sqrt 2 after an exact first phase (P = 0): gamma_star = sqrt(2) hypot(gamma_U+,

@@ -24,13 +24,7 @@ class Proposition1(Result):
 
     With R the largest token norm, X_max the largest entry of X and Y = sum_t ||X u_t||_inf,
 
-    [[Printed --  .. math:: \|\nabla\Phi\|\le 2R^2Y+\sqrt T R,\quad
-              \|\nabla^2\Phi\|\le 6dR^2X_{\max}^2Y+2\sqrt{Td}R^2X_{\max}]]
-
-    [[Sound --    .. math:: \|\nabla\Phi\|\le\sqrt{TR^2+R^4Y^2},\quad
-              \|\nabla^2\Phi\|\le\tfrac12\bigl(c+\sqrt{c^2+4TR^6}\bigr),\quad c=C_3R^4Y.
-
-    The blocks of Lemma 1 are combined as a vector and as a 2 x 2 matrix instead of being added up.]]
+    The blocks of Lemma 1 are combined as a vector and as a 2 x 2 matrix instead of being added up.
 
     Printed: ||grad|| <= 2 R^2 Y + sqrt(T) R; ||Hess|| <= 6 d R^2 Xmax^2 Y + 2 sqrt(T d) R^2 Xmax
     .. math:: \|\nabla\Phi\|\le 2R^2\sum_t\|Xu_t\|_\infty+\sqrt TR,\quad\|\nabla^2\Phi\|\le

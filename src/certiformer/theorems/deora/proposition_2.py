@@ -26,18 +26,11 @@ from certiformer.theorems.deora._mixture import (
 class Proposition2(Result):
     r"""NTK margin after the first phase.
 
-    [[Printed (7):  .. math:: \gamma_\star=\frac{T(1-\zeta)\zeta\bigl(\zeta S^4-7\bar ZS^2-12\bar Z^2-16\bar
-    Z^3/S^2\bigr)}
-              {4\sqrt{2(M+1)}}-PT^{5/2}(S+Z)^3+\frac{S\sqrt T}{\sqrt2}\Bigl(\zeta-2(1-\zeta)\frac{Z_\mu}{S^2}\Bigr)
-
-    P1 with sqrt(T)(S + P), P2 with T R (S + P) sqrt(2 log(n/delta)), P3 with gamma_*/2 with probability 1 - delta, H
-    large.]]
-
-    [[Sound -- P3 holds surely and for every H with the paper's target (gamma_sum = gamma_U + gamma_W) or with its two
+    P3 holds surely and for every H with the paper's target (gamma_sum = gamma_U + gamma_W) or with its two
     blocks
     weighted (gamma_opt = sqrt2 hypot); gamma_W is a minimum over noise corners, minus T P R^3. The zero start is good
     too
-    (gamma_zero = sqrt2 gamma_U).]]
+    (gamma_zero = sqrt2 gamma_U).
 
     Printed: P1: B2 = sqrt(T)(S+P); P2: BPhi = T R (S+P) sqrt(2 log(n/delta)); P3: margin gamma_*/2 with probability
     1 - delta if sqrt(H) >~ R^4 T (S+P)/gamma_* sqrt(2 log(n/delta)), gamma_* of (7)

@@ -32,14 +32,9 @@ def _scale(odds: float, mixture: Mixture, gap: float) -> float:
 class Proposition3(Result):
     r"""Margin of saturated attention.
 
-    [[Printed --  .. math:: \Gamma\ge\frac{8\sqrt{2(M+1)}}{3S^2}\log\frac{\zeta^{-1}-1}\epsilon\Rightarrow
-              \text{irrelevant mass}\le\epsilon,\quad
-              y\Phi\ge\gamma_{attn}=\frac{\sqrt T}{\sqrt2S}(S^2(1-\epsilon)-2\epsilon Z_\mu)]]
+    With the exact logit gap g of (8) and S^2 >= 2 Zmu.
 
-    [[Sound -- with the exact logit gap g of (8) and S^2 >= 2 Zmu,
-
-
-    `Gamma_tight` uses that a mass is x/(1+x): the logarithm of (1/zeta - 1)(1 - eps)/eps.]]
+    `Gamma_tight` uses that a mass is x/(1+x): the logarithm of (1/zeta - 1)(1 - eps)/eps.
 
     Printed: Zmu = Znu <= S^2/8 and Gamma >= (8 sqrt(2(M+1))/(3 S^2)) log((1/zeta - 1)/eps) imply irrelevant mass <=
     eps and margin >= gamma_attn = (sqrt(T)/(sqrt(2) S))(S^2 (1 - eps) - 2 eps Zmu)

@@ -22,12 +22,6 @@ class Proposition4(Result):
 
     With q = max(beta3(theta_1), beta3(theta_2)) ||theta_1 - theta_2||^2 / sqrt(H),
 
-    [[Printed --  .. math:: 2q\le1 \Rightarrow
-              \max_{[\theta_1,\theta_2]}\hat L\le\tfrac43\max(\hat L(\theta_1),\hat L(\theta_2))]]
-
-    [[Sound --    .. math:: q<\pi^2 \Rightarrow \max_{[\theta_1,\theta_2]}\hat L\le
-              \frac{\max(\hat L(\theta_1),\hat L(\theta_2))}{\cos(\sqrt q/2)}.]]
-
     Printed: 2 q <= 1 implies max over the segment <= 4/3 max of the two ends, q = beta3 ||theta_1 -
     theta_2||^2/sqrt(H)
     .. math:: 2(\beta_3(\theta_1)\vee\beta_3(\theta_2))\|\theta_1-\theta_2\|^2\le\sqrt

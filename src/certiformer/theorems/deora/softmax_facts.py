@@ -29,13 +29,6 @@ def _probabilities(v: tuple[float, ...], i: int, j: int) -> list[float]:
 class SoftmaxFacts(Result):
     r"""Jacobian of softmax.
 
-    [[Printed --  .. math:: \varphi'(v) = \mathrm{diag}(\varphi(v)) - vv^\top,\qquad \varphi'(0) = I - \tfrac1T 11^\top
-
-    True:     .. math:: \varphi'(v) = \mathrm{diag}(\varphi(v)) - \varphi(v)\varphi(v)^\top,\qquad
-              \varphi'(0) = \tfrac1T\bigl(I-\tfrac1T11^\top\bigr)
-
-    and ||phi'(v)||_op <= max_i 2 phi_i (1 - phi_i) <= 1/2, attained at two equal tokens.]]
-
     Printed: phi'(v) = diag(phi(v)) - v v^T; phi'(0) = I - 11^T/T
     .. math:: \varphi'(v)=\mathrm{diag}(\varphi(v))-vv^\top,\quad \varphi'(0)=I-\tfrac1T11^\top
     Sound: phi'(v) = diag(phi) - phi phi^T; phi'(0) = (I - 11^T/T)/T; ||phi'(v)|| <= max_i 2 phi_i (1 - phi_i) <=

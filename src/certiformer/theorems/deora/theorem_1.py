@@ -33,17 +33,9 @@ class Theorem1(Result):
 
     For any target theta at distance D from theta_0, after K steps of size eta,
 
-    [[Printed --  .. math:: \hat L(\theta_K)\le\frac1K\sum_{k=1}^K\hat L(\theta_k)\le 2\hat
-    L(\theta)+\frac{5D^2}{4\eta K}
-              \quad\text{if}\ \sqrt H\gtrsim d\sqrt T R^5\|\theta\|_{2,\infty}D^3,\ \eta\le
-              1\wedge\tfrac1\rho\wedge\dots
+    For any s < pi/2 that closes the induction (q(s) <= s^2, eta beta2 <= 1).
 
-    with the explicit conditions of section 6.1: sqrt(H) >= 18 beta3(b + 3D) D^2 and the rho given there.]]
-
-    [[Sound -- for any s < pi/2 that closes the induction (q(s) <= s^2, eta beta2 <= 1),
-
-
-    No certificate is an answer: the value is then inf and the check says what is missing.]]
+    No certificate is an answer: the value is then inf and the check says what is missing.
 
     Printed: L(theta_K) <= avg <= 2 Lt + 5 D^2/(4 eta K) and ||theta_K - theta_0|| <= 4D if sqrt(H) >~ d sqrt(T) R^5
     b D^3 (section 6.1: sqrt(H) >= 18 beta3(b + 3D) D^2) and eta <= 1 ^ 1/rho ^ D^2/(K Lt) ^ D^2/L0

@@ -19,10 +19,7 @@ from certiformer.theorems.li._linear import rank_cover
 class Assumption57(Result):
     r"""Assumed cover of linear maps of bounded rank.
 
-    [[Printed -- .. math:: \log N(\varepsilon) \le C_1 r\log(rB_x^2B_W^2/\varepsilon^2), \quad C_1 = 1/2 \text{ (Lemma
-    B.6)}]]
-
-    [[Sound -- as Lemma B.6. The assumption holds only with C_1 of the order of d + k.]]
+    As Lemma B.6. The assumption holds only with C_1 of the order of d + k.
 
     Printed: log N <= C1 r log(r Bx^2 B^2/eps^2), C1 a constant (1/2 here)
     .. math:: \log N(\varepsilon)\le C_1r\log\frac{rB_x^2B_W^2}{\varepsilon^2}

@@ -9,9 +9,7 @@ from certiformer.theorems.li._corollary import printed_variants, sound_variants
 class Corollary48(Result):
     r"""Excess risk by covering numbers, H heads.
 
-    [[Printed -- (2 M_MH/n)(1 + log E N) + 8 kappa delta + inf, M_MH = 2 kappa (B + H B_w B_c B_v L_sigma B_X).]]
-
-    [[Sound -- S1, S2, S4 of Corollary 4.5 with |f| <= H K B_x.]]
+    S1, S2, S4 of Corollary 4.5 with |f| <= H K B_x.
 
     Printed: excess <= (2 M_MH/n)(1 + log E N(radius)) + 8 kappa radius + inf, M_MH = 2 kappa (B + H Bw Bc Bv
     L_sigma BX)

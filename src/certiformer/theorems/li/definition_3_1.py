@@ -44,16 +44,8 @@ def _counted(matrix: NDArray[np.float64] | None, logN: float) -> tuple[Hypothesi
 class Definition31(Result):
     r"""Offset Rademacher complexity.
 
-
-
     .. math:: R^{off}_n(H,\beta\mid Z) = E_\tau \sup_{h\in H} \frac1n\sum_i \tau_i h(Z_i) - \frac{\beta}{n}\sum_i
     h(Z_i)^2
-
-    [[Printed -- the definition (given the values of the functions), and the bound (1 + ln N)/(2 beta n) of the proof of
-    Corollary 4.5 (given the number of functions). Sound: the same enumeration, and ln N/(2 beta n): neither the "1 +"
-    nor
-    beta <= 1/(2M) is needed. Where the values come from one sample, the number estimates the expectation in the
-    theorems.]]
 
     Printed: R_off = E_tau sup_h [ (1/n) sum_i tau_i h(Z_i) - (beta/n) sum_i h(Z_i)^2 ]; finite class: at most (1 +
     log N)/(2 beta n)

@@ -19,10 +19,8 @@ from certiformer.theorems.li._linear import norm_covers
 class LemmaB3(Result):
     r"""Cover of linear maps, entrywise l1 norm.
 
-    [[Printed -- .. math:: \log N_\infty(\varepsilon) \le (B_xB_W/\varepsilon)^2 \log(2dk+1)]]
-
-    [[Sound -- the same, without a ceiling; sharper log C(2dk+K, K) with K = ceil((B_x B_W/eps)^2) - 1 (maurey), with
-    K = ceil((B_x B_W/eps - 1)_+^2) (maurey_shrunk), or dk log(1 + 2 B_x B_W/eps) (volumetric).]]
+    The same, without a ceiling; sharper log C(2dk+K, K) with K = ceil((B_x B_W/eps)^2) - 1 (maurey), with
+    K = ceil((B_x B_W/eps - 1)_+^2) (maurey_shrunk), or dk log(1 + 2 B_x B_W/eps) (volumetric).
 
     Printed: log N <= (Bx B/eps)^2 log(2dk + 1)
     .. math:: \log N_\infty(\varepsilon)\le\frac{B_x^2B_W^2}{\varepsilon^2}\log(2dk+1)

@@ -19,9 +19,7 @@ from certiformer.theorems.li._linear import rank_cover
 class LemmaB6(Result):
     r"""Cover of linear maps of bounded rank.
 
-    [[Printed -- .. math:: \log N_\infty(\varepsilon) \le \frac r2\log\frac{4B_x^2B_W^2r}{\varepsilon^2}]]
-
-    [[Sound, spectral norm, rank at most r, W of size d x k:]]
+    Spectral norm, rank at most r, W of size d x k.
 
     Printed: log N <= (r/2) log(4 Bx^2 B^2 r/eps^2)
     .. math:: \log N_\infty(\varepsilon)\le\frac r2\log\frac{4B_x^2B_W^2r}{\varepsilon^2}

@@ -11,10 +11,8 @@ from certiformer.theorems.li._offset_theorem import (
 class Theorem411(Result):
     r"""Excess risk by offset complexity, several layers.
 
-    [[Printed -- .. math:: E[\mathcal E(\hat f)] \le 4R^{off}_n\bigl(G, 1/(2\kappa(B+B_w))\bigr) + \inf]]
-
-    [[Sound -- the forms of Theorem 4.4 with |f| <= rho B_w, rho = 1 for the projection on the unit ball and
-    sqrt(d) max|gain| + ||bias||_2 for LayerNorm.]]
+    The forms of Theorem 4.4 with |f| <= rho B_w, rho = 1 for the projection on the unit ball and
+    sqrt(d) max|gain| + ||bias||_2 for LayerNorm.
 
     Printed: excess <= 4 R_off(G, 1/(2 kappa (B + Bw))) + inf
     .. math:: 4R^{off}_n\bigl(G,\tfrac1{2\kappa(B+B_w)}\bigr)+\inf_f\mathcal E(f)

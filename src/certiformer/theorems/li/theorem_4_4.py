@@ -12,9 +12,7 @@ from certiformer.theorems.li._offset_theorem import (
 class Theorem44(Result):
     r"""Excess risk by offset complexity, one head.
 
-    [[Printed, with G the *conditional* excess losses:]]
-
-    [[Sound -- three forms, none with the printed right-hand side; see `sound_statement`.]]
+    Three forms, none with the printed right-hand side; see `sound_statement`.
 
     Printed: excess <= 4 R_off(G, 1/M_SH) + inf, M_SH = 2 kappa (B + Bw Bc Bv L_sigma BX)
     .. math:: 4R^{off}_n(G,1/M_{SH})+\inf_f\mathcal E(f),\; M_{SH}=2\kappa B+2\kappa B_wB_cB_vL_\sigma B_X

@@ -12,8 +12,6 @@ from certiformer.theorems.li._offset_theorem import (
 class Theorem47(Result):
     r"""Excess risk by offset complexity, H heads.
 
-    [[Printed -- Theorem 4.4 with M_MH = 2 kappa (B + H B_w B_c B_v L_sigma B_X). Sound: the forms of Theorem 4.4.]]
-
     Printed: excess <= 4 R_off(G, 1/M_MH) + inf, M_MH = 2 kappa (B + H Bw Bc Bv L_sigma BX)
     .. math:: 4R^{off}_n(G,1/M_{MH})+\inf_f\mathcal E(f),\; M_{MH}=2\kappa B+2\kappa HB_wB_cB_vL_\sigma B_X
     Sound: A (any loss in [0, M], any class): E R(fhat) <= 2(1+a) R_off(losses, a/((1+a)M)) + (1+2a) E R_n(fhat). B

@@ -8,11 +8,9 @@ from certiformer.theorems.li._norm_based import printed_many_layers, sound_many_
 class Theorem53(Result):
     r"""Excess risk of a multi-layer Transformer, norm based.
 
-    [[Printed, with alpha_i = prod_{j>=i} L_sigma B_c B_v (1 + 4 B_QK):]]
-
-    [[Sound -- the sum gamma over w, W_c^l, W_v^l, W_QK^l with the sensitivities of eq. (5); gamma^3/delta^2 is the
+    The sum gamma over w, W_c^l, W_v^l, W_QK^l with the sensitivities of eq. (5); gamma^3/delta^2 is the
     log covering
-    number itself. The readout, an l2 ball, is covered inside the l1 ball of radius sqrt(d) B_w and projected back.]]
+    number itself. The readout, an l2 ball, is covered inside the l1 ball of radius sqrt(d) B_w and projected back.
 
     Printed: excess <= 4 kappa (B + Bw)/n (1 + log((gamma_ML + eta_ML)^3/radius^2)) + 8 kappa radius + inf, gammas
     from alpha_i = prod_{j>=i} L_sigma Bc Bv (1 + 4 BQK), C1 = log(2dk+1)

@@ -8,10 +8,8 @@ from certiformer.theorems.li._rank_based import printed_many_layers, sound_many_
 class Theorem58(Result):
     r"""Excess risk of a multi-layer Transformer, rank based.
 
-    [[Printed, with C_i = 1/2, b_i of Corollary 5.6 and the alphas of Theorem 5.3 in beta_i, over w and 3L matrices:]]
-
-    [[Sound (squared loss, sub-Gaussian noise): the form of Theorem B.4 with the sensitivities of eq. (5),
-    D = d + sum_l [(d+k) r_c + (d+k) r_v + 2 d r_QK] and b = (B + B_w)^2.]]
+    (squared loss, sub-Gaussian noise): the form of Theorem B.4 with the sensitivities of eq. (5),
+    D = d + sum_l [(d+k) r_c + (d+k) r_v + 2 d r_QK] and b = (B + B_w)^2.
 
     Printed: excess <= 4 kappa (B + Bw)/n (1 + sum_i r_i C_i log(b_i^2/radius^2)) + 8 kappa radius + inf, b_i by
     Corollary 5.6, C_i = 1/2

@@ -8,12 +8,9 @@ from certiformer.theorems.li._subgaussian import printed_one_layer, sound_one_la
 class Theorem65(Result):
     r"""Sub-Gaussian inputs, H heads, norm based.
 
-    [[Printed -- Theorem B.2 with M in place of the input bounds, plus T_err = O(kappa nu (T+d) exp(-M^2/2nu^2)),
-    constant 1.]]
-
-    [[Sound -- three tail functionals of b(X), the largest token norm, replace T_err; S7 (Lipschitz), S8 (squared),
+    Three tail functionals of b(X), the largest token norm, replace T_err; S7 (Lipschitz), S8 (squared),
     S7clip
-    (clipped outputs: no truncation at all), S4 (no condition).]]
+    (clipped outputs: no truncation at all), S4 (no condition).
 
     Printed: excess <= 4 kappa (B + H Bw Bc Bv L_sigma M)/n (1 + log(gamma^3/radius^2)) + T_err + 8 kappa radius +
     inf, T_err = O(kappa nu (T+d) exp(-M^2/(2 nu^2))), gamma of Theorem B.2 with M for the input bounds

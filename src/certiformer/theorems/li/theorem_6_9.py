@@ -8,11 +8,8 @@ from certiformer.theorems.li._heavy import printed_one_layer, sound_one_layer
 class Theorem69(Result):
     r"""Heavy-tailed inputs, one head, rank based.
 
-    [[Printed -- Theorem B.4 with M in place of the input bounds, plus C_beta M^(2-beta); C_beta = kappa C
-    beta/(beta-2).]]
-
-    [[Sound -- S7, S8 where inputs are truncated; S7clip where outputs are confined, with no loss of rate for any tail
-    index.]]
+    S7, S8 where inputs are truncated; S7clip where outputs are confined, with no loss of rate for any tail
+    index.
 
     Printed: excess <= 4 kappa (B + Bw Bc Bv L_sigma M)/n (1 + log N_rank) + C_beta M^(2-beta) + 8 kappa radius +
     inf, N_rank of Theorem B.4 with M for the input bounds, C_beta = kappa C beta/(beta-2)

@@ -8,9 +8,7 @@ from certiformer.theorems.li._norm_based import printed_one_layer, sound_one_lay
 class TheoremB2(Result):
     r"""Excess risk of H heads, norm based.
 
-    [[Printed -- Theorem B.1 with prefactor 4 kappa (B + H B_w B_c B_v L_sigma B_X)/n and]]
-
-    [[Sound -- H heads need H covers, so gamma is H times that of one head (gamma^3 grows like H^3, not H^2).]]
+    H heads need H covers, so gamma is H times that of one head (gamma^3 grows like H^3, not H^2).
 
     Printed: excess <= 4 kappa (B + H Bw Bc Bv L_sigma BX)/n (1 + log(gamma^3/radius^2)) + 8 kappa radius + inf,
     gamma = C1^(1/3) Bx^(2/3) [(H Bw L_sigma)^(2/3) + 2 (H Bw L_sigma Bc Bv)^(2/3) + H^(2/3)]

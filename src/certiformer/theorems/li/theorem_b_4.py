@@ -8,9 +8,7 @@ from certiformer.theorems.li._rank_based import printed_one_layer, sound_one_lay
 class TheoremB4(Result):
     r"""Excess risk of one head, rank based.
 
-    [[Printed, with C_1 = 1/2 (Lemma B.6) and eps_j by (20):]]
-
-    [[Sound (squared loss, sub-Gaussian noise), D_j = (d_j + k_j) r_j, D = sum D_j, b = (B + K B_x)^2:]]
+    (squared loss, sub-Gaussian noise), D_j = (d_j + k_j) r_j, D = sum D_j, b = (B + K B_x)^2.
 
     Printed: excess <= 4 kappa (B + Bw Bc Bv L_sigma BX)/n (1 + log N_rank) + 8 kappa radius + inf, N_rank = 1 +
     sum_j r_j C1 log(r_j Bx^2/eps_j^2), C1 = 1/2

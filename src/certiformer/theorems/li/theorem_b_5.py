@@ -8,9 +8,7 @@ from certiformer.theorems.li._rank_based import printed_one_layer, sound_one_lay
 class TheoremB5(Result):
     r"""Excess risk of H heads, rank based.
 
-    [[Printed -- Theorem B.4 with H in the prefactor and in every beta, but each rank counted once.]]
-
-    [[Sound -- Theorem B.4's sound form with H copies of u, W_v, W_QK and b = (B + H K B_x)^2.]]
+    Theorem B.4's sound form with H copies of u, W_v, W_QK and b = (B + H K B_x)^2.
 
     Printed: excess <= 4 kappa (B + H Bw Bc Bv L_sigma BX)/n (1 + log N_rank) + 8 kappa radius + inf, N_rank as in
     Theorem B.4 with H in every beta

@@ -27,13 +27,6 @@ _SMALLEST_LN = -740.0  # below it a probability would round down to zero
 class Assumption3(Result):
     r"""Inner products of inputs are rarely large.
 
-    [[Printed as an assumption, for some exponent c > 0 and every t:
-
-
-    For t >= 1 the right side is at most 1/e whatever c is, so data can refute it: among independent pairs, the number
-    with inner product ||X_n X_n'^T||_F^2 >= 1 would be at most binomial with success probability 1/e.
-    The sound value bounds the probability of so many large products (or more) if the assumption holds.]]
-
     Printed: P(|<X_n^T X_n, X_n'^T X_n'>| >= t) <= exp(-t^c) for some c > 0; X of full row rank, ||X||_F <= sqrt(ds)
     RX
     .. math:: P(|\langle X_n^\top X_n,X_{n'}^\top X_{n'}\rangle|\ge t)\le\exp(-t^{\hat c})

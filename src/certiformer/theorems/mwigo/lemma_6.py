@@ -32,14 +32,11 @@ def _network(covers: list[Cover], betas: list[float]) -> Cover:
 class Lemma6(Result):
     r"""Covering number of an attention head.
 
-    [[Printed, with V21 = ||W_V||_{2,1}, A21 = ||W_K^T W_Q||_{2,1}/sqrt(d_m), V2 = ||W_V||_2, logarithms hidden:]]
-
-    [[Sound, for sums of **row** norms, n = N d_s points and half-diameter rho (T5 in docs/proofs/covers.md, Lemma E.1
+    For sums of **row** norms, n = N d_s points and half-diameter rho (T5 in docs/proofs/covers.md, Lemma E.1
     of
-    Trauger and Tewari):
+    Trauger and Tewari).
 
-
-    for the head; the scalar class adds w_O: its own cover, and eta_O in the sensitivities.]]
+    For the head; the scalar class adds w_O: its own cover, and eta_O in the sensitivities.
 
     Printed: log N <~ BX^2 (V21^(2/3) + (A21 V2)^(2/3))^3/eps^2 log(N ds)
     .. math:: \log N\lesssim B_X^2\frac{(V_{21}^{2/3}+(A_{21}V_2)^{2/3})^3}{\varepsilon^2}\log(Nd_s)

@@ -24,13 +24,6 @@ from certiformer.theorems.mwigo import MWIGO
 class Section32(Result):
     r"""Rademacher complexity bounds the generalization gap.
 
-    [[Printed, for a rho-Lipschitz loss in [0, c]:
-
-
-    True, and sharpened by one McDiarmid inequality instead of two (docs/proofs/chaining.md, T9): log(1/delta) for
-    log(2/delta), and c for 3c where the complexity bound holds for every sample. The complexity of the losses never
-    exceeds c/2.]]
-
     Printed: sup (L_D - L_S) <= 2 rho R_S(F) + 3 c sqrt(log(2/delta)/2N) with probability 1 - delta
     .. math:: \sup_{f\in F}\{L_D(f)-L_S(f)\}\le2\rho R_S(F)+3c\sqrt{\log(2/\delta)/2N}
     Sound: data: 2 min(rho R_S, c/2) + 3c sqrt(ln(1/delta)/2N); uniform (rad valid for every sample): c instead of

@@ -22,13 +22,6 @@ from certiformer.theorems.mwigo import MWIGO
 class Section33(Result):
     r"""Dudley's entropy integral.
 
-    [[Printed --  .. math:: R_S \le c\inf_{\delta\ge0}\Bigl(\delta+\int_\delta^A\sqrt{\log
-    N_\infty/N}\,d\varepsilon\Bigr)
-
-    with an unnamed c, evaluated at c = 1: s (1 + ln(A/s)), s = sqrt(P/N). Sound: the constants 4 and 12 of the
-    classical
-    proof, or chains of covers with optimised scales (docs/proofs/chaining.md, T8).]]
-
     Printed: R_S <= c inf_delta (delta + int_delta^A sqrt(log N(eps)/N) deps), c unnamed (1 here), log N = P/eps^2
     .. math:: R_S\le c\inf_{\delta\ge0}\Bigl(\delta+\int_\delta^A\sqrt{\tfrac{\log N_\infty}{N}}\,d\varepsilon\Bigr)
     Sound: closed: min(A, 12 s (1 + ln(A/3s))), s = sqrt(P/N); closed_half: 12 s (1 + ln(A/6s)); chain: eps_K + sum

@@ -28,10 +28,7 @@ from certiformer.theorems.trauger._single_layer import (
 class Corollary411(Result):
     r"""One layer, entrywise l1 norm of W_QK.
 
-    [[Printed, with B = B_w B_{W_c} L_sigma B_{W_c} (the second should be B_{W_v}) and
-    alpha = B_{QK} sqrt(2 log(2d^2+1)) (the proof gives 2 B_{QK} sqrt(log(2d^2+1))):]]
-
-    [[Sound -- Theorem 4.1 with C = (B_{QK} B_x)^2 log(2d^2+1); in the chain the smallest of the covers of that class.]]
+    Theorem 4.1 with C = (B_{QK} B_x)^2 log(2d^2+1); in the chain the smallest of the covers of that class.
 
     Printed: Rad <= O(B (Bx^3 alpha/sqrt(n) (1 + ln(sqrt(n)/(Bx^2 alpha))) + Bx sqrt(ln(2d)/n))), B = Bw Bc L_sigma
     Bc, alpha = BQK sqrt(2 log(2d^2+1))

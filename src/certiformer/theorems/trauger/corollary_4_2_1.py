@@ -42,12 +42,10 @@ def _or(own: float | None, common: float) -> float:
 class Corollary421(Result):
     r"""Deep Transformer, entrywise l1 norms.
 
-    [[Printed -- Theorem 4.2 with C_1 = B^2 ln(2dk+1) and C_{B_x} = B_x^2 C_1, B the largest of all (1,1) norms.]]
-
-    [[Sound -- the sound Theorem 4.2 with C_w = B^2 ln(2d+1), C_c = C_v = B^2 ln(2dk+1), C_QK = B^2 ln(2d^2+1) (W_QK
+    The sound Theorem 4.2 with C_w = B^2 ln(2d+1), C_c = C_v = B^2 ln(2dk+1), C_QK = B^2 ln(2d^2+1) (W_QK
     is d x d),
     each matrix with its own norm where given. `exact` takes the smallest cover of every weight at the given radius
-    (Maurey's exact count, or volume in the spectral norm) and the best of several ways to share the radius.]]
+    (Maurey's exact count, or volume in the spectral norm) and the best of several ways to share the radius.
 
     Printed: Theorem 4.2 with C1 = B^2 ln(2dk+1), CBx = Bx^2 C1, B the largest (1,1) norm
     .. math:: \log N(\varepsilon)=(\gamma+\eta)^3/\varepsilon^2,\quad C_1=B^2\ln(2dk+1),\ C_{B_x}=B_x^2C_1

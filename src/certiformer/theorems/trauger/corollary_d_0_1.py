@@ -17,10 +17,8 @@ from certiformer.theorems.trauger._single_layer import (
 class CorollaryD01(Result):
     r"""One layer, (1, inf) norm of W_QK, l1 tokens.
 
-    [[Printed, with alpha = 2 B_{QK} sqrt(d log(2d+1)):]]
-
-    [[Sound -- Theorem 4.1 with C = d (B_{QK} B_x)^2 log(2d+1), where B_{QK} bounds ||W_QK^T||_{1,inf}: scores are X
-    W_QK^T x.]]
+    Theorem 4.1 with C = d (B_{QK} B_x)^2 log(2d+1), where B_{QK} bounds ||W_QK^T||_{1,inf}: scores are X
+    W_QK^T x.
 
     Printed: Rad <= O(B (Bx^3 alpha/sqrt(n) (1 + ln((sqrt(n) - sqrt(ln 2d))/(Bx^2 alpha))) + Bx sqrt(ln(2d)/n))), B
     = Bw Bc L_sigma Bv, alpha = 2 BQK sqrt(d log(2d+1))

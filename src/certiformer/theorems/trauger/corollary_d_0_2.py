@@ -17,12 +17,10 @@ from certiformer.theorems.trauger._single_layer import (
 class CorollaryD02(Result):
     r"""One layer, (2,1) norm of W_QK, l1 tokens.
 
-    [[Printed, with alpha = 2 B_{QK} sqrt(2 log d) (zero at d = 1):]]
-
-    [[Sound -- Theorem 4.1 with the cover T5 (docs/proofs/covers.md) of the maps x -> W_QK^T x on the d scaled basis
+    Theorem 4.1 with the cover T5 (docs/proofs/covers.md) of the maps x -> W_QK^T x on the d scaled basis
     vectors;
     B_{QK} bounds the sum of the *row* norms of W_QK^T, which is ||W_QK||_{2,1}. That cover is external, and so is its
-    chain; a proper chain uses it at half the radius.]]
+    chain; a proper chain uses it at half the radius.
 
     Printed: Rad <= O^(B (Bx^3 alpha/sqrt(n) (1 + ln((sqrt(n) - sqrt(ln 2d))/(Bx^2 alpha))) + Bx sqrt(ln(2d)/n))), B
     = Bw Bc L_sigma Bv, alpha = 2 BQK sqrt(2 log d)

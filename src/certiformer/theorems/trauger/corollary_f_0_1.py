@@ -17,16 +17,6 @@ from certiformer.theorems.trauger._multi_layer import (
 class CorollaryF01(Result):
     r"""Deep Transformer, (1, inf) norms.
 
-    [[Printed -- Theorem 4.2 with C_1 = d B^2 ln(2k+1) and C_{B_x} = B_x^2 C_1 (Lemma 3.3), B the largest norm.
-
-    Lemma 3.3 wants inputs of bounded **l1** norm, but the projections bound l2 norms, so the input dimension comes in
-    once more. Sound, for the norms ||W_c^T||_{1,inf}, ||W_v^T||_{1,inf}, ||W_QK^T||_{1,inf}, ||w||_inf (the matrices
-    act
-    as x -> W^T x): the sound Theorem 4.2 with
-
-
-    These covers leave the spectral balls: external, so W_c's inputs have norm up to L_sigma.]]
-
     Printed: Theorem 4.2 with C1 = d B^2 ln(2k+1), CBx = Bx^2 C1, B the largest norm of Lemma 3.3
     .. math:: \log N(\varepsilon)=(\gamma+\eta)^3/\varepsilon^2,\quad C_1=dB^2\ln(2k+1),\ C_{B_x}=B_x^2C_1
     Sound: Theorem 4.2 (sound, external) with C_c = k^2 B^2 ln(2d+1), C_v = d^2 B^2 ln(2k+1), C_QK = d^2 B^2

@@ -31,14 +31,9 @@ class Lemma31(Result):
     with
     sum k_i <= k and
 
-    [[Printed --  .. math:: \|f-\tfrac1k\textstyle\sum k_iV_i\|^2 \le (\gamma^2b^2-\|f\|^2)/k,\qquad \#(k_i) \le d^k]]
-
-    [[Sound --    .. math:: \|f-\tfrac1k\textstyle\sum k_iV_i\|^2 \le (\gamma b^2-\|f\|^2)/k,\qquad
-    \#(k_i)=\tbinom{d+k}{k}
-
     Atoms are drawn with probabilities alpha_i, and nothing with probability 1 - gamma. With gamma^2 the average would
     have
-    to carry the weight gamma/k.]]
+    to carry the weight gamma/k.
 
     Printed: ||f - (1/k) sum k_i V_i||^2 <= (gamma^2 b^2 - ||f||^2)/k, at most d^k choices of (k_i)
     .. math:: \Bigl\|f-\tfrac1k\sum_i k_iV_i\Bigr\|^2\le\frac{\gamma^2b^2-\|f\|^2}{k}

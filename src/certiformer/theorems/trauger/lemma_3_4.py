@@ -20,15 +20,6 @@ from certiformer.theorems.trauger._two_one import column_variant, row_variants
 class Lemma34(Result):
     r"""Cover of linear maps, (2,1) norm, l1 inputs.
 
-    [[Printed, for ||W||_{2,1} = sum of **column** norms <= B_w, W of size k x d, logarithms hidden:
-
-
-    False: W = w e_1^T gives the l2 ball of R^k, which needs k ln(B_w B_x/eps). For the sum of **row** norms
-    ||W^T||_{2,1} <= B_w (T5 in docs/proofs/covers.md, on the d scaled basis vectors; zero once eps >= B_w B_x):
-
-
-    by an external cover; a proper one costs four times as much.]]
-
     Printed: log N <~ (Bw Bx / eps)^2 log(dk) for ||W||_{2,1} <= Bw (columns)
     .. math:: \log N_\infty(\varepsilon) \lesssim \frac{B_w^2 B_x^2}{\varepsilon^2} \log(dk)
     Sound: For the row norm ||W^T||_{2,1} <= Bw: external (Bw Bx/eps)^2 min_h [ln(k+1) + h ln 2 + (1+1/h) ln(2d+1)],

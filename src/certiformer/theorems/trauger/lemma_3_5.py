@@ -20,14 +20,6 @@ from certiformer.theorems.trauger._two_one import row_variants
 class Lemma35(Result):
     r"""Cover of linear maps, (2,1) norm, n inputs.
 
-    [[Printed, for the sum of **column** norms <= B_w:
-
-
-    False for columns for the same reason as Lemma 3.4. For the sum of **row** norms (T5 in docs/proofs/covers.md):
-
-
-    This is where the logarithm of the sequence length enters: n counts samples times tokens.]]
-
     Printed: log N <~ (Bw Bx / eps)^2 log(dn) for ||W||_{2,1} <= Bw (columns), n inputs of l2 norm at most Bx
     .. math:: \log N_\infty(\varepsilon) \lesssim \frac{B_w^2 B_x^2}{\varepsilon^2} \log(dn)
     Sound: For the row norm ||W^T||_{2,1} <= Bw: external (Bw Bx/eps)^2 min_h [ln(k+1) + h ln 2 + (1+1/h) ln(2n+1)],

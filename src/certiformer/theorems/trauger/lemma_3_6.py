@@ -22,12 +22,9 @@ class Lemma36(Result):
 
     The class is {x -> Wx : ||W||_{1,1} <= B_w}, W of size k x d, on inputs of l2 norm at most B_x.
 
-    [[Printed --  .. math:: \log N_\infty(\varepsilon) \le (B_x B_w/\varepsilon)^2 \log(2dk+1)]]
+    The same, and zero once eps >= B_x B_w; sharper, with K = ceil((B_x B_w/eps - 1)_+^2).
 
-    [[Sound -- the same, and zero once eps >= B_x B_w; sharper, with K = ceil((B_x B_w/eps - 1)_+^2),
-
-
-    The printed proof leaves out a ceiling; shrinking the random average closes that gap (docs/proofs/covers.md, T3).]]
+    The printed proof leaves out a ceiling; shrinking the random average closes that gap (docs/proofs/covers.md, T3).
 
     Printed: log N <= (Bx Bw / eps)^2 log(2dk + 1)
     .. math:: \log N_\infty(\varepsilon) \le \frac{B_x^2 B_w^2}{\varepsilon^2} \log(2dk+1)

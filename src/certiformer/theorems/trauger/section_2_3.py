@@ -23,13 +23,10 @@ from certiformer.theorems.trauger import TRAUGER
 class Section23(Result):
     r"""Rademacher complexity bounds the generalization gap.
 
-    [[Printed, for |loss| <= c, two-sided:  .. math:: 2\,\mathrm{Rad} + 4c\sqrt{2\ln(4/\delta)/n}]]
+    For a loss in [0, c] on the whole support and a class fixed before the sample (docs/proofs/chaining.md,
+    T9).
 
-    [[Sound, for a loss in [0, c] on the whole support and a class fixed before the sample (docs/proofs/chaining.md,
-    T9):
-
-
-    One McDiarmid inequality each. The uniform form needs a complexity bound that holds for every sample.]]
+    One McDiarmid inequality each. The uniform form needs a complexity bound that holds for every sample.
 
     Printed: |L_D - L_S| <= 2 Rad + 4 c sqrt(2 ln(4/delta)/n) with probability 1 - delta, |loss| <= c
     .. math:: |L_D-L_S|\le 2\,\mathrm{Rad}_n+4c\sqrt{2\log(4/\delta)/n}

@@ -22,13 +22,6 @@ from certiformer.theorems.trauger import TRAUGER
 class Section24(Result):
     r"""Dudley's entropy integral.
 
-    [[Printed --  .. math:: \mathrm{Rad} \le c\inf_{\delta\ge0}\Bigl(\delta+\int_\delta^D\sqrt{\log N(\varepsilon)/n}\,
-              d\varepsilon\Bigr)
-
-    with an unnamed c, evaluated at c = 1: s (1 + ln(D/s)), s = sqrt(C/n). Sound: the constants 4 and 12 of the
-    classical
-    proof, or chains of covers with optimised scales (docs/proofs/chaining.md, T8).]]
-
     Printed: Rad <= c inf_delta (delta + int_delta^D sqrt(log N(eps)/n) deps), c unnamed (1 here), log N = C/eps^2
     .. math:: \mathrm{Rad}_n\le c\inf_{\delta\ge0}\Bigl(\delta+\int_\delta^\infty\sqrt{\tfrac{\log
        N_\infty}{n}}\,d\varepsilon\Bigr)

@@ -30,13 +30,10 @@ class Theorem41(Result):
     f(X) = w^T W_c^T sigma(W_v^T X^T softmax(X W_QK^T x_CLS)), where the class {x -> W_QK^T x} on the CLS tokens has
     log N(eps) <= C/eps^2.
 
-    [[Printed (constants inside O() taken as 1):]]
+    With B_{W_c} = ||W_c||_{1,inf} and B_{W_v} = ||W_v||_{1,inf} (not of the transposes), rho half the token
+    diameter, D >= ||x_t||_inf.
 
-    [[Sound -- with B_{W_c} = ||W_c||_{1,inf} and B_{W_v} = ||W_v||_{1,inf} (not of the transposes), rho half the token
-    diameter, D >= ||x_t||_inf:
-
-
-    and 2 becomes 1 when sigma is odd. Proof: docs/proofs/trauger.md.]]
+    And 2 becomes 1 when sigma is odd. Proof: docs/proofs/trauger.md.
 
     Printed: Rad <= O(Bw Bc L_sigma Bv (2 Bx^2 sqrt(C)/sqrt(n) (1 + ln(sqrt(n)/(2 Bx sqrt(C)))) + Bx
     sqrt(ln(2d)/n)))

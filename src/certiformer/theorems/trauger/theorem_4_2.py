@@ -15,9 +15,7 @@ from certiformer.theorems.trauger._multi_layer import (
 class Theorem42(Result):
     r"""Covering number of a deep Transformer.
 
-    [[Printed, with alpha_i = prod_{j>i} L_sigma B_c2 B_v2 (1 + 4 B_QK2):]]
-
-    [[Sound -- every weight with its own sensitivity and input norm (docs/proofs/trauger.md), then Lemma E.1:]]
+    Every weight with its own sensitivity and input norm (docs/proofs/trauger.md), then Lemma E.1.
 
     Printed: log N = (gamma + eta)^3/eps^2, gamma = CBx^(1/3) (2 L_sigma Bc2 Bv2 alpha_1 Bw)^(2/3) + C1^(1/3) (1 +
     (Bw L_sigma Bv2)^(2/3)), eta = C1^(1/3) Bw^(2/3) sum_{i>=2} tau_i, alpha_i = prod_{j>i} L_sigma Bc2 Bv2 (1 + 4

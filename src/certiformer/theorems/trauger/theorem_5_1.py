@@ -20,15 +20,6 @@ from certiformer.theorems.trauger import TRAUGER
 class Theorem51(Result):
     r"""Masked-word prediction.
 
-    [[Printed --  .. math:: \mathrm{Rad}(\ell\circ F) \le \tilde O(\sqrt K)\,\max_s\mathrm{Rad}(F_s)
-
-    with unknown constants and powers of logarithms (evaluated with all of them 1, without and with the Lipschitz
-    constant 2). Sound, by Maurer's vector contraction, since cross-entropy is sqrt(2)-Lipschitz in l2:
-
-
-    and never more than M/2 for cross-entropy clipped at M. `trauger.thm5.1.direct` covers the logits instead and pays
-    ln K.]]
-
     Printed: Rad(loss o F) <= O~(sqrt(K)) max_s Rad(F_s), F_s the s-th logit, then Theorem 4.1 or 4.2
     .. math:: \mathrm{Rad}(\ell\circ F)\le\tilde O(\sqrt K)\max_s\mathrm{Rad}(F_s)
     Sound: Rad(loss o F) <= 2 K max_s Rad(F_s) (Maurer); clipped at M: also at most M/2.
