@@ -1,0 +1,76 @@
+"""What the certificates of a network in coordinates share: a grid of scales, each with its count and its price."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar, Self
+
+from certiformer.calculus.tails import binomial_upper
+from certiformer.certificates._evidence import Evidence, scaled
+from certiformer.core.errors import InputError
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One cell of the paid grid: examples counted, nats of the cover or of the mass, the price of the cell, its margin."""
+
+    errors: int
+    nats: float
+    paid: float
+    margin: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoverEvidence(Evidence):
+    """The cells of a grid fixed beforehand; the best of them may be reported, for each pays its own price."""
+
+    weight: ClassVar[float] = 2.0
+    cost: ClassVar[str] = "covering number"
+
+    n: int
+    scales: tuple[Scale, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.scales:
+            raise InputError("scales", self.scales, "at least one cell of the grid")
+
+    @property
+    def size(self) -> int:
+        return self.n
+
+    def best(self, delta: float) -> Scale:
+        """The cell with the smallest limit at this share of delta."""
+        return min(self.scales, key=lambda scale: self._limit(scale, delta))
+
+    def _limit(self, scale: Scale, delta: float) -> float:
+        return binomial_upper(scale.errors, self.n, math.log(delta) - scale.nats - scale.paid)
+
+    def inputs(self, delta: float) -> dict[str, Any]:
+        scale = self.best(delta)
+        return {"errors": scale.errors, "n": self.n, "delta": delta, "ln_cover": scale.nats, "paid": scale.paid}
+
+    def grown(self, factor: float) -> Self:
+        scales = tuple(replace(scale, errors=scaled(scale.errors, factor)) for scale in self.scales)
+        return replace(self, n=scaled(self.n, factor), scales=scales)
+
+    def terms(self, delta: float) -> dict[str, float]:
+        return {"margin or radius": self.best(delta).margin}
+
+    def record(self) -> dict[str, Any]:
+        return {**super().record(), "scales": [asdict(scale) for scale in self.scales]}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self | None:
+        return cls(**{**record, "scales": tuple(Scale(**scale) for scale in record["scales"])})
+
+
+def frontier(scales: Iterable[Scale]) -> tuple[Scale, ...]:
+    """The cells that are best at some delta: for each number of errors the cheapest, if no smaller number is cheaper."""
+    found: list[Scale] = []
+    for scale in sorted(scales, key=lambda each: (each.errors, each.nats + each.paid)):
+        if not found or scale.nats + scale.paid < found[-1].nats + found[-1].paid:
+            found.append(scale)
+    return tuple(found)

@@ -1,0 +1,135 @@
+"""P, compression: a model trained on examples that it picked itself, certified on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from certiformer.certificates._evidence import Evidence, scaled
+from certiformer.certificates._law import Law, Random, Trial
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compression(Evidence):
+    """`k` of `n` examples were picked, `left` others are still wrong, at one of `stages` stages of a declared grid."""
+
+    id: ClassVar[str] = "compression"
+    weight: ClassVar[float] = 3.0
+    cost: ClassVar[str] = "examples picked"
+    guarantee: ClassVar[str] = (
+        "Guarantees the error rate of {subject}. Every example serves for training and for the certificate; what counts "
+        "is how few had to be learnt from. It rests on a learner that sees the picked examples only, in the order of "
+        "picking: the loop was replayed on them alone. It does not speak about a model that was trained further."
+    )
+    absent: ClassVar[str] = (
+        "it needs a model that was trained by picking its examples one after another; certify(model, train=..., "
+        "by=[PickToLearn()]) trains one"
+    )
+
+    k: int
+    n: int
+    left: int = 0
+    stages: int = 1
+
+    @property
+    def size(self) -> int:
+        return self.n
+
+    def inputs(self, delta: float) -> dict[str, Any]:
+        return {"k": self.k, "left": self.left, "n": self.n, "delta": delta / self.stages}
+
+    def grown(self, factor: float) -> Self:
+        # The picks of a learnable problem do not grow with the sample; the leftovers do.
+        return replace(self, n=scaled(self.n, factor), left=scaled(self.left, factor))
+
+    def terms(self, delta: float) -> dict[str, float]:
+        return {"stages paid for": float(self.stages)}
+
+    @classmethod
+    def laws(cls) -> Mapping[str, Law]:
+        return {
+            "boxes in five dimensions": Law(boxes),
+            "label noise, the stage chosen afterwards and paid": Law(noisy),
+            "the best stage, unpaid": Law(unpaid_stage, valid=False),
+            "a learner that peeks": Law(peeking, valid=False),
+            "the best of many seeds": Law(best_seed, valid=False),
+            "picks that depend on the order of the file": Law(look_ahead, valid=False),
+        }
+
+
+def _box(points: Any) -> tuple[int, Any, Any]:
+    """The loop that learns the bounding box, worst violation first: picks, low, high."""
+    low, high = np.full(points.shape[1], 0.5), np.full(points.shape[1], 0.5)
+    picks = 0
+    while True:
+        beyond = np.maximum(low - points, points - high)
+        worst = int(np.argmax(np.max(beyond, axis=1)))
+        if np.max(beyond[worst]) <= 0:
+            return picks, low, high
+        low, high = np.minimum(low, points[worst]), np.maximum(high, points[worst])
+        picks += 1
+
+
+def boxes(random: Random) -> Trial:
+    """Points in a cube, learnt as a box: its risk is the volume outside, in closed form."""
+    points = random.random((100, 5))
+    picks, low, high = _box(points)
+    return Trial(Compression(k=picks, n=100), 1.0 - float(np.prod(high - low)))
+
+
+def _threshold(random: Random, n: int, noise: float) -> tuple[list[tuple[int, int]], list[float]]:
+    """Picks the extreme wrong one and learns the largest pick; (picks, left) and the risk of each stage.
+
+    x is uniform and right below the threshold; with label noise an example is wrong for any threshold.
+    """
+    x, bad = random.random(n), random.random(n) < noise
+    score = np.where(bad, 2.0 + x, x)
+    order = np.argsort(-score)
+    stages, risks = [], []
+    for j in (0, 2, 4, 8, 16):
+        # After j picks the model calls right what is clean and below the smallest clean pick.
+        clean = [i for i in order[:j] if not bad[i]]
+        level = min((x[i] for i in clean), default=1.0) if j else 0.0
+        level = float(level) if clean or j == 0 else 0.0
+        wrong = (bad | (x > level)) & ~np.isin(np.arange(n), order[:j])
+        stages.append((j, int(np.sum(wrong))))
+        risks.append(noise + (1 - noise) * (1.0 - level))
+    return stages, risks
+
+
+def noisy(random: Random) -> Trial:
+    stages, risks = _threshold(random, 100, 0.1)
+    best = min(range(5), key=lambda i: sum(stages[i]))
+    return Trial(Compression(k=stages[best][0], left=stages[best][1], n=100, stages=5), risks[best])
+
+
+def unpaid_stage(random: Random) -> Trial:
+    """Broken: of two hundred independent runs, each a stage nobody declared, the one with the fewest leftovers."""
+    risk, n = 0.04, 100
+    left = int(random.binomial(n, risk, size=200).min())
+    return Trial(Compression(k=0, left=left, n=n), risk)
+
+
+def peeking(random: Random) -> Trial:
+    """Broken: h_0 was fitted to the sample, coin labels: no picks, risk one half."""
+    return Trial(Compression(k=0, n=100), 0.5)
+
+
+def best_seed(random: Random) -> Trial:
+    """Broken: k picks at the risk of the k largest of n numbers, the seed with the smallest k kept, delta not divided."""
+    n, picks = 100, 3
+    risks = np.sort(random.beta(picks, n - picks + 1, size=200))
+    return Trial(Compression(k=picks, n=n), float(risks[-1]))
+
+
+def look_ahead(random: Random) -> Trial:
+    """Broken: rows are tried in the order of the file until one alone leaves nobody wrong: look-ahead, counted as one pick.
+
+    A hash learner errs independently with probability 0.1: among 20,000 rows a lucky one exists.
+    """
+    n, risk = 40, 0.1
+    lucky = bool(random.binomial(20_000, (1 - risk) ** n) > 0)
+    return Trial(Compression(k=1 if lucky else n, n=n), risk)
