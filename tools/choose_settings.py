@@ -2,8 +2,8 @@
 
     python tools/choose_settings.py FOLDER compression|encoder|pooling [--log docs/demo-runs.jsonl]
 
-Every run is appended to the log as one line of JSON: what was run, on which digits, what came out. The winner of a part is the
-setting with the smallest mean of ln(figure) over the pairs; the recipe is then written with it by hand, once.
+Every run is appended to the log as one line of JSON: what was run, on which digits, what came out. The winner of a
+part is the setting with the smallest mean of ln(figure) over the pairs; the recipe is then written with it, once.
 """
 
 from __future__ import annotations

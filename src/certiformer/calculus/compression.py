@@ -12,6 +12,7 @@ For a hold-out, the same function with k the number of errors is an e-value at t
 
 from __future__ import annotations
 
+import functools
 import heapq
 import math
 
@@ -104,6 +105,7 @@ def published_with_a_plus(k: int, n: int, delta: float) -> float:
     return high
 
 
+@functools.lru_cache(maxsize=4096)
 def surrogate_joint(k: int, n: int, disagreements: int, m: int, ln_delta: float) -> float:
     r"""sup{v + U(d, m, delta E_k(v)) : 0 <= v <= eps(k, n, delta)}: h may have seen everything that is labelled.
 
@@ -132,6 +134,7 @@ def surrogate_joint(k: int, n: int, disagreements: int, m: int, ln_delta: float)
         heapq.heappush(cells, (-(high + at_middle), middle, high, at_middle))
 
 
+@functools.lru_cache(maxsize=4096)
 def surrogate_unseen(errors: int, n: int, disagreements: int, m: int, delta: float) -> float:
     r"""inf{theta : sup_{p+q=theta} P(m e' + n d' <= m e + n d) < delta}: h is independent of the hold-out too.
 

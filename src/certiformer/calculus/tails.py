@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincc, gammaln
+from scipy.special import betaincc, betainccinv, gammaln
 
 from certiformer.core.errors import InputError
 
@@ -32,6 +32,15 @@ def binomial_upper(errors: int, n: int, ln_delta: float) -> float:
     slack = 1e-15 * (float(gammaln(n + 1.0)) + abs(ln_delta)) + 1e-13
     # k is the median of Bin(n, k/n), so the limit is at least k/n for delta up to 1/2, and may be below it beyond.
     low, high = errors / n if ln_delta < -0.7 else 0.0, 1.0
+    guess = float(betainccinv(errors + 1.0, float(n - errors), math.exp(ln_delta))) if ln_delta > -600.0 else math.nan
+    for width in (1e-12, 1e-8):
+        # A library's inverse is a guess: its neighbourhood is used where both ends are certainly on their sides.
+        left, right = guess * (1.0 - width), guess * (1.0 + width)
+        if not low < left < right < high:
+            continue
+        if log_binomial_cdf(errors, n, left) + slack >= ln_delta > log_binomial_cdf(errors, n, right) + slack:
+            low, high = left, right
+            break
     while True:
         middle = 0.5 * (low + high)
         if not low < middle < high or high - low < 1e-15 * high:

@@ -14,7 +14,7 @@ from certiformer.core.errors import InputError
 
 @dataclass(frozen=True)
 class Scale:
-    """One cell of the paid grid: examples counted, nats of the cover or of the mass, the price of the cell, its margin."""
+    """One cell of the paid grid: examples counted, nats of the cover or of the mass, its price, its margin."""
 
     errors: int
     nats: float
@@ -28,6 +28,8 @@ class CoverEvidence(Evidence):
 
     weight: ClassVar[float] = 2.0
     cost: ClassVar[str] = "covering number"
+    no_coordinates: ClassVar[Mapping[str, Any]] = {"L": (0.0,), "R": (0.0,), "gamma": 1.0}
+    """The result without coordinates of its own form: the nats of the network come as `other`."""
 
     n: int
     scales: tuple[Scale, ...]
@@ -50,7 +52,8 @@ class CoverEvidence(Evidence):
 
     def inputs(self, delta: float) -> dict[str, Any]:
         scale = self.best(delta)
-        return {"errors": scale.errors, "n": self.n, "delta": delta, "ln_cover": scale.nats, "paid": scale.paid}
+        counted = {"errors": scale.errors, "n": self.n, "delta": delta, "other": scale.nats, "paid": scale.paid}
+        return {**self.no_coordinates, **counted}
 
     def grown(self, factor: float) -> Self:
         scales = tuple(replace(scale, errors=scaled(scale.errors, factor)) for scale in self.scales)
@@ -68,7 +71,7 @@ class CoverEvidence(Evidence):
 
 
 def frontier(scales: Iterable[Scale]) -> tuple[Scale, ...]:
-    """The cells that are best at some delta: for each number of errors the cheapest, if no smaller number is cheaper."""
+    """The cells that are best at some delta: for each number of errors the cheapest, if no smaller one is cheaper."""
     found: list[Scale] = []
     for scale in sorted(scales, key=lambda each: (each.errors, each.nats + each.paid)):
         if not found or scale.nats + scale.paid < found[-1].nats + found[-1].paid:

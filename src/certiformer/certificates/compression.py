@@ -20,9 +20,10 @@ class Compression(Evidence):
     weight: ClassVar[float] = 3.0
     cost: ClassVar[str] = "examples picked"
     guarantee: ClassVar[str] = (
-        "Guarantees the error rate of {subject}. Every example serves for training and for the certificate; what counts "
-        "is how few had to be learnt from. It rests on a learner that sees the picked examples only, in the order of "
-        "picking: the loop was replayed on them alone. It does not speak about a model that was trained further."
+        "Guarantees the error rate of {subject}. Every example serves for training and for the certificate; what "
+        "counts is how few had to be learnt from. It rests on a learner that sees the picked examples only, in the "
+        "order of picking: the loop was replayed on them alone. It does not speak about a model that was trained "
+        "further."
     )
     absent: ClassVar[str] = (
         "it needs a model that was trained by picking its examples one after another; certify(model, train=..., "
@@ -107,9 +108,9 @@ def noisy(random: Random) -> Trial:
 
 
 def unpaid_stage(random: Random) -> Trial:
-    """Broken: of two hundred independent runs, each a stage nobody declared, the one with the fewest leftovers."""
-    risk, n = 0.04, 100
-    left = int(random.binomial(n, risk, size=200).min())
+    """Broken: of a thousand independent models, each a stage nobody declared, the one with the fewest leftovers."""
+    risk, n = 0.05, 200
+    left = int(random.binomial(n, risk, size=1000).min())
     return Trial(Compression(k=0, left=left, n=n), risk)
 
 
@@ -119,17 +120,17 @@ def peeking(random: Random) -> Trial:
 
 
 def best_seed(random: Random) -> Trial:
-    """Broken: k picks at the risk of the k largest of n numbers, the seed with the smallest k kept, delta not divided."""
+    """Broken: the k largest of n numbers, for two thousand seeds; the one that suits is kept, delta not divided."""
     n, picks = 100, 3
-    risks = np.sort(random.beta(picks, n - picks + 1, size=200))
+    risks = np.sort(random.beta(picks, n - picks + 1, size=2000))
     return Trial(Compression(k=picks, n=n), float(risks[-1]))
 
 
 def look_ahead(random: Random) -> Trial:
-    """Broken: rows are tried in the order of the file until one alone leaves nobody wrong: look-ahead, counted as one pick.
+    """Broken: rows are tried in the order of the file until one alone leaves nobody wrong, and counted as one pick.
 
-    A hash learner errs independently with probability 0.1: among 20,000 rows a lucky one exists.
+    A hash learner errs independently with probability 0.2: among 20,000 rows a lucky one exists.
     """
-    n, risk = 40, 0.1
+    n, risk = 40, 0.2
     lucky = bool(random.binomial(20_000, (1 - risk) ** n) > 0)
     return Trial(Compression(k=1 if lucky else n, n=n), risk)

@@ -73,7 +73,10 @@ class AttentionPooling(CoordinateNetwork):
     def __post_init__(self) -> None:
         if not (1 <= self.modes <= 16 and self.side * self.side <= 16 and self.patch <= 8):
             raise InputError(
-                "attention pooling", asdict(self), "at most 16 modes, 16 tokens of 64 pixels", "Its rounding is known there"
+                "attention pooling",
+                asdict(self),
+                "at most 16 modes, 16 tokens of 64 pixels",
+                "Its rounding is known there",
             )
 
     # --- the fixed part ---------------------------------------------------------------------------------------------
@@ -97,7 +100,7 @@ class AttentionPooling(CoordinateNetwork):
 
     @cached_property
     def values(self) -> Array:
-        """B_t/kappa (T, c, patch^2): the image modes by patch, scaled so that no patch has a spectral norm above one."""
+        """B_t/kappa (T, c, patch^2): the image modes by patch, scaled so that no spectral norm is above one."""
         width = self.side * self.patch
         images = cosine_modes(width, self.modes).reshape(-1, self.side, self.patch, self.side, self.patch)
         by_patch = images.transpose(1, 3, 0, 2, 4).reshape(self.side**2, self.modes, self.patch**2)
@@ -247,11 +250,13 @@ class AttentionPooling(CoordinateNetwork):
     # --- training ---------------------------------------------------------------------------------------------------
 
     def fit(self, features: Pooled, labels: Labels, seed: int) -> Array:
-        """Logistic loss from several starts, then a ramp on the certificate's own margins; the best by `cover.local`."""
+        """Logistic loss from several starts, then a ramp on the margins of `cover.local`, which chooses the best."""
         random = np.random.default_rng(seed)
         found = []
         for _ in range(self.starts):
-            first = np.concatenate([3.0 * random.standard_normal(self.queries), 0.1 * random.standard_normal(self.readout)])
+            first = np.concatenate(
+                [3.0 * random.standard_normal(self.queries), 0.1 * random.standard_normal(self.readout)]
+            )
             found.append(self._ramp(self._logistic(first, features, labels), features, labels))
         return min(found, key=lambda z: self._figure(z, features, labels))
 
@@ -321,7 +326,7 @@ class AttentionPooling(CoordinateNetwork):
     # --- a code -----------------------------------------------------------------------------------------------------
 
     def codeword(self, z: Array, features: Pooled, labels: Labels, seed: int) -> Codeword:
-        """q on a grid of a declared step, w in whole numbers, each with its own scale; local search on the certificate."""
+        """q on a grid of a declared step, w in whole numbers, each with its own scale; search on the certificate."""
         q, w = self.split(z)
         paid = math.log(len(STEPS))
         best: tuple[float, Array, dict[str, float], int] | None = None
@@ -434,7 +439,10 @@ class _Search:
                 continue
             phi = self.network.pooled(self.step * (q + move), self.features)[1]
             # A move that no readout nearby can pay for is not followed.
-            if self.limit(int(self._wrong(phi, weights[None])[0]), self.nats(q + move) + self.nats(weights)) > 1.15 * value:
+            if (
+                self.limit(int(self._wrong(phi, weights[None])[0]), self.nats(q + move) + self.nats(weights))
+                > 1.15 * value
+            ):
                 continue
             found, moved = self.best_readout(q + move, weights)
             if found < value:

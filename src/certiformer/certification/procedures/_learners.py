@@ -25,7 +25,7 @@ Augment = Callable[[jax.Array, jax.Array], jax.Array]
 
 
 class Learner(ABC):
-    """A deterministic function of the ordered list of picked examples. `state` is whatever a stage hands to the next."""
+    """A deterministic function of the ordered list of picks. `state` is whatever a stage hands to the next."""
 
     @abstractmethod
     def begin(self) -> Any:

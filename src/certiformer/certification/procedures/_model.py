@@ -1,4 +1,4 @@
-"""Any model with parameters: a tree of weights and a function of a batch. Ours, an Equinox module, `apply(params, x)`."""
+"""Any model with parameters, ours, an Equinox module or `apply(params, x)`: a tree and a function of a batch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BLOCK = 500
 
 @dataclass(frozen=True, eq=False)
 class Parametrised:
-    """`apply(params, batch)` gives (n,) for one logit or (n, classes); `params` is the tree at which training begins."""
+    """`apply(params, batch)` gives (n,) for one logit or (n, classes); training begins at the tree `params`."""
 
     params: Any
     apply: Callable[[Any, jax.Array], jax.Array]

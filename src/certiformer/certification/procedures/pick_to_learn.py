@@ -1,7 +1,7 @@
 r"""P by pick-to-learn: train on a few examples that the model itself asks for, certify on all of them.
 
-The loop: while an example outside T is wrong, append the most preferred wrong one (smallest margin; ties by the SHA-256 of
-its bytes) and learn from T. Training is a deterministic function of the list T by construction; a stop before nobody
+The loop: while an example outside T is wrong, append the most preferred wrong one (smallest margin; ties by the SHA-256
+of its bytes) and learn from T. Training is a deterministic function of the list T by construction; a stop before nobody
 is wrong is either a declared number of picks, or a stage of a declared grid, which is paid for. The loop is then run
 once more on the picks alone, in another order: it has to pick the same list and end with the same weights, bit by bit.
 """
