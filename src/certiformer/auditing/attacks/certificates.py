@@ -180,17 +180,19 @@ def _inverse(data: Data, version: Version) -> Instance:
 # What is above the k-th largest is wrong, so the risk is Beta(k, n - k + 1): P(risk > v) = P(Bin(n, v) < k).
 
 
+def _compression_value(k: int, n: int, delta: float, version: Version) -> float:
+    at = find("compression")(k=k, n=n, delta=delta)
+    (bound,) = (at.printed() if version == "printed" else at.sound()).values()
+    return bound.value
+
+
 def _compression_search(search: Search) -> list[Candidate]:
-    result = find("compression")
-    side = result.printed if search.version == "printed" else result.sound
-    assert side is not None
     found = []
     while search.spent < search.points:
         n = round(math.exp(search.rng.uniform(1.0, 9.3)))
         k = int(search.rng.integers(1, max(2, min(n, 300))))
         delta = float(search.rng.uniform(0.001, 0.3))
-        (bound,) = side(k=k, n=n, delta=delta, left=0).values()
-        attained = float(bdtr(k - 1, n, min(1.0, bound.value)))
+        attained = float(bdtr(k - 1, n, min(1.0, _compression_value(k, n, delta, search.version))))
         search.spent += 1
         found.append((attained / delta, Candidate({"k": k, "n": n, "delta": delta}, attained)))
     found.sort(key=lambda entry: -entry[0])
@@ -199,11 +201,8 @@ def _compression_search(search: Search) -> list[Candidate]:
 
 def _compression(data: Data, version: Version) -> Instance:
     k, n, delta = int(data["k"]), int(data["n"]), float(data["delta"])
-    result = find("compression")
-    side = result.printed if version == "printed" else result.sound
-    assert side is not None
-    (bound,) = side(k=k, n=n, delta=delta, left=0).values()
-    return Instance(binomial_tail(n, bound.value, k - 1), {"k": k, "n": n, "delta": delta}, delta)
+    attained = binomial_tail(n, _compression_value(k, n, delta, version), k - 1)
+    return Instance(attained, {"k": k, "n": n, "delta": delta}, delta)
 
 
 def _one(k: int, n: int, delta: float, N: int) -> dict[str, Any]:
