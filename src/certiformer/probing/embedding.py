@@ -26,9 +26,7 @@ class Tokens:
         try:
             import tokenizers
         except ImportError as error:
-            raise CertiformerError(
-                "texts need the package tokenizers: pip install 'certiformer[text]'"
-            ) from error
+            raise CertiformerError("texts need the package tokenizers: pip install 'certiformer[text]'") from error
         file, words = folder / "tokenizer.json", folder / "vocab.txt"
         tokenizer: Any
         if file.is_file():

@@ -1,4 +1,4 @@
-"""Labelled texts from a CSV file: columns checked, exact duplicates removed and counted, one text per group kept apart."""
+"""Labelled texts from a CSV file: columns checked, exact duplicates removed and counted, one text per group used."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Texts:
 
 def read_texts(path: str | Path, *, text: str = "text", label: str = "label", group: str | None = None) -> Texts:
     """The rows of a CSV file with a header. Of equal texts the first is kept, whatever their labels say."""
-    rows = _rows(Path(path), [text, label, *([group] if group else [])])
+    rows = rows_of(Path(path), [text, label, *([group] if group else [])])
     seen: dict[str, str] = {}
     kept: list[dict[str, str]] = []
     duplicates = conflicting = 0
@@ -70,7 +70,8 @@ def read_texts(path: str | Path, *, text: str = "text", label: str = "label", gr
     )
 
 
-def _rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+def rows_of(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+    """The named columns of a CSV file with a header; rows with an empty one are left out."""
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:
         with path.open(encoding="utf-8", errors="replace", newline="") as file:
@@ -88,7 +89,7 @@ def _rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
         raise InputError("texts", str(path), "a readable CSV file", str(error.strerror)) from error
     except csv.Error as error:
         raise InputError("texts", str(path), "a CSV file with a header", str(error)) from error
-    found = [row for row in found if row[columns[0]].strip() and row[columns[1]].strip()]
+    found = [row for row in found if all(value.strip() for value in row.values())]
     if not found:
         raise InputError("texts", f"no rows in {path}", "labelled texts")
     return found
@@ -97,7 +98,7 @@ def _rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
 def chosen(data: Texts, most: int | None, seed: int) -> npt.NDArray[np.int64]:
     """Which texts are used, in random order: at most `most`, and one at random of every group.
 
-    Texts of a group are not independent; one of each is a sample of groups, which is what the certificates then speak of.
+    Texts of a group are not independent; one of each is a sample of groups, and the certificates speak of new groups.
     """
     order = np.random.default_rng([seed, 7]).permutation(len(data.texts))
     if data.groups is not None:
