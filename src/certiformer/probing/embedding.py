@@ -35,7 +35,7 @@ class Tokens:
             except Exception as error:  # the package raises bare Exceptions
                 raise CheckpointError(file, f"is no tokenizer ({error})") from None
         elif words.is_file():
-            from tokenizers.implementations import BertWordPieceTokenizer
+            from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
 
             tokenizer = BertWordPieceTokenizer(str(words))
         else:

@@ -35,7 +35,12 @@ def content_of(predictor: Predictor) -> bytes:
         "settings": json.dumps(predictor.settings(), sort_keys=True, allow_nan=False),
     }
     tensors = {name: np.ascontiguousarray(array) for name, array in sorted(predictor.tensors().items())}
-    return bytes(save(tensors, metadata))
+    data = bytes(save(tensors, metadata))
+    # The package writes metadata in no fixed order.
+    length = int.from_bytes(data[:8], "little")
+    header = json.dumps(json.loads(data[8 : 8 + length]), sort_keys=True, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + data[8 + length :]
 
 
 def files_of(evidence: Iterable[Evidence]) -> tuple[dict[str, dict[str, str]], dict[str, bytes]]:
