@@ -12,7 +12,7 @@ from certiformer.certification.bindings import BINDINGS, Application
 from certiformer.certification.bindings._application import Radii, ramp_margin
 from certiformer.certification.profile import measured
 from certiformer.core import Quantity, find, registry
-from certiformer.measure.profile import ramp
+from certiformer.measure.losses import ramp
 
 MODELS = {
     "encoder": ("shallow_encoder", {"d": 4, "d_m": 5}),

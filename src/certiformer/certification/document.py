@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from certiformer._version import __version__
 from certiformer.certificates import THE_MODEL, certificates
@@ -19,8 +19,10 @@ from certiformer.certification.evidence import Findings
 from certiformer.certification.rows.certificate import Certificate
 from certiformer.certification.split import configuration_hash
 from certiformer.core.errors import CertiformerError, InputError
-from certiformer.measure.profile import Profile
 from certiformer.report.numbers import percent_up
+
+if TYPE_CHECKING:
+    from certiformer.measure.profile import Profile
 
 LIBRARIES = ("jax", "equinox", "numpy", "scipy")
 

@@ -18,8 +18,8 @@ from certiformer.certification.handover.model import predictor_of
 from certiformer.certification.predictors import coded_labels, outputs_of, probability_of_label, tensors_of
 from certiformer.certification.split import Split, data_hash, refuse_overlap, split
 from certiformer.core.errors import InputError
+from certiformer.measure.losses import smoothed_cross_entropy
 from certiformer.measure.margins import margins
-from certiformer.measure.profile import smoothed_cross_entropy
 
 Array = npt.NDArray[np.float64]
 Pair = tuple[npt.ArrayLike, npt.ArrayLike]

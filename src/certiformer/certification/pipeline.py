@@ -3,33 +3,54 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from certiformer.certificates import certificates
-from certiformer.certification.bindings import applications, paying
-from certiformer.certification.delta import divide_among
+from certiformer.certification.delta import DeltaLedger, divide_among
 from certiformer.certification.document import Report, report_of
 from certiformer.certification.evidence import Findings
 from certiformer.certification.handover import files_of
 from certiformer.certification.profile import profile_of
 from certiformer.certification.rows.certificate import Certificate
 from certiformer.certification.rows.evidence import absent_row, evidence_row
-from certiformer.certification.rows.papers import paper_rows
 from certiformer.core import find
+
+if TYPE_CHECKING:
+    from certiformer.measure.profile import Profile
 
 
 def build(findings: Findings, delta: float = 0.05, *, command: str = "") -> Report:
     """From what was found out to the report: every certificate and every result of the papers a row."""
     profile = profile_of(findings)
-    ledger = divide_among(delta, findings.evidence, paying(profile.model) if profile is not None else ())
+    ledger = divide_among(delta, findings.evidence, _paying(profile))
     handed, files = files_of(findings.evidence)
     rows = [
         replace(evidence_row(record, ledger.of(record.key), findings.classes), predictor=handed.get(record.key))
         for record in findings.evidence
     ]
     rows += _absent(findings)
-    for id, application in applications(profile).items():
-        rows += paper_rows(find(id), application, ledger.shares.get(id), profile)
+    rows += _papers(profile, ledger)
     return report_of(findings, ledger, rows, profile, files, command)
+
+
+def _paying(profile: Profile | None) -> tuple[str, ...]:
+    """The papers' results that pay for this architecture."""
+    if profile is None:
+        return ()
+    from certiformer.certification.bindings import paying
+
+    return paying(profile.model)
+
+
+def _papers(profile: Profile | None, ledger: DeltaLedger) -> list[Certificate]:
+    """The papers' results at a model they know."""
+    if profile is None:
+        return []
+    from certiformer.certification.bindings import applications
+    from certiformer.certification.rows.papers import paper_rows
+
+    found = applications(profile).items()
+    return [row for id, one in found for row in paper_rows(find(id), one, ledger.shares.get(id), profile)]
 
 
 def _absent(findings: Findings) -> list[Certificate]:

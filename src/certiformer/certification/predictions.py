@@ -24,7 +24,6 @@ from certiformer.certificates import Evidence
 from certiformer.certificates.disagreement import Disagreement
 from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.progressive import Progressive
-from certiformer.certification import linear_head
 from certiformer.certification.evidence import Findings
 from certiformer.certification.files import finite
 from certiformer.certification.flows import LEAST_EXAMPLES, SMOOTHING, betting, decisions, enough
@@ -229,6 +228,8 @@ def _head(arrays: Arrays, seed: int) -> list[Evidence]:
         return []
     if len(given) == 1:
         raise InputError("head arrays", given, "both head_features and head_labels")
+    from certiformer.certification import linear_head
+
     features, labels, classes = head_data(arrays)
     return list(linear_head.certificates(linear_head.prepare(features, labels, classes), seed))
 

@@ -85,7 +85,7 @@ def coded_labels(name: str, labels: npt.ArrayLike, classes: int, *, scalar: bool
 
 def probability_of_label(outputs: Array, labels: npt.NDArray[np.int64]) -> Array:
     """The probability the model gives the true class: logistic for one logit, softmax for several."""
-    from certiformer.measure.profile import cross_entropy
+    from certiformer.measure.losses import cross_entropy
 
     return np.asarray(np.exp(-cross_entropy(outputs, labels)))
 

@@ -22,7 +22,8 @@ import numpy as np
 
 from certiformer.calculus import strata
 from certiformer.core import Hypothesis, verified
-from certiformer.measure.profile import Profile, ramp
+from certiformer.measure.losses import ramp
+from certiformer.measure.profile import Profile
 
 MARGIN_RATIO = 2.0
 MARGIN_ALLOWANCE = 0.1
