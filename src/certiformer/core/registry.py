@@ -43,6 +43,7 @@ def results() -> Mapping[str, type[Result]]:
     return MappingProxyType(dict(sorted(found.items(), key=lambda item: _reading_order(item[1]))))
 
 
+@functools.cache
 def find(id: str) -> type[Result]:
     """The result with this id; long spellings (`trauger.theorem4.1`) and any case are understood.
 
