@@ -9,9 +9,29 @@ from typing import ClassVar
 import numpy as np
 
 from certiformer.calculus.coordinate_covers import cross_polytope_nats
-from certiformer.certificates._covers import CoverEvidence, Scale
+from certiformer.certificates._covers import CoverEvidence, Scale, SumForm
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.certificates.cover_coordinates import GAMMA, POINTS, paid_cover, worst_threshold
+from certiformer.core import Variants
+
+
+class SoftCoverBound(SumForm):
+    r"""Soft cover.
+
+    The cover is replaced by prior mass near the network; nothing is drawn, nothing is lost. V holds the parameters
+    whose network differs by at most gamma/2 anywhere. For all z with |z_j| <= R_j at once.
+
+    .. math:: R(z) \le \max\{p : P(\mathrm{Bin}(n,p)\le k_\gamma) \ge \delta\,\pi\,P(V)\}
+
+    Sound: risk <= max{p : P(Bin(n, p) <= errors) >= delta exp(-nats - paid)}, nats = ln D! + sum ln(1 + 2 L R/gamma)
+    .. math:: R(z)\le U(k_\gamma,n,\delta\pi P(V)),\ -\ln P(V)=\ln D!+\sum_j\ln(1+2L_jR_j/\gamma)
+    Because: about one nat per coordinate below the cover of coordinates
+    """
+
+    id, place = "cover.soft", "certificate MS"
+
+    def sound(self) -> Variants:
+        return self.certified(cross_polytope_nats(self.L, self.R, self.gamma))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,9 +1,11 @@
+"""L, the hold-out with a ledger: models made after looking at answers, the answers priced."""
+
 from __future__ import annotations
 
 from certiformer.calculus.ladder import adaptive_upper, bit_nats, round_nats
+from certiformer.certificates._paper import CERTIFICATES
 from certiformer.core import Quantity, Result, Status, Variants, count, derived, real, side_number, upper_bound
 from certiformer.core.errors import InputError
-from certiformer.theorems.certificates import CERTIFICATES
 
 
 class HoldoutLadder(Result):
