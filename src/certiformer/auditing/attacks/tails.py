@@ -89,8 +89,9 @@ def _gaussian(data: Data, version: Version) -> Instance:
 
 def _level(data: Data, version: Version) -> float:
     result = find("li.rem6.7")
-    at = result(**data)
-    return (at.printed() if version == "printed" else at.sound())["M"].value
+    side = result.printed if version == "printed" else result.sound
+    assert side is not None
+    return side(**result.check_inputs(dict(data)))["M"].value
 
 
 def _level_measure(data: Data, version: Version) -> Measure:

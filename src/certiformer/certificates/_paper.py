@@ -1,5 +1,0 @@
-"""Where the certificates come from."""
-
-from certiformer.core import Paper
-
-CERTIFICATES = Paper("certificates", "The certiformer authors", "Certificates that are not vacuous", 2026)

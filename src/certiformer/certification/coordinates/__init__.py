@@ -1,1 +1,0 @@
-"""Networks in few coordinates: classes for which every change of a weight is known at the output."""

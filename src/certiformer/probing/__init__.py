@@ -1,1 +1,0 @@
-"""A frozen encoder and a head, from labelled texts to certificates."""
