@@ -38,7 +38,7 @@ def summary() -> str:
     return "\n".join(lines)
 
 
-def row(result: Result) -> str:
+def row(result: type[Result]) -> str:
     cells = (f"`{result.id}`", cell(result.place), result.bounds.value, result.status.value, cell(result.reason))
     return f"| {' | '.join(cells)} |"
 

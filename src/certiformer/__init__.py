@@ -15,16 +15,20 @@ from certiformer._version import __version__
 if TYPE_CHECKING:
     from certiformer.auditing.runner import Audit
     from certiformer.certification.api import certify
+    from certiformer.certification.handover import load_predictor
+    from certiformer.certification.verify import verify
     from certiformer.core import Evaluation, Result
     from certiformer.experiments.reproduce import reproduce
 
 _ELSEWHERE = {
     "certify": "certiformer.certification.api",
+    "load_predictor": "certiformer.certification.handover",
+    "verify": "certiformer.certification.verify",
     "reproduce": "certiformer.experiments.reproduce",
 }
 """Verbs that are imported when they are first used: editors and mypy see their own signatures."""
 
-__all__ = ["__version__", "audit", "bound", "certify", "explain", "reproduce", "results"]
+__all__ = ["__version__", "audit", "bound", "certify", "explain", "load_predictor", "reproduce", "results", "verify"]
 
 
 def __getattr__(name: str) -> Any:
@@ -50,14 +54,14 @@ def bound(id: str, /, **inputs: Any) -> Evaluation:
     return find(id).evaluate(inputs)
 
 
-def explain(id: str, /) -> Result:
+def explain(id: str, /) -> type[Result]:
     """The result `id`: statement, inputs, assumptions, defects, and what holds instead."""
     from certiformer.core import find
 
     return find(id)
 
 
-def results(paper: str | None = None) -> list[Result]:
+def results(paper: str | None = None) -> list[type[Result]]:
     """Every result, or those of one paper, in reading order."""
     from certiformer.core import papers, registry
     from certiformer.core.errors import UnknownNameError

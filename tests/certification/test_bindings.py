@@ -12,7 +12,7 @@ from certiformer.certification.bindings import BINDINGS, Application
 from certiformer.certification.bindings._application import Radii, ramp_margin
 from certiformer.certification.profile import measured
 from certiformer.core import Quantity, find, registry
-from certiformer.measure.profile import ramp
+from certiformer.measure.losses import ramp
 
 MODELS = {
     "encoder": ("shallow_encoder", {"d": 4, "d_m": 5}),
@@ -93,7 +93,7 @@ def test_inputs_are_accepted_and_rounded_up(profiles, label):
         application = BINDINGS[id](profiles[label])
         result = find(id)
         given = dict(application.inputs) | ({"delta": 0.01} if application.takes_delta else {})
-        bounds = result.sound(**result.check_inputs(given))
+        bounds = result(**given).sound()
         assert all(not math.isnan(bound.value) for bound in bounds.values())
         if (
             application.printed_inputs is not None
@@ -114,7 +114,7 @@ def test_radii_pay_once_per_name():
     assert radii.cost == strata.cost([strata.index(1.234)])
     radii.pay("b", 0.0)
     assert radii.cost > strata.cost([strata.index(1.234)])
-    assert radii.check.holds
+    assert radii.check.state == "verified"
 
 
 def test_the_margin_is_the_largest_the_allowance_permits(profiles):

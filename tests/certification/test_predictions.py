@@ -5,6 +5,7 @@ import pytest
 
 import certiformer
 from certiformer.certification import linear_head
+from certiformer.certification.handover import linear_head as heads
 from certiformer.core.errors import InputError
 
 RNG = np.random.default_rng(0)
@@ -77,7 +78,7 @@ def test_overlap_by_ids_or_inputs_is_refused():
         ({"heldout_logits": LOGITS, "heldout_labels": LABELS[:-1]}, "shape"),
         ({"heldout_logits": np.where(LOGITS > 0, np.nan, LOGITS), "heldout_labels": LABELS}, "finite"),
         ({"heldout_logits": LOGITS, "heldout_labels": LABELS + 2}, "class indices"),
-        ({"heldout_logits": LOGITS, "heldout_labels": np.array(["a"] * 300)}, "names of the columns"),
+        ({"heldout_logits": LOGITS, "heldout_labels": np.array(["a"] * 300)}, "whole number"),
         ({"heldout_probabilities": np.full((300, 2), 0.9), "heldout_labels": LABELS}, "add up to 1"),
         ({"heldout_predictions": LABELS[:-1], "heldout_labels": LABELS}, "one for each of 300"),
         ({"heldout_predictions": LABELS, "heldout_labels": LABELS, "progressive_losses": np.full(20, 0.5)}, "0 or 1"),
@@ -121,7 +122,7 @@ def test_the_linear_head_is_the_minimiser_and_counts_ties():
 
     rng = np.random.default_rng(1)
     assert all(objective(head) <= objective(head + 0.05 * rng.normal(size=head.shape)) for _ in range(20))
-    assert linear_head.errors(np.zeros_like(head), data) == 200
+    assert np.sum(heads.mistakes(data.features @ np.zeros_like(head), data.labels)) == 200
 
 
 @pytest.mark.independent("pacbayes.gibbs")
@@ -130,15 +131,20 @@ def test_the_error_of_a_gaussian_head_is_what_sampling_gives():
     data = linear_head.prepare(features, labels, 2)
     mean = linear_head.fit(data.features, data.labels, 2)
     rng = np.random.default_rng(0)
-    rates = [linear_head.errors(mean + 1.5 * rng.normal(size=mean.shape), data) / 50 for _ in range(4000)]
-    assert linear_head.gibbs_error(mean, 1.5, data, 0) == pytest.approx(np.mean(rates), abs=4 * np.std(rates) / 63)
+    rates = [
+        np.mean(heads.mistakes(data.features @ (mean + 1.5 * rng.normal(size=mean.shape)), data.labels))
+        for _ in range(4000)
+    ]
+    assert heads.exact_error(mean, 1.5, data.features, data.labels) == pytest.approx(
+        np.mean(rates), abs=4 * np.std(rates) / 63
+    )
 
 
 def test_the_draw_and_the_subspace_depend_on_the_seed_alone():
     data = linear_head.prepare(*blobs(100, 2), 2)
     assert linear_head.pac_bayes(data, 1) == linear_head.pac_bayes(data, 1)
-    np.testing.assert_array_equal(linear_head.subspace(7, 4, 3), linear_head.subspace(7, 4, 3))
-    assert not np.array_equal(linear_head.subspace(7, 4, 3), linear_head.subspace(7, 4, 4))
+    np.testing.assert_array_equal(heads.subspace(7, 4, 3), heads.subspace(7, 4, 3))
+    assert not np.array_equal(heads.subspace(7, 4, 3), heads.subspace(7, 4, 4))
 
 
 def test_a_single_column_of_predictions_is_read_as_one():

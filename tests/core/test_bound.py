@@ -15,6 +15,7 @@ from certiformer.core import (
     printed_value,
     rounding,
     side_number,
+    stated,
     upper_bound,
     verified,
 )
@@ -87,13 +88,15 @@ def test_json_of_infinity_zero_and_negative_numbers():
     json.dumps(upper_bound(math.inf).as_json(), allow_nan=False)
 
 
-def test_checks_decide_whether_a_bound_applies():
-    assert upper_bound(1.0, checks=(assumed("x"), verified("y", True))).applies
-    assert not upper_bound(1.0, checks=(verified("y", False),)).applies
-    assert not upper_bound(1.0, checks=(assumed("claimed by nobody", False),)).applies
+def test_hypotheses_decide_whether_a_bound_applies():
+    assert upper_bound(1.0, hypotheses=(assumed("x"), verified("y", True))).applies
+    assert not upper_bound(1.0, hypotheses=(verified("y", False),)).applies
+    assert not upper_bound(1.0, hypotheses=(stated("claimed by nobody", None, "claim=1"),)).applies
     check = verified("a <= b", False, 3.0)
-    assert check.as_json() == {"requires": "a <= b", "measured": 3.0, "holds": False, "by": "verified"}
-    assert assumed("i.i.d.").as_json() == {"requires": "i.i.d.", "measured": None, "holds": None, "by": "caller"}
+    assert check.as_json() == {"id": "b", "requires": "a <= b", "state": "fails", "why": "here 3"}
+    assert assumed("i.i.d.").as_json()["state"] == "open"
+    assert stated("odd", True, "odd=1").as_json()["state"] == "vouched"
+    assert stated("odd", False, "odd=1").as_json()["state"] == "fails"
 
 
 def test_side_numbers_bound_nothing():

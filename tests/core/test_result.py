@@ -13,13 +13,13 @@ from certiformer.core import (
     Result,
     Status,
     UnknownNameError,
-    assumed,
     find,
     lower_bound,
     papers,
     real,
     results,
     side_number,
+    stated,
     upper_bound,
 )  # fmt: skip
 from certiformer.core.registry import normalise
@@ -28,10 +28,17 @@ from certiformer.core.sweeping import Range, parse_sweep, sweep
 PAPER = Paper("p", "A. Author", "T", 2026)
 
 
-def make(sound, bounds=Quantity.GAP):
-    return Result(
-        "p.thm1", "title", PAPER, "Theorem 1", bounds, "s", "s", "s", (real("x", "x"),), Status.TRUE, "r", None, sound
-    )
+def make(variants, quantity=Quantity.GAP):
+    class Theorem1(Result):
+        """title."""
+
+        paper, place, bounds, status = PAPER, "Theorem 1", quantity, Status.TRUE
+        x: float = real("x")
+
+        def sound(self):
+            return variants(self.x)
+
+    return Theorem1
 
 
 def test_best_is_the_smallest_variant_that_applies():
@@ -39,7 +46,7 @@ def test_best_is_the_smallest_variant_that_applies():
         lambda x: {
             "large": upper_bound(3 * x),
             "small": upper_bound(2 * x),
-            "claimed by nobody": upper_bound(x, checks=(assumed("y", False),)),
+            "claimed by nobody": upper_bound(x, hypotheses=(stated("y", None, "y=1"),)),
             "constant": side_number(0.0),
             "something else": upper_bound(0.1, bounds=Quantity.RISK),
         }
@@ -56,7 +63,9 @@ def test_best_of_lower_bounds_is_the_largest():
 
 
 def test_best_is_none_when_nothing_applies():
-    assert make(lambda x: {"a": upper_bound(1.0, checks=(assumed("y", False),))}).evaluate({"x": 1}).best is None
+    assert (
+        make(lambda x: {"a": upper_bound(1.0, hypotheses=(stated("y", None, "y=1"),))}).evaluate({"x": 1}).best is None
+    )
     assert make(lambda x: {"a": side_number(1.0)}, Quantity.CONSTANT).evaluate({"x": 1}).best is None
 
 
@@ -67,9 +76,44 @@ def test_best_among_values_beyond_floats():
 
 def test_json_has_the_contract():
     document = certiformer.bound("trauger.lem3.6", Bw=2, Bx=1.5, eps=0.5, d=3, k=4).as_json()
-    assert {"id", "inputs", "printed", "sound", "checks"} <= set(document)
+    assert {"id", "inputs", "derived", "printed", "sound", "best"} <= set(document)
     assert document["printed"]["value"]["value"] == pytest.approx(115.8795297)
-    assert set(document["checks"][0]) == {"side", "variant", "requires", "measured", "holds", "by"}
+    for side in ("printed", "sound"):
+        for variant in document[side].values():
+            for hypothesis in variant["hypotheses"]:
+                assert set(hypothesis) == {"id", "requires", "state", "why"}
+                assert hypothesis["state"] in {"verified", "vouched", "open", "fails"}
+
+
+def test_an_instance_is_the_result_at_its_inputs():
+    theorem = find("trauger.thm4.1")
+    at = theorem(Bw=1, Bc=2, L_sigma=1, Bv=1.5, Bx=1, C=0.5, N="1e6", d=64)
+    assert at.n == 1_000_000
+    assert at.rho == at.Bx
+    assert at.derived["rho"]
+    assert at.sound()["chain"].value == certiformer.bound("trauger.thm4.1", **at.as_inputs()).sound["chain"].value
+    assert at.at(n=10).n == 10
+    assert at.at(Bx=2).rho == 2.0
+    assert at == at.at()
+    with pytest.raises(AttributeError, match="frozen"):
+        at.n = 5
+
+
+def test_what_the_docstring_assumes_is_a_hypothesis_of_every_sound_variant():
+    for result in results().values():
+        given = {entry.name: entry.example for entry in result.inputs if entry.required}
+        for name, bound in result(**given).sound().items():
+            if bound.bounds is not Quantity.CONSTANT:
+                assert set(result.assumptions) <= {each.requires for each in bound.hypotheses}, (result.id, name)
+
+
+def test_a_default_never_vouches():
+    for result in results().values():
+        given = {entry.name: entry.example for entry in result.inputs if entry.required}
+        assert all(entry.default is None for entry in result.inputs if entry.kind == "flag"), result.id
+        for bound in result(**given).sound().values():
+            for each in bound.hypotheses:
+                assert each.state != "vouched" or any(name in each.why for name in given), (result.id, each)
 
 
 def test_names_are_forgiving():

@@ -2,10 +2,10 @@
 
 import math
 
-import jax
 import numpy as np
 import pytest
 
+from certiformer.experiments import _arda_lag_runs as runs
 from certiformer.experiments import arda_figure_2 as figure
 from certiformer.experiments.statistics import Interval, Prediction
 from certiformer.sweep import Row
@@ -32,24 +32,18 @@ def config(request):
 
 @pytest.fixture(scope="module")
 def outcome(config):
-    return figure.run(config)
+    return runs.run(config)
 
 
 def test_a_run_is_plain_gradient_descent(config, outcome):
     """Loss, gradient and Jacobian norms of every step, from outputs alone by central differences."""
-    with jax.enable_x64(True):
-        precise = figure.PRECISION | {"transformer": "float64"}
-        patch = pytest.MonkeyPatch()
-        patch.setattr(figure, "PRECISION", precise)
-        model, data = figure._model(config), figure._batches(config)
-        patch.undo()
-    names = ("c", "u", "w") if config["network"] == "indrnn" else ("c", "u", "W")
-    params = {name: np.array(getattr(model, name)) for name in names}
-    blocks = np.asarray(data.train.x)
-    x = blocks.transpose(0, 2, 1, 3).reshape(-1, *blocks.shape[1::2])[: config["n"]]
-    y = np.asarray(data.train.y).ravel()[: config["n"]]
+    patch = pytest.MonkeyPatch()
+    patch.setattr(runs, "PRECISION", runs.PRECISION | {"transformer": "float64"})
+    params, data = runs._weights(config), runs._batches(config)
+    patch.undo()
+    names, x, y = tuple(params), _whole(data.train), data.train.y
     outputs = _recurrent if config["network"] == "indrnn" else _attention
-    memory = figure.BLOCK[config["network"]]
+    memory = runs.BLOCK[config["network"]]
     seen = {"gradient": [], "jacobian": [], "validation": [], "validation_fresh": [], "training": []}
     for step in range(config["steps"]):
         residual = outputs(params, x) - y
@@ -58,15 +52,21 @@ def test_a_run_is_plain_gradient_descent(config, outcome):
         seen["training"].append(np.mean(residual**2))
         seen["gradient"].append(np.linalg.norm(gradient[memory]))
         if step % config["every"] == 0:
-            few = _differences(outputs, params, memory, np.asarray(data.probe))
+            few = _differences(outputs, params, memory, _whole(data.probe))
             seen["jacobian"].append(math.sqrt(np.mean(np.sum(few.reshape(len(few), -1) ** 2, axis=1))))
-            for name, (inputs, labels) in (("validation", data.shared), ("validation_fresh", data.fresh)):
-                seen[name].append(np.mean((outputs(params, np.asarray(inputs)) - np.asarray(labels)) ** 2))
+            for name, part in (("validation", data.shared), ("validation_fresh", data.fresh)):
+                seen[name].append(np.mean((outputs(params, _whole(part)) - part.y) ** 2))
         params = {name: value - config["rate"] * gradient[name] for name, value in params.items()}
     for name in ("gradient", "jacobian"):
         assert outcome.values[name] == pytest.approx(max(seen[name]), rel=2e-4)
     for name in ("validation", "validation_fresh", "training"):
         assert outcome.values[name] == pytest.approx(min(seen[name]), rel=2e-4)
+
+
+def _whole(part):
+    """Windows as the networks see them."""
+    channels = np.broadcast_to(part.positions, (len(part.y), *part.positions.shape))
+    return np.concatenate([part.values[..., None], channels], axis=-1)
 
 
 def _recurrent(params, x):
@@ -97,24 +97,22 @@ def _differences(outputs, params, name, x, by=1e-5):
 
 
 def test_a_run_is_determined_by_its_seed(config, outcome):
-    assert figure.run(config).values == outcome.values
-    assert figure.run(config | {"seed": 4}).values["gradient"] != outcome.values["gradient"]
+    assert runs.run(config).values == outcome.values
+    assert runs.run(config | {"seed": 4}).values["gradient"] != outcome.values["gradient"]
 
 
 def test_rivals_see_the_same_series():
-    with jax.enable_x64(True):
-        one = figure._batches(TINY)
-    other = figure._batches(TINY | {"network": "transformer"})
+    one, other = runs._batches(TINY), runs._batches(TINY | {"network": "transformer"})
     for a, b in ((one.shared, other.shared), (one.fresh, other.fresh)):
-        np.testing.assert_allclose(a[0], b[0], rtol=1e-6)
-        np.testing.assert_allclose(a[1], b[1], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(a.values, b.values, rtol=1e-6)
+        np.testing.assert_allclose(a.y, b.y, rtol=1e-5, atol=1e-6)
 
 
 def test_fresh_windows_share_no_value_with_training():
-    data = figure._batches(TINY | {"network": "transformer"})
-    seen = set(np.asarray(data.train.x)[..., 0].ravel().tolist()) - {0.0}
-    assert seen & set(np.asarray(data.shared[0])[..., 0].ravel().tolist())
-    assert not seen & set(np.asarray(data.fresh[0])[..., 0].ravel().tolist())
+    data = runs._batches(TINY | {"network": "transformer"})
+    seen = set(data.train.values.ravel().tolist())
+    assert seen & set(data.shared.values.ravel().tolist())
+    assert not seen & set(data.fresh.values.ravel().tolist())
 
 
 def test_the_recurrent_bound_holds_and_grows_geometrically():
@@ -212,7 +210,9 @@ def test_scales():
         configs = [run.config for run in scale.runs]
         assert len({c["seed"] for c in configs}) >= seeds
         assert len({c["lag"] for c in configs}) >= lags
-        assert len(configs) == len({c["seed"] for c in configs}) * len({c["lag"] for c in configs}) * 2
+        assert len({c["steps"] for c in configs}) == (2 if scale is paper else 1)
+        both = 2 * len({c["steps"] for c in configs})
+        assert len(configs) == len({c["seed"] for c in configs}) * len({c["lag"] for c in configs}) * both
     assert sum(figure.cost(run.config) for run in quick.runs) <= 240
 
 
@@ -226,7 +226,7 @@ def test_a_probe_projects_what_a_step_takes(monkeypatch):
     def timed(config):
         now[0] += 3.0 + 0.01 * config["steps"]
 
-    monkeypatch.setattr(figure, "run", timed)
-    monkeypatch.setattr(figure, "_batches", drawn)
-    monkeypatch.setattr(figure.time, "perf_counter", lambda: now[0])
-    assert figure.probe(TINY | {"steps": 5000}) == pytest.approx(53.0)
+    monkeypatch.setattr(runs, "run", timed)
+    monkeypatch.setattr(runs, "_batches", drawn)
+    monkeypatch.setattr(runs.time, "process_time", lambda: now[0])
+    assert runs.probe(TINY | {"steps": 5000}) == pytest.approx(53.0)

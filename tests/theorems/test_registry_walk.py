@@ -29,9 +29,14 @@ def marks():
 @pytest.mark.parametrize("result", ALL, ids=lambda r: r.id)
 class TestEveryResult:
     def test_tells_its_story(self, result):
-        story = (result.title, result.place, result.paper.reference, result.statement, result.latex)
-        assert all((*story, result.sound_statement, result.reason))
-        assert result.printed is None or result.status is not Status.NONE
+        story = (
+            result.title,
+            result.place,
+            result.paper.reference,
+            result.story.printed if result.has_printed() else "-",
+        )
+        assert all((*story, result.story.sound, result.reason))
+        assert not result.has_printed() or result.status is not Status.NONE
         if result.status in (Status.FALSE, Status.CONSTANT, Status.UNPROVEN):
             assert result.defects
 
@@ -42,8 +47,8 @@ class TestEveryResult:
             assert entry.meaning
             assert entry.range
             assert entry.example is not None
-            if entry.optional:
-                assert entry.derived, f"{entry.name} is derived from the others, but how is not said"
+            if entry.optional and entry.kind != "flag":
+                assert entry.left_out, f"{entry.name} may be left out, but what happens then is not said"
 
     def test_its_example_works(self, result):
         evaluation = result.evaluate(example_inputs(result))
@@ -67,7 +72,7 @@ class TestEveryResult:
     def test_keeps_its_promise_of_monotonicity(self, result):
         rng = random.Random(result.id)
         by_name = {entry.name: entry for entry in result.inputs}
-        for name, sign in result.monotone.items():
+        for name, sign in result.directions().items():
             entry = by_name[name]
             for _ in range(4):
                 base = {k: jitter(by_name[k], v, rng) for k, v in example_inputs(result).items()}

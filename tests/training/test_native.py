@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import jax
 import numpy as np
 import pytest
@@ -47,6 +49,58 @@ def test_patch_epochs(batch):
         losses.append([(steps.epoch(weights, order), steps.loss(weights, images)) for order in orders])
     np.testing.assert_allclose(losses[0], losses[1], rtol=SINGLE)
     assert losses[0][-1][0] < 0.9 * losses[0][0][0]
+
+
+@pytest.mark.parametrize(("kind", "rtol"), [("heads", SINGLE), ("units", DOUBLE)])
+def test_windows(kind, rtol):
+    """Gradient descent for a hundred steps; 11 samples leave some lanes empty."""
+    dtype = {"heads": "float32", "units": "float64"}[kind]
+    name, make = {
+        "heads": ("independent_heads", fast.window_heads),
+        "units": ("indrnn", fast.window_units),
+    }[kind]
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(11, 6, 5))
+    x[:, :, 1:] = x[:1, :, 1:]
+    data = fast.windows(x, np.tanh(x[:, 0, 0]), dtype)
+    with jax.enable_x64(dtype == "float64"):
+        model = models.build(
+            name, jax.random.key(0), d=5, dtype=dtype, **{"heads": {"heads": 6}, "units": {"units": 6}}[kind]
+        )
+    losses = []
+    for kernel in (True, False):
+        weights = {part: np.array(value) for part, value in models.weights(model).items()}
+        descent, seen = make(data, native_kernel=kernel), []
+        for _ in range(100):
+            loss, gradient = descent.gradient(weights)
+            seen.append((loss, descent.loss(weights, data)))
+            weights = {part: value - np.float32(0.05) * gradient[part] for part, value in weights.items()}
+        losses.append(seen)
+    np.testing.assert_allclose(losses[0], losses[1], rtol=rtol)
+    assert losses[0][-1][0] < 0.7 * losses[0][0][0]
+
+
+@pytest.mark.parametrize(("name", "block", "jacobian"), [("independent_heads", "W", "heads"), ("indrnn", "u", "units")])
+def test_jacobians_of_windows(name, block, jacobian):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(20, 6, 5))
+    x[:, :, 1:] = x[:1, :, 1:]
+    with jax.enable_x64(True):
+        model = models.build(name, jax.random.key(1), d=5, dtype="float64")
+
+        def output(values, window):
+            return replace(model, **{block: values})(window)
+
+        each = jax.jit(jax.vmap(jax.grad(output), in_axes=(None, 0)))(getattr(model, block), x)
+        expected = np.sqrt(np.sum(np.asarray(each).reshape(20, -1) ** 2, axis=1))
+    weights = {part: np.array(value) for part, value in models.weights(model).items()}
+    found = getattr(fast, f"{jacobian}_jacobian")(weights, fast.windows(x, np.zeros(20), "float64"))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_windows_differ_in_one_channel_only():
+    with pytest.raises(InputError, match="first channel"):
+        fast.windows(np.random.default_rng(0).normal(size=(3, 4, 2)), np.zeros(3), "float32")
 
 
 def test_batches_have_images():

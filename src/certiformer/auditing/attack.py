@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from certiformer.core.bound import json_number
 from certiformer.core.quantity import Direction
 from certiformer.core.registry import find
-from certiformer.core.result import Result
+from certiformer.core.result import Result, Variants
 
 if TYPE_CHECKING:
     from certiformer.auditing.search import Search
@@ -107,14 +107,11 @@ class Bounds:
         value *= factor if self.attack.sense == "upper" else 1.0
         return value * self.divisor if self.attack.sense == "lower" else value / self.divisor
 
-    def _value(self, result: Result, inputs: Mapping[str, Any]) -> float | None:
-        side = result.printed if self.version == "printed" else result.sound
-        if side is None:
-            return None
+    def _value(self, result: type[Result], inputs: Mapping[str, Any]) -> float | None:
         wanted = self.attack.variants
         found = [
             bound.value
-            for name, bound in side(**result.check_inputs(inputs)).items()
+            for name, bound in _side(result(**inputs), self.version).items()
             if (name in wanted if wanted else bound.bounds in (None, result.bounds))
             and (bound.applies or (self.attack.regardless and self.version == "printed"))
         ]
@@ -192,3 +189,7 @@ class Verdict:
             "why": self.why,
             "where": None if self.where is None else dict(self.where),
         }
+
+
+def _side(at: Result, version: Version) -> Variants:
+    return at.printed() if version == "printed" else at.sound()

@@ -68,7 +68,7 @@ def claims_of(ids: Iterable[str] = ()) -> list[Claim]:
         Claim(result.id, version)
         for result in unique.values()
         for version in VERSIONS
-        if version == "sound" or result.printed is not None
+        if version == "sound" or result.has_printed()
     ]
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincc, gammaln
+from scipy.special import betaincc, betainccinv, gammaln
 
 from certiformer.core.errors import InputError
 
@@ -30,7 +30,17 @@ def binomial_upper(errors: int, n: int, ln_delta: float) -> float:
         # (1-p)^n = delta
         return _up_probability(-math.expm1(ln_delta / n))
     slack = 1e-15 * (float(gammaln(n + 1.0)) + abs(ln_delta)) + 1e-13
-    low, high = errors / n, 1.0
+    # k is the median of Bin(n, k/n), so the limit is at least k/n for delta up to 1/2, and may be below it beyond.
+    low, high = errors / n if ln_delta < -0.7 else 0.0, 1.0
+    guess = float(betainccinv(errors + 1.0, float(n - errors), math.exp(ln_delta))) if ln_delta > -600.0 else math.nan
+    for width in (1e-12, 1e-8):
+        # A library's inverse is a guess: its neighbourhood is used where both ends are certainly on their sides.
+        left, right = guess * (1.0 - width), guess * (1.0 + width)
+        if not low < left < right < high:
+            continue
+        if log_binomial_cdf(errors, n, left) + slack >= ln_delta > log_binomial_cdf(errors, n, right) + slack:
+            low, high = left, right
+            break
     while True:
         middle = 0.5 * (low + high)
         if not low < middle < high or high - low < 1e-15 * high:
@@ -51,8 +61,8 @@ def log_binomial_cdf(errors: int, n: int, p: float) -> float:
     if p >= 1.0:
         return -math.inf
     top = min(errors, math.floor((n + 1) * p))  # the largest term of the sum
-    ln_top = _log_pmf(top, n, p)
-    total = 1.0 + _partial(top, n, p, step=-1, stop=0) + _partial(top, n, p, step=1, stop=errors)
+    ln_top = log_binomial_pmf(top, n, p)
+    total = 1.0 + partial_ratio(top, n, p, step=-1, stop=0) + partial_ratio(top, n, p, step=1, stop=errors)
     return min(0.0, ln_top + math.log(total))
 
 
@@ -64,7 +74,7 @@ def binomial_cdf(errors: npt.ArrayLike, n: npt.ArrayLike, p: npt.ArrayLike) -> n
     return np.asarray(np.where(k < 0.0, 0.0, np.where(k >= size, 1.0, inside)), dtype=np.float64)
 
 
-def _partial(top: int, n: int, p: float, *, step: int, stop: int) -> float:
+def partial_ratio(top: int, n: int, p: float, *, step: int, stop: int) -> float:
     """Sum of pmf(i)/pmf(top) over i from top + step to stop, until the terms no longer count."""
     odds = math.log(p) - math.log1p(-p)
     total, ln_ratio, i = 0.0, 0.0, top
@@ -84,9 +94,44 @@ def _partial(top: int, n: int, p: float, *, step: int, stop: int) -> float:
     return total
 
 
-def _log_pmf(k: int, n: int, p: float) -> float:
-    choose = float(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
-    return choose + (k * math.log(p) if k else 0.0) + ((n - k) * math.log1p(-p) if n > k else 0.0)
+def log_binomial_pmf(k: int, n: int, p: float) -> float:
+    r"""ln P(Bin(n, p) = k), from deviances and Stirling errors: no difference of large log-gammas.
+
+    .. math:: \ln P = s(n) - s(k) - s(n-k) - d(k, np) - d(n-k, n(1-p)) + \tfrac12\ln\frac{n}{2\pi k(n-k)}
+
+    with d(x, m) = x ln(x/m) + m - x and s(x) = ln x! - ln(sqrt(2 pi x) (x/e)^x). Its absolute error is a few units of
+    roundoff times 1 + |k - np| + |ln P|.
+    """
+    if p <= 0.0 or p >= 1.0:
+        return 0.0 if (k == 0 if p <= 0.0 else k == n) else -math.inf
+    if k == 0:
+        return n * math.log1p(-p)
+    if k == n:
+        return n * math.log(p)
+    deviance = _deviance(k, n * p) + _deviance(n - k, n * (1.0 - p))
+    size = 0.5 * (math.log(n) - math.log(2.0 * math.pi) - math.log(k) - math.log(n - k))
+    return _stirling_error(n) - _stirling_error(k) - _stirling_error(n - k) - deviance + size
+
+
+def _deviance(x: float, mean: float) -> float:
+    """x ln(x/mean) + mean - x, without cancellation where x and mean are close."""
+    change = (mean - x) / x
+    if abs(change) < 0.1:
+        # change - ln(1 + change) = change^2/2 - change^3/3 + ...
+        total, power = 0.0, change
+        for order in range(2, 18):
+            power *= -change
+            total -= power / order
+        return x * total
+    return x * math.log(x / mean) + mean - x
+
+
+def _stirling_error(x: int) -> float:
+    """ln x! - ln(sqrt(2 pi x) (x/e)^x): the series from 16 on, log-gamma below."""
+    if x < 16:
+        return math.lgamma(x + 1.0) - (0.5 * math.log(2.0 * math.pi * x) + x * math.log(x) - x)
+    square = float(x) * x
+    return (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - 1 / 1188 / square) / square) / square) / square) / x
 
 
 def binary_kl(q: float, p: float) -> float:

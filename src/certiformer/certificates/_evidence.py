@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from certiformer.certificates._law import Law
 from certiformer.certificates._predictor import Predictor
-from certiformer.core import Check, assumed
+from certiformer.core import Hypothesis, assumed
 from certiformer.core.errors import InputError
 
 THE_MODEL = "the model"
@@ -46,8 +46,6 @@ class Evidence(ABC):
     label: str = ""
     note: str = ""
     models: int = 1
-    two_sided: bool = False
-    """Both limits are claimed, each at half of the share."""
     predictor: Predictor | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -78,14 +76,10 @@ class Evidence(ABC):
         """Distributions with a known risk on which the coverage is simulated, and procedures that break a rule."""
 
     def trivial(self, classes: int) -> float:
-        """What guessing uniformly attains; 1 where the number of classes is not known (0)."""
-        return 1.0 - 1.0 / classes if classes else 1.0
+        """What guessing uniformly attains."""
+        return 1.0 - 1.0 / classes
 
-    def lower(self, delta: float) -> float | None:
-        """A lower limit for the same quantity at the failure probability `delta`; None where there is none."""
-        return None
-
-    def hypotheses(self) -> tuple[Check, ...]:
+    def hypotheses(self) -> tuple[Hypothesis, ...]:
         """What the record rests on beside the hypotheses of its bound."""
         if self.models == 1:
             return ()
@@ -108,7 +102,7 @@ class Evidence(ABC):
         """The counts as JSON: what `verify` recomputes the row from."""
         left_out = {field.name for field in fields(Evidence)}
         found = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in left_out}
-        return {**found, "models": self.models, "two_sided": self.two_sided}
+        return {**found, "models": self.models}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,8 +9,75 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from certiformer.calculus.betting import betting_upper
 from certiformer.certificates._evidence import Evidence, scaled
 from certiformer.certificates._law import EXAMPLES, Law, Random, Trial
+from certiformer.certificates._paper import CERTIFICATES
+from certiformer.core import (
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    assumed,
+    flag,
+    real,
+    reals,
+    upper_bound,
+)
+from certiformer.core.errors import InputError
+
+
+class BettingBound(Result):
+    r"""Betting certificate for a bounded loss.
+
+    The capital of a gambler who bets against the mean m, K_t(m) = prod (1 + b_i (m - x_i)), is a martingale if m is
+    right; means at which it reaches 1/delta are rejected. For cross-entropy the predictor is smoothed,
+    p' = (1-a) p + a/K, so that the loss lies in [-ln(1-a+a/K), ln(K/a)]; the smoothed predictor is what is certified.
+
+    Sound: mean loss <= the smallest m at which prod (1 + b_i (m - x_i)) reaches 1/delta, bets predictable
+    .. math:: \sup\{m : \max_t \prod_{i\le t}(1+b_i(m-x_i)) < 1/\delta\}
+    Because: for losses that are not 0 or 1; for the smoothed cross-entropy above all
+    Assumes:
+    - examples (documents, not tokens of one text) are independent
+    - smoothing level fixed beforehand
+    """
+
+    id = "betting"
+    paper, place = CERTIFICATES, "certificate B"
+    bounds, status = Quantity.RISK, Status.NONE
+    monotone = "-delta"
+
+    losses: tuple[float, ...] = reals(
+        "hold-out losses, in the order they came", low=-math.inf, low_open=False, example=(0.1, 0.0, 0.3, 0.05)
+    )
+    delta: float = real("failure probability", high=1.0, example=0.05)
+    low: float = real("least possible loss", low=-math.inf, example=0.0, default=0.0)
+    high: float = real("largest possible loss", low=-math.inf, default=1.0)
+    progressive: bool | None = flag("the model was learning while these losses were recorded")
+
+    def sound(self) -> Variants:
+        if self.progressive:
+            raise InputError(
+                "progressive",
+                True,
+                "independent losses of one fixed model",
+                "The mean changes while it learns: use `progressive`",
+            )
+        if not self.low < self.high:
+            raise InputError("high", self.high, f"a number above low = {self.low}")
+        width = self.high - self.low
+        scaled = [(loss - self.low) / width for loss in self.losses]
+        hypotheses = (
+            assumed("the losses are independent, of one model fixed before they were computed, in a fixed order"),
+            assumed("the loss lies in [low, high] for every example, not only for these"),
+        )
+        value = self.low + width * betting_upper(scaled, self.delta)
+        return {
+            "value": upper_bound(
+                value, clip=self.high, hypotheses=hypotheses, terms={"observed": float(np.mean(self.losses))}
+            )
+        }
+
 
 MOST_LOSSES = 100_000
 
@@ -57,9 +123,8 @@ class Betting(Evidence):
         return {"smoothing": self.smoothing}
 
     def record(self) -> dict[str, Any]:
-        """Losses are as many as examples: the report keeps their hash, the data give them again."""
-        digest = hashlib.sha256(np.asarray(self.losses, "<f8").tobytes()).hexdigest()
-        return {**super().record(), "losses": digest}
+        """Losses are as many as examples: the report keeps their number and mean, the data give them again."""
+        return {**super().record(), "losses": {"number": len(self.losses), "mean": math.fsum(self.losses) / self.size}}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self | None:

@@ -7,8 +7,60 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
+from certiformer.calculus.tails import binomial_upper
 from certiformer.certificates._evidence import Evidence, scaled
 from certiformer.certificates._law import EXAMPLES, MANY, RISK, Law, Random, Trial
+from certiformer.certificates._paper import CERTIFICATES
+from certiformer.core import (
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    assumed,
+    count,
+    real,
+    upper_bound,
+)
+from certiformer.core.errors import InputError
+
+
+class OccamBound(Result):
+    r"""Occam certificate.
+
+    With probability at least 1 - delta for every h at once: any search may be used, everything tried is paid for by P,
+    which is named before the data are seen.
+
+    Sound: risk <= max{p : P(Bin(n, p) <= errors) >= delta exp(-code_length)}, code_length = -ln P(h)
+    .. math:: R(h)\le\max\{p: P(\mathrm{Bin}(n,p)\le k)\ge\delta P(h)\}
+    Because: uses every example for training and for the certificate
+    Assumes:
+    - P is a probability mass function: normalised cells, not density times cell width
+    """
+
+    id = "occam"
+    paper, place = CERTIFICATES, "certificate O"
+    bounds, status = Quantity.RISK, Status.NONE
+    monotone = "+errors -delta +code_length"
+
+    errors: int = count("training errors of h", low=0, example=20, aliases=("k",))
+    n: int = count("training examples, all of them", example=10_000, aliases=("m", "N"))
+    delta: float = real("failure probability", high=1.0, example=0.05)
+    code_length: float = real("-ln P(h), in nats", low_open=False, example=200.0)
+
+    def sound(self) -> Variants:
+        if self.errors > self.n:
+            raise InputError("errors", self.errors, f"at most n = {self.n}", "Errors are counted among the n examples")
+        hypotheses = (
+            assumed("the prior sums to at most one over all predictors and was fixed before the data were seen"),
+            assumed("the n examples are independent; the predictor may have been trained on them"),
+        )
+        value = binomial_upper(self.errors, self.n, math.log(self.delta) - self.code_length)
+        terms = {
+            "observed": self.errors / self.n,
+            "code length (nats)": self.code_length,
+            "nats per example": self.code_length / self.n,
+        }
+        return {"value": upper_bound(value, clip=1.0, hypotheses=hypotheses, terms=terms)}
 
 
 @dataclass(frozen=True, kw_only=True)

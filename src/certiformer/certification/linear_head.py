@@ -1,7 +1,8 @@
 r"""K, K1 and O for a linear head on frozen features: any encoder, any framework, only the features are needed.
 
 The encoder must not have seen the labelled examples given here (it was pretrained elsewhere); the heads are trained
-here. Features are scaled to unit length, which is a fixed map, and get a constant coordinate as intercept.
+here and handed over (`handover.linear_head`). Features are scaled to unit length, which is a fixed map, and get a
+constant coordinate as intercept.
 
 O: heads whose coordinates in a fixed random subspace are multiples of a step, under the discrete Gaussian prior. The
 number of coordinates, the step and the prior's spacing are on grids that the prior pays for uniformly.
@@ -17,25 +18,33 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
-from scipy.special import log_softmax, ndtr
+from scipy.special import log_softmax
 
-from certiformer.calculus.quantised import gaussian_nats
 from certiformer.calculus.tails import kl_inverse
 from certiformer.certificates import Evidence
 from certiformer.certificates.occam import Occam
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
-from certiformer.certification.split import split
+from certiformer.certification.handover.linear_head import (
+    SCALES,
+    STEPS,
+    DrawnHead,
+    GaussianHead,
+    QuantisedHead,
+    code_length,
+    error_by_pairs,
+    exact_error,
+    halves,
+    mistakes,
+    prepared,
+    sizes,
+    subspace,
+)
 
 Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 
-SIZES = (4, 8, 16, 32, 64, 128)
-STEPS = tuple(2.0**j for j in range(-2, 6))
-SPACINGS = tuple(2.0 ** (0.5 * j) for j in range(-6, 3))
-SCALES = tuple(2.0 ** (0.5 * j) for j in range(-8, 9))
 PENALTY = 1e-2
-PAIRS = 20_000
 
 
 @dataclass(frozen=True)
@@ -48,11 +57,7 @@ class HeadData:
 
 
 def prepare(features: npt.ArrayLike, labels: Labels, classes: int) -> HeadData:
-    """Scale each row to unit length (zero rows stay) and append 1."""
-    values = np.asarray(features, np.float64)
-    sizes = np.linalg.norm(values, axis=1, keepdims=True)
-    unit = values / np.where(sizes > 0, sizes, 1.0)
-    return HeadData(np.hstack([unit, np.ones((len(unit), 1))]), labels, classes)
+    return HeadData(prepared(features), labels, classes)
 
 
 def certificates(data: HeadData, seed: int) -> tuple[Evidence, ...]:
@@ -83,112 +88,77 @@ def fit(features: Array, labels: Labels, classes: int, penalty: float = PENALTY,
     return np.asarray(found.x).reshape(shape)
 
 
-def errors(head: Array, data: HeadData) -> int:
-    """Mistakes of a head; ties are mistakes."""
-    return int(np.sum(_mistakes(data.features @ head, data.labels)))
-
-
-def _mistakes(scores: Array, labels: Labels) -> npt.NDArray[np.bool_]:
-    if scores.shape[1] == 1:
-        return np.asarray((2 * labels - 1) * scores[:, 0] <= 0)
-    rows = np.arange(len(labels))
-    rest = scores.copy()
-    rest[rows, labels] = -np.inf
-    return np.asarray(scores[rows, labels] <= np.max(rest, axis=1))
-
-
 def occam(data: HeadData, seed: int) -> Occam:
     """The best quantised head: every size, step and spacing of the grids, all paid for by the prior."""
     width = data.features.shape[1]
-    sizes = (*(size for size in SIZES if size < width), width)
-    paid = math.log(len(sizes)) + math.log(len(STEPS)) + math.log(len(SPACINGS))
     n, best, best_limit = len(data.labels), None, math.inf
-    for size in sizes:
+    for size in sizes(width):
         basis = subspace(width, size, seed)
         seen = data.features @ basis
         for penalty in (1e-2, 1.0, 10.0):
             coordinates = fit(seen, data.labels, data.classes, penalty)
             for step in STEPS:
                 z = np.rint(coordinates / step).astype(np.int64)
-                wrong = int(np.sum(_mistakes(seen @ (step * z), data.labels)))
-                nats = paid + min(gaussian_nats(z.ravel(), spacing, 1.0) for spacing in SPACINGS)
+                wrong = int(np.sum(mistakes(seen @ (step * z), data.labels)))
+                nats = math.fsum(code_length(z, width).values())
                 limit = kl_inverse(wrong / n, (nats + math.log(1.0 / 0.01)) / n)
                 if limit < best_limit:
-                    best_limit, best = limit, (wrong, nats, size, step)
+                    best_limit, best = limit, QuantisedHead(z, width, step, seed)
     assert best is not None
-    wrong, nats, size, step = best
+    parts = code_length(best.z, width)
     return Occam(
-        errors=wrong,
+        # Counted with the weights that are handed over, whose rounding may differ from that of the search.
+        errors=int(np.sum(mistakes(data.features @ best.weights, data.labels))),
         n=n,
-        code_length=nats,
-        parts={"grids of sizes, steps and spacings": paid, "coordinates": nats - paid},
-        subject=f"a linear head with {size} quantised coordinates per logit",
-        note=f"{size} coordinates in multiples of {step:g}, trained here on the frozen features.",
+        code_length=math.fsum(parts.values()),
+        parts=parts,
+        subject=f"a linear head with {len(best.z)} quantised coordinates per logit",
+        note=f"{len(best.z)} coordinates in multiples of {best.step:g}, trained here on the frozen features.",
+        predictor=best,
     )
-
-
-def subspace(width: int, size: int, seed: int) -> Array:
-    """A fixed random subspace, drawn from a seed and never from the data; all of it when size is the width."""
-    if size == width:
-        return np.eye(width)
-    return np.random.default_rng([seed, size]).standard_normal((width, size)) / math.sqrt(size)
 
 
 def pac_bayes(data: HeadData, seed: int) -> tuple[Gibbs, SingleDraw]:
     """Prior from one half, posterior from all, certified on the other half; one draw with a seed of its own."""
-    n = len(data.labels)
-    halves = split(n, {"prior": n // 2, "certify": n - n // 2}, seed)
-    first, second = halves["prior"], halves["certify"]
+    first, second = halves(len(data.labels), seed)
     prior = fit(data.features[first], data.labels[first], data.classes)
-    certified = HeadData(data.features[second], data.labels[second], data.classes)
-    m, paid = len(second), math.log(len(SCALES))
-    candidates = [prior] + [
-        fit(data.features, data.labels, data.classes, start=prior) * t + prior * (1 - t) for t in (0.25, 0.5, 1.0)
-    ]
-    best: tuple[float, Array, float, float] | None = None
-    for mean in candidates:
-        square = float(np.sum((mean - prior) ** 2))
+    features, labels, m = data.features[second], data.labels[second], len(second)
+    whole = fit(data.features, data.labels, data.classes, start=prior)
+    best, best_limit = None, math.inf
+    for mean in (prior, *(whole * t + prior * (1 - t) for t in (0.25, 0.5, 1.0))):
         for scale in SCALES:
-            divergence = square / (2.0 * scale * scale) + paid
-            rate = gibbs_error(mean, scale, certified, seed)
-            limit = kl_inverse(min(rate, 1.0), (divergence + math.log(2.0 * math.sqrt(m) / 0.01)) / m)
-            if best is None or limit < best[0]:
-                best = (limit, mean, scale, divergence)
+            head = GaussianHead(mean, prior, scale, seed)
+            rate = _estimate(head, features, labels)
+            limit = kl_inverse(min(rate, 1.0), (head.divergence + math.log(2.0 * math.sqrt(m) / 0.01)) / m)
+            if best is None or limit < best_limit:
+                best_limit, best = limit, head
     assert best is not None
-    _, mean, scale, divergence = best
-    exact = data.classes == 2
-    if exact:
-        rate, pairs = gibbs_error(mean, scale, certified, seed), None
-    else:
-        rate, pairs = _by_pairs(mean, scale, certified, np.random.default_rng([seed, 2]), PAIRS), PAIRS
-    drawn = mean + scale * np.random.default_rng([seed, 1]).standard_normal(mean.shape)
-    ratio = float(np.sum((drawn - prior) ** 2) - np.sum((drawn - mean) ** 2)) / (2.0 * scale * scale) + paid
-    subject = "a linear head with Gaussian weights"
+    rate, pairs = best.rate(features, labels)
+    drawn = DrawnHead(best.mean, best.prior, best.scale, seed)
     return (
-        Gibbs(error=rate, n=m, KL=divergence, pairs=pairs, subject=subject, note=f"Scale {scale:g}."),
-        SingleDraw(
-            errors=errors(drawn, certified),
+        Gibbs(
+            error=rate,
             n=m,
-            log_ratio=ratio,
+            KL=best.divergence,
+            pairs=pairs,
+            subject="a linear head with Gaussian weights",
+            note=f"Scale {best.scale:g}.",
+            predictor=best,
+        ),
+        SingleDraw(
+            errors=int(np.sum(mistakes(features @ drawn.weights, labels))),
+            n=m,
+            log_ratio=drawn.log_ratio,
             seed=seed,
             subject="a linear head drawn once",
             note="The rule from the sample to the posterior, and the seed of the draw, were fixed beforehand.",
+            predictor=drawn,
         ),
     )
 
 
-def gibbs_error(mean: Array, scale: float, data: HeadData, seed: int) -> float:
-    """Error of N(mean, scale^2 I): the mean of Phi(-y <w,x>/(scale ||x||)) for two classes; an estimate for more."""
-    if data.classes == 2:
-        sizes = np.linalg.norm(data.features, axis=1)
-        signs = 2 * data.labels - 1
-        return float(np.mean(ndtr(-signs * (data.features @ mean)[:, 0] / (scale * sizes))))
-    return _by_pairs(mean, scale, data, np.random.default_rng([seed, 3]), 2000)
-
-
-def _by_pairs(mean: Array, scale: float, data: HeadData, rng: np.random.Generator, pairs: int) -> float:
-    """Fresh weights and an example drawn with replacement for every pair; scores of a Gaussian head are Gaussian."""
-    rows = rng.integers(len(data.labels), size=pairs)
-    chosen = data.features[rows]
-    noise = rng.standard_normal((pairs, mean.shape[1])) * np.linalg.norm(chosen, axis=1, keepdims=True)
-    return float(np.mean(_mistakes(chosen @ mean + scale * noise, data.labels[rows])))
+def _estimate(head: GaussianHead, features: Array, labels: Labels) -> float:
+    """What the search for a posterior goes by: exact for two classes, few pairs of its own for more."""
+    if head.mean.shape[1] == 1:
+        return exact_error(head.mean, head.scale, features, labels)
+    return error_by_pairs(head.mean, head.scale, features, labels, np.random.default_rng([head.seed, 3]), 2000)

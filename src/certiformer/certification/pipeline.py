@@ -1,4 +1,4 @@
-"""The pipeline, one step per line: findings, profile, applications, shares of delta, rows, document."""
+"""The pipeline, one step per line: findings, profile, shares of delta, predictors, rows, document."""
 
 from __future__ import annotations
 
@@ -9,62 +9,48 @@ from certiformer.certificates import certificates
 from certiformer.certification.delta import DeltaLedger, divide_among
 from certiformer.certification.document import Report, report_of
 from certiformer.certification.evidence import Findings
+from certiformer.certification.handover import files_of
 from certiformer.certification.profile import profile_of
 from certiformer.certification.rows.certificate import Certificate
 from certiformer.certification.rows.evidence import absent_row, evidence_row
 from certiformer.core import find
-from certiformer.core.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from certiformer.measure.profile import Profile
 
 
-def build(findings: Findings, delta: float = 0.05, *, only: str | None = None, command: str = "") -> Report:
-    """From what was found out to the report: every certificate and every result of the papers a row.
-
-    `only` one certificate, decided beforehand: it has the whole of delta, and nothing else is looked at.
-    """
-    if only is not None:
-        findings = _only(findings, only)
-    profile = None if only is not None else profile_of(findings)
+def build(findings: Findings, delta: float = 0.05, *, command: str = "") -> Report:
+    """From what was found out to the report: every certificate and every result of the papers a row."""
+    profile = profile_of(findings)
     ledger = divide_among(delta, findings.evidence, _paying(profile))
-    rows = [evidence_row(record, ledger.of(record.key), findings.classes) for record in findings.evidence]
+    handed, files = files_of(findings.evidence)
+    rows = [
+        replace(evidence_row(record, ledger.of(record.key), findings.classes), predictor=handed.get(record.key))
+        for record in findings.evidence
+    ]
     rows += _absent(findings)
-    rows += _of_the_papers(profile, ledger)
-    return report_of(findings, ledger, rows, profile, command)
+    rows += _papers(profile, ledger)
+    return report_of(findings, ledger, rows, profile, files, command)
 
 
 def _paying(profile: Profile | None) -> tuple[str, ...]:
-    """The papers' results that may have to pay; without a profile there are none, and nothing is imported for them."""
+    """The papers' results that pay for this architecture."""
     if profile is None:
         return ()
     from certiformer.certification.bindings import paying
 
-    return tuple(paying(profile.model))
+    return paying(profile.model)
 
 
-def _of_the_papers(profile: Profile | None, ledger: DeltaLedger) -> list[Certificate]:
+def _papers(profile: Profile | None, ledger: DeltaLedger) -> list[Certificate]:
+    """The papers' results at a model they know."""
     if profile is None:
         return []
     from certiformer.certification.bindings import applications
     from certiformer.certification.rows.papers import paper_rows
 
-    return [
-        row
-        for id, application in applications(profile).items()
-        for row in paper_rows(find(id), application, ledger.shares.get(id), profile)
-    ]
-
-
-def _only(findings: Findings, id: str) -> Findings:
-    if id not in certificates():
-        raise UnknownNameError("certificate", id, certificates())
-    kept = tuple(record for record in findings.evidence if record.id == id)
-    if not kept:
-        reason = findings.missing.get(id, certificates()[id].absent)
-        raise InputError("only", id, "a certificate for which something was counted", reason)
-    missing = {other: f"not asked for: only {id} was" for other in certificates() if other != id}
-    return replace(findings, evidence=kept, missing=missing)
+    found = applications(profile).items()
+    return [row for id, one in found for row in paper_rows(find(id), one, ledger.shares.get(id), profile)]
 
 
 def _absent(findings: Findings) -> list[Certificate]:

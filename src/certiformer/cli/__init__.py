@@ -13,9 +13,11 @@ from certiformer.cli.bound import bound
 from certiformer.cli.certify import certify
 from certiformer.cli.explain import explain
 from certiformer.cli.inspect import inspect
+from certiformer.cli.probe import probe
 from certiformer.cli.reproduce import reproduce
 from certiformer.cli.theorems import theorems
 from certiformer.cli.train import train
+from certiformer.cli.verify import verify
 from certiformer.core.errors import CertiformerError
 
 app = typer.Typer(
@@ -49,6 +51,8 @@ app.command()(bound)
 app.command()(train)
 app.command()(inspect)
 app.command()(certify)
+app.command()(probe)
+app.command()(verify)
 app.command()(audit)
 app.command()(reproduce)
 

@@ -49,7 +49,7 @@ def bound(
             console.print(f"wrote {plot}")
 
 
-def _pairs(result: Result, words: list[str]) -> dict[str, str]:
+def _pairs(result: type[Result], words: list[str]) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for word in words:
         name, equals, value = word.partition("=")

@@ -1,9 +1,9 @@
 """The few types everybody knows: what a result is, what a bound is, what was checked."""
 
 from certiformer.core.bound import Bound, lower_bound, printed_value, side_number, upper_bound
-from certiformer.core.check import Check, assumed, verified
 from certiformer.core.errors import CertiformerError, InputError, UnknownNameError
-from certiformer.core.inputs import Input, choice, count, flag, integers, real, reals
+from certiformer.core.hypothesis import Hypothesis, assumed, stated, together, verified
+from certiformer.core.inputs import Input, choice, count, derived, flag, integers, real, reals
 from certiformer.core.quantity import Direction, Quantity
 from certiformer.core.registry import find, papers, results
 from certiformer.core.result import Evaluation, Paper, Result, Status, Variants
@@ -11,9 +11,9 @@ from certiformer.core.result import Evaluation, Paper, Result, Status, Variants
 __all__ = [
     "Bound",
     "CertiformerError",
-    "Check",
     "Direction",
     "Evaluation",
+    "Hypothesis",
     "Input",
     "InputError",
     "Paper",
@@ -25,6 +25,7 @@ __all__ = [
     "assumed",
     "choice",
     "count",
+    "derived",
     "find",
     "flag",
     "integers",
@@ -35,6 +36,8 @@ __all__ = [
     "reals",
     "results",
     "side_number",
+    "stated",
+    "together",
     "upper_bound",
     "verified",
 ]

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from certiformer.core import rounding
-from certiformer.core.check import Check
+from certiformer.core.hypothesis import Hypothesis
 from certiformer.core.quantity import Quantity
 
 _LN10 = math.log(10.0)
@@ -31,7 +31,7 @@ class Bound:
     additive: bool = False
     clipped: bool = False
     trivial: float | None = None
-    checks: tuple[Check, ...] = ()
+    hypotheses: tuple[Hypothesis, ...] = ()
     bounds: Quantity | None = None
     ln: float | None = None
     note: str = ""
@@ -47,8 +47,8 @@ class Bound:
 
     @property
     def applies(self) -> bool:
-        """No hypothesis is known to fail. (What only the caller can know counts as assumed.)"""
-        return all(check.holds is not False for check in self.checks)
+        """Nothing fails, and nothing is open that an input could have stated."""
+        return not any(hypothesis.blocks for hypothesis in self.hypotheses)
 
     @property
     def log10(self) -> float | None:
@@ -78,7 +78,7 @@ class Bound:
             "clipped": self.clipped,
             "terms": {name: json_number(term) for name, term in self.terms.items()},
             "terms_are": "summands" if self.additive else "factors",
-            "checks": [check.as_json() for check in self.checks],
+            "hypotheses": [hypothesis.as_json() for hypothesis in self.hypotheses],
         }
         if self.bounds is not None:
             document["bounds"] = self.bounds.value
@@ -98,7 +98,7 @@ def upper_bound(
     clip: float | None = None,
     terms: Mapping[str, float] | None = None,
     additive: bool = False,
-    checks: tuple[Check, ...] = (),
+    hypotheses: tuple[Hypothesis, ...] = (),
     bounds: Quantity | None = None,
     ln: float | None = None,
     trivial: float | None = None,
@@ -119,7 +119,7 @@ def upper_bound(
         additive=additive,
         clipped=clipped,
         trivial=trivial if trivial is not None else clip,
-        checks=checks,
+        hypotheses=hypotheses,
         bounds=bounds,
         ln=None if clipped else ln,
         note=note,
@@ -131,7 +131,7 @@ def lower_bound(
     *,
     clip: float | None = None,
     terms: Mapping[str, float] | None = None,
-    checks: tuple[Check, ...] = (),
+    hypotheses: tuple[Hypothesis, ...] = (),
     bounds: Quantity | None = None,
     note: str = "",
 ) -> Bound:
@@ -143,7 +143,7 @@ def lower_bound(
         terms=terms or {},
         clipped=clipped,
         trivial=clip,
-        checks=checks,
+        hypotheses=hypotheses,
         bounds=bounds,
         note=note,
     )
@@ -152,14 +152,14 @@ def lower_bound(
 def printed_value(
     value: float,
     *,
-    checks: tuple[Check, ...] = (),
+    hypotheses: tuple[Hypothesis, ...] = (),
     terms: Mapping[str, float] | None = None,
     bounds: Quantity | None = None,
     ln: float | None = None,
     note: str = "",
 ) -> Bound:
     """A number exactly as the paper's formula gives it: neither rounded nor clipped, whatever it is worth."""
-    return Bound(value, terms=terms or {}, checks=checks, bounds=bounds, ln=ln, note=note)
+    return Bound(value, terms=terms or {}, hypotheses=hypotheses, bounds=bounds, ln=ln, note=note)
 
 
 def side_number(value: float, note: str = "") -> Bound:

@@ -36,6 +36,16 @@ class RangeError(CertiformerError, ArithmeticError):
         )
 
 
+class FormulaError(CertiformerError, ArithmeticError):
+    """A formula that has no value at inputs which it accepts: a defect of ours, said as one."""
+
+    def __init__(self, id: str, cause: Exception) -> None:
+        super().__init__(
+            f"{id}: the formula has no value at these inputs ({cause}), although they are in its range. "
+            "This is a defect of certiformer: please report the command"
+        )
+
+
 class UnknownNameError(CertiformerError, KeyError):
     """A name nobody knows, with the nearest ones that somebody does."""
 

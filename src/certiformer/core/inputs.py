@@ -1,26 +1,42 @@
-"""The inputs of a result: name, meaning, symbol, range; and the parsing that turns text into checked values."""
+"""The inputs of a result, as typed fields of its class: meaning, symbol, range; and the parsing of their values.
+
+    C: float = real("log N(eps) <= C/eps^2", example=0.5)
+    rho: float = real("half the diameter of the token set", factory=derived("Bx", lambda x: x.Bx))
+    odd: bool | None = flag("the activation is odd")
+
+The attribute's name is the input's name. No `default` and no `factory`: the input is required.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from certiformer.core.errors import InputError, UnknownNameError
 
 Kind = Literal["real", "integer", "reals", "integers", "choice", "flag"]
+REQUIRED: Any = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A safe value for an input that was left out: computed from the others, and shown with `how`."""
+
+    how: str
+    rule: Callable[[Any], Any]
+
+
+def derived(how: str, rule: Callable[[Any], Any]) -> Derived:
+    """`factory=derived("Bx: no entry exceeds the norm", lambda x: x.Bx)`."""
+    return Derived(how, rule)
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One input of a result.
+    """One input of a result; required when it has neither a default nor a rule that derives it."""
 
-    `default` None means required, unless `optional`, where the result derives it from the other inputs
-    as `derived` says.
-    """
-
-    name: str
     meaning: str
     kind: Kind = "real"
     symbol: str = ""
@@ -28,16 +44,27 @@ class Input:
     high: float = math.inf
     low_open: bool = False
     high_open: bool = False
-    default: Any = None
-    optional: bool = False
-    derived: str = ""
+    default: Any = REQUIRED
+    factory: Derived | None = None
+    otherwise: str = ""
     aliases: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
     example: Any = None
+    name: str = ""
 
     @property
     def required(self) -> bool:
-        return self.default is None and not self.optional
+        return self.default is REQUIRED and self.factory is None
+
+    @property
+    def optional(self) -> bool:
+        """It may be left out, and has no value of its own then: it is derived, or stays unknown."""
+        return self.factory is not None or self.default is None
+
+    @property
+    def left_out(self) -> str:
+        """What happens when it is left out."""
+        return self.otherwise if self.factory is None else self.factory.how
 
     @property
     def range(self) -> str:
@@ -151,7 +178,6 @@ def _interval(entry: Input) -> str:
 
 
 def real(
-    name: str,
     meaning: str,
     *,
     low: float = 0.0,
@@ -159,15 +185,14 @@ def real(
     low_open: bool = True,
     high_open: bool = True,
     example: float = 1.0,
-    default: float | None = None,
-    optional: bool = False,
-    derived: str = "",
+    default: float | None = REQUIRED,
+    factory: Derived | None = None,
+    otherwise: str = "",
     symbol: str = "",
     aliases: tuple[str, ...] = (),
-) -> Input:
+) -> Any:
     """A real number, positive unless told otherwise."""
     return Input(
-        name,
         meaning,
         "real",
         symbol=symbol,
@@ -176,58 +201,54 @@ def real(
         low_open=low_open,
         high_open=high_open,
         default=default,
-        optional=optional,
-        derived=derived,
+        factory=factory,
+        otherwise=otherwise,
         aliases=aliases,
         example=example,
     )
 
 
 def count(
-    name: str,
     meaning: str,
     *,
     low: int = 1,
     high: float = math.inf,
     example: int = 10,
-    default: int | None = None,
-    optional: bool = False,
-    derived: str = "",
+    default: int | None = REQUIRED,
+    factory: Derived | None = None,
+    otherwise: str = "",
     symbol: str = "",
     aliases: tuple[str, ...] = (),
-) -> Input:
+) -> Any:
     """A whole number, at least one unless told otherwise. `1e6` is a fine way to write it."""
     return Input(
-        name,
         meaning,
         "integer",
         symbol=symbol,
         low=low,
         high=high,
         default=default,
-        optional=optional,
-        derived=derived,
+        factory=factory,
+        otherwise=otherwise,
         aliases=aliases,
         example=example,
     )
 
 
 def reals(
-    name: str,
     meaning: str,
     *,
     example: tuple[float, ...] = (1.0, 2.0),
     low: float = 0.0,
     low_open: bool = True,
     high: float = math.inf,
-    default: tuple[float, ...] | None = None,
-    optional: bool = False,
-    derived: str = "",
+    default: tuple[float, ...] | None = REQUIRED,
+    factory: Derived | None = None,
+    otherwise: str = "",
     symbol: str = "",
-) -> Input:
+) -> Any:
     """A list of numbers: `C=1,2,3`."""
     return Input(
-        name,
         meaning,
         "reals",
         symbol=symbol,
@@ -235,25 +256,25 @@ def reals(
         low_open=low_open,
         high=high,
         default=default,
-        optional=optional,
-        derived=derived,
+        factory=factory,
+        otherwise=otherwise,
         example=example,
     )
 
 
-def integers(name: str, meaning: str, *, example: tuple[int, ...] = (0, 1), low: float = -math.inf) -> Input:
+def integers(meaning: str, *, example: tuple[int, ...] = (0, 1), low: float = -math.inf) -> Any:
     """A list of whole numbers: `j=0,3,-2`."""
-    return Input(name, meaning, "integers", low=low, example=example)
+    return Input(meaning, "integers", low=low, example=example)
 
 
-def choice(name: str, meaning: str, choices: tuple[str, ...], *, default: str | None = None) -> Input:
+def choice(meaning: str, choices: tuple[str, ...], *, default: str = REQUIRED) -> Any:
     """A name out of a few."""
-    return Input(name, meaning, "choice", choices=choices, default=default, example=choices[0])
+    return Input(meaning, "choice", choices=choices, default=default, example=choices[0])
 
 
-def flag(name: str, meaning: str, *, default: bool = False) -> Input:
-    """A statement that the caller vouches for, 0 or 1."""
-    return Input(name, meaning, "flag", default=default, example=default)
+def flag(meaning: str, *, default: bool | None = None) -> Any:
+    """A statement that the caller vouches for (1) or denies (0); left out, nobody vouches for it."""
+    return Input(meaning, "flag", default=default, example=True)
 
 
 def check_inputs(inputs: Sequence[Input], given: Mapping[str, Any], example: str) -> dict[str, Any]:
@@ -266,10 +287,13 @@ def check_inputs(inputs: Sequence[Input], given: Mapping[str, Any], example: str
         entry = by_name[name]
         if entry.name in values:
             raise InputError(entry.name, name, "one value, not two", f"{entry.name} and its alias are both given")
-        values[entry.name] = entry.parse(raw)
+        if raw is not None or not entry.optional:
+            values[entry.name] = entry.parse(raw)
     missing = [entry for entry in inputs if entry.required and entry.name not in values]
     if missing:
         first = missing[0]
         names = ", ".join(entry.name for entry in missing)
         raise InputError(first.name, None, first.range, f"Missing: {names}. For example: {example}")
-    return {entry.name: values.get(entry.name, entry.default) for entry in inputs}
+    return {
+        entry.name: values.get(entry.name, None if entry.factory is not None else entry.default) for entry in inputs
+    }

@@ -1,12 +1,12 @@
-"""Results are found by walking the package `theorems`: a new file is a new result, there is no central list."""
+"""Results are found by walking the rooms that hold them: a new file is a new result, there is no central list."""
 
 from __future__ import annotations
 
 import functools
 import importlib
-import pkgutil
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType
 
 from certiformer.core.errors import UnknownNameError
@@ -26,15 +26,15 @@ _LONG_SPELLINGS = {
 }
 
 
+ROOMS = ("certiformer.theorems", "certiformer.certificates")
+
+
 @functools.cache
-def results() -> Mapping[str, Result]:
+def results() -> Mapping[str, type[Result]]:
     """Every registered result by id, in reading order of its paper."""
-    package = importlib.import_module("certiformer.theorems")
-    found: dict[str, Result] = {}
-    for module_info in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if module_info.name.rpartition(".")[2].startswith("_"):
-            continue
-        result = getattr(importlib.import_module(module_info.name), "RESULT", None)
+    found: dict[str, type[Result]] = {}
+    for name in _modules():
+        result = _result_in(name)
         if result is None:
             continue
         if result.id in found:
@@ -43,16 +43,54 @@ def results() -> Mapping[str, Result]:
     return MappingProxyType(dict(sorted(found.items(), key=lambda item: _reading_order(item[1]))))
 
 
-def find(id: str) -> Result:
-    """The result with this id; long spellings (`trauger.theorem4.1`) and any case are understood."""
-    known = results()
-    if id in known:
-        return known[id]
-    by_lower = {name.lower(): name for name in known}
+@functools.cache
+def find(id: str) -> type[Result]:
+    """The result with this id; long spellings (`trauger.theorem4.1`) and any case are understood.
+
+    Only the module that holds it is imported, if its name tells or its text names the id.
+    """
     normal = normalise(id)
+    for name in _likely_modules(normal):
+        result = _result_in(name)
+        if result is not None and result.id.lower() == normal:
+            return result
+    known = results()
+    by_lower = {name.lower(): name for name in known}
     if normal in by_lower:
         return known[by_lower[normal]]
     raise UnknownNameError("result", id, known, "See `certiformer theorems`.")
+
+
+@functools.cache
+def _modules() -> Mapping[str, Path]:
+    """The public modules of the rooms that hold results, and where they are; nothing is imported."""
+    top = Path(__file__).parents[1]
+    return {
+        "certiformer." + ".".join(path.relative_to(top).with_suffix("").parts): path
+        for room in ROOMS
+        for path in sorted((top / room.rpartition(".")[2]).rglob("*.py"))
+        if not path.name.startswith("_")
+    }
+
+
+def _result_in(module: str) -> type[Result] | None:
+    """The result that a module defines."""
+    for item in vars(importlib.import_module(module)).values():
+        if isinstance(item, type) and issubclass(item, Result) and item.__module__ == module and "place" in vars(item):
+            return item
+    return None
+
+
+def _likely_modules(id: str) -> Iterator[str]:
+    """`trauger.thm4.1` stands in `trauger/theorem_4_1.py`; other ids are written in the file that defines them."""
+    paper, _, place = id.rpartition(".") if id.count(".") == 0 else id.partition(".")
+    for long, short in _LONG_SPELLINGS.items():
+        if place.startswith(short):
+            number = place.removeprefix(short).replace(".", "_")
+            yield from (name for name in _modules() if name.endswith(f".{paper}.{long}_{number}"))
+    for name, path in _modules().items():
+        if f'"{id}"' in path.read_text(encoding="utf-8"):
+            yield name
 
 
 def papers() -> Mapping[str, Paper]:
@@ -71,7 +109,7 @@ def normalise(id: str) -> str:
 _KINDS = ("def", "ass", "fact", "lem", "prop", "thm", "cor", "rem", "eq")
 
 
-def _reading_order(result: Result) -> tuple[object, ...]:
+def _reading_order(result: type[Result]) -> tuple[object, ...]:
     """Papers together; main text before appendices; by section where numbers have one, by kind where they do not."""
     name = result.id.split(".", 1)[-1]
     match = re.fullmatch(r"([a-z]+)([A-Z]?)\.?((?:\d+\.)*\d+)(.*)", name)

@@ -1,20 +1,23 @@
-"""A result of a paper: its statement, its inputs, and its two sides, as printed and sound."""
+"""A result is a class: its fields are the inputs, its docstring is the story, its two methods are its two sides."""
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar, Self, dataclass_transform
 
-from certiformer.core.bound import Bound
-from certiformer.core.errors import CertiformerError, RangeError
-from certiformer.core.inputs import Input, check_inputs
+from certiformer.core import story
+from certiformer.core.bound import Bound, json_number
+from certiformer.core.errors import CertiformerError, FormulaError, RangeError
+from certiformer.core.hypothesis import assumed, together
+from certiformer.core.inputs import Input, check_inputs, choice, count, flag, integers, real, reals
 from certiformer.core.quantity import Direction, Quantity
 
 Variants = Mapping[str, Bound]
-Side = Callable[..., Variants]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,67 +67,197 @@ _MEANINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_transform(
+    kw_only_default=True, frozen_default=True, field_specifiers=(real, count, reals, integers, choice, flag)
+)
 class Result:
-    """One numbered result. `printed` and `sound` take the inputs by name and return named bounds.
+    """One numbered result; an instance is the result at given inputs.
 
-    `statement` is the printed claim, `sound_statement` what holds instead, both in plain text;
-    `latex` is the printed claim for typesetting. `monotone` says how the sound side answers to an input
-    (+1 non-decreasing, -1 non-increasing): a promise that the tests keep.
+    A subclass names its `paper`, `place`, `bounds` and `status`, and is registered when it has a `place`; without one
+    it
+    is a setting that results share: fields and assumptions are inherited. `monotone` says how the sound side answers
+    to an input (`"+Bx -n"`: non-decreasing in Bx, non-increasing in n), a promise that the tests keep. What the
+    docstring assumes is a hypothesis of every sound variant: `sound` cannot forget it.
     """
 
-    id: str
-    title: str
-    paper: Paper
-    place: str
-    bounds: Quantity
-    statement: str
-    latex: str
-    sound_statement: str
-    inputs: tuple[Input, ...]
-    status: Status
-    reason: str
-    printed: Side | None
-    sound: Side
-    assumptions: tuple[str, ...] = ()
-    defects: tuple[str, ...] = ()
-    monotone: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    proof: str = ""
+    paper: ClassVar[Paper]
+    place: ClassVar[str] = ""
+    bounds: ClassVar[Quantity]
+    status: ClassVar[Status]
+    id: ClassVar[str] = ""
+    monotone: ClassVar[str] = ""
+    proof: ClassVar[str] = ""
 
-    @property
-    def example(self) -> str:
-        """A command line that works."""
-        words = [entry.sample for entry in self.inputs if entry.required]
-        return f"certiformer bound {self.id} {' '.join(words)}"
+    story: ClassVar[story.Story]
+    title: ClassVar[str] = ""
+    reason: ClassVar[str] = ""
+    example: ClassVar[str] = ""
+    inputs: ClassVar[tuple[Input, ...]] = ()
+    assumptions: ClassVar[tuple[str, ...]] = ()
+    defects: ClassVar[tuple[str, ...]] = ()
 
-    def check_inputs(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        return check_inputs(self.inputs, given, self.example)
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.story = story.read(cls.__doc__)
+        cls.title, cls.reason = cls.story.title, cls.story.because
+        cls.inputs = _fields(cls)
+        inherited = [base for base in cls.__bases__ if issubclass(base, Result)]
+        cls.assumptions = _unique(cls.story.assumes, *(base.assumptions for base in inherited))
+        cls.defects = _unique(cls.story.defects, *(base.defects for base in inherited))
+        if "place" in vars(cls) and "id" not in vars(cls):
+            cls.id = f"{cls.paper.key}.{short_place(cls.place)}"
+        words = " ".join(entry.sample for entry in cls.inputs if entry.required)
+        cls.example = f"certiformer bound {cls.id} {words}"
+        if not cls.proof and hasattr(cls, "paper"):
+            cls.proof = f"docs/proofs/{cls.paper.key}.md"
+        if "sound" in vars(cls):
+            setattr(cls, "sound", _with_assumptions(cls.sound))  # noqa: B010
 
-    def evaluate(self, given: Mapping[str, Any]) -> Evaluation:
+    def __init__(self, **given: Any) -> None:
+        values = check_inputs(self.inputs, given, self.example)
+        self.__dict__.update(values)
+        derived: dict[str, str] = {}
+        for entry in self.inputs:
+            if entry.factory is not None and values[entry.name] is None:
+                self.__dict__[entry.name] = entry.parse(entry.factory.rule(self))
+                derived[entry.name] = entry.factory.how
+        self.__dict__["derived"] = MappingProxyType(derived)
+
+    derived: ClassVar[Mapping[str, str]]
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen: {name} cannot be set; use .at(...) for other inputs")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.as_inputs() == other.as_inputs()
+
+    def __hash__(self) -> int:
+        return hash((type(self), tuple(self.as_inputs().items())))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.as_inputs().items() if value is not None)
+        return f"{type(self).__name__}({shown})"
+
+    def as_inputs(self) -> dict[str, Any]:
+        """Every input by name, derived ones included."""
+        return {entry.name: self.__dict__[entry.name] for entry in self.inputs}
+
+    def at(self, **changed: Any) -> Self:
+        """The same result at other inputs; what was derived is derived again."""
+        kept = {name: value for name, value in self.as_inputs().items() if name not in self.derived}
+        return type(self)(**{name: value for name, value in {**kept, **changed}.items() if value is not None})
+
+    def printed(self) -> Variants:
+        """The formula exactly as the paper has it, by variant; empty where nothing was printed."""
+        return {}
+
+    def sound(self) -> Variants:
+        """What holds, with every constant, by variant."""
+        raise NotImplementedError(f"{type(self).__name__} has no sound side")
+
+    @classmethod
+    def has_printed(cls) -> bool:
+        """Whether a paper printed something."""
+        return cls.printed is not Result.printed
+
+    @classmethod
+    def directions(cls) -> dict[str, int]:
+        """The promise of `monotone`: +1 where the sound side does not fall with an input, -1 where it does not rise."""
+        return {word[1:]: 1 if word[0] == "+" else -1 for word in cls.monotone.split()}
+
+    @classmethod
+    def evaluate(cls, given: Mapping[str, Any]) -> Evaluation:
         """Both sides at the given inputs (text or numbers), after checking them."""
-        inputs = self.check_inputs(given)
-        try:
-            printed = dict(self.printed(**inputs)) if self.printed else {}
-            sound = dict(self.sound(**inputs))
-        except CertiformerError:
-            raise
-        except (ArithmeticError, ValueError) as error:
-            raise RangeError(self.id, error) from error
-        return Evaluation(self, inputs, printed, sound)
+        at = cls(**given)
+        return Evaluation(at, _side(at, at.printed), _side(at, at.sound))
+
+
+def _side(at: Result, side: Callable[[], Variants]) -> Variants:
+    try:
+        return dict(side())
+    except CertiformerError:
+        raise
+    except (ArithmeticError, ValueError) as error:
+        # Squares of numbers beyond 1e150 leave the floats; anything else that has no value is a defect of ours.
+        sizes = [abs(value) for value in at.as_inputs().values() if isinstance(value, float) and value != 0.0]
+        extreme = any(not 1e-150 < size < 1e150 for size in sizes)
+        kind = RangeError if extreme or isinstance(error, OverflowError) else FormulaError
+        raise kind(at.id, error) from error
+
+
+def _fields(cls: type[Result]) -> tuple[Input, ...]:
+    """The inputs in the order of declaration, those of the bases first; a redeclared one keeps its place."""
+    found: dict[str, Input] = {}
+    for base in reversed(cls.__mro__):
+        for name in vars(base).get("__annotations__", {}):
+            entry = vars(base).get(name)
+            if isinstance(entry, Input):
+                found[name] = entry if entry.name == name else replace(entry, name=name)
+    return tuple(found.values())
+
+
+def _unique(*groups: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(item for group in groups for item in group))
+
+
+def _with_assumptions(sound: Callable[[Any], Variants]) -> Callable[[Any], Variants]:
+    """The same side, every variant with the hypotheses that the class assumes."""
+
+    @functools.wraps(sound)
+    def complete(self: Any) -> Variants:
+        shared = tuple(assumed(words) for words in self.assumptions)
+        return {
+            name: bound
+            if bound.bounds is Quantity.CONSTANT
+            else replace(bound, hypotheses=together(bound.hypotheses, shared))
+            for name, bound in sound(self).items()
+        }
+
+    return complete
+
+
+_KINDS = {
+    "Lemma": "lem",
+    "Theorem": "thm",
+    "Corollary": "cor",
+    "Proposition": "prop",
+    "Definition": "def",
+    "Assumption": "ass",
+    "Remark": "rem",
+    "Equation": "eq",
+    "Section": "sec",
+    "Appendix": "app",
+    "Fact": "fact",
+}
+
+
+def short_place(place: str) -> str:
+    """`Theorem 4.1` is `thm4.1`, `Corollary D.0.1` is `corD.0.1`."""
+    match = re.match(rf"({'|'.join(_KINDS)}) ([A-Z](?:\.\d+)*|\d+(?:\.\d+)*)(?=$|,)", place)
+    if match is None:
+        raise ValueError(f"{place!r} gives no id: write `id = ...` in the class")
+    return _KINDS[match[1]] + match[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """A result at given inputs: every variant of both sides, and the best sound one."""
 
-    result: Result
-    inputs: Mapping[str, Any]
+    at: Result
     printed: Variants
     sound: Variants
 
     @property
+    def result(self) -> type[Result]:
+        return type(self.at)
+
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        return self.at.as_inputs()
+
+    @property
     def best(self) -> str | None:
-        """The name of the tightest sound variant whose hypotheses are not known to fail."""
+        """The tightest sound variant with nothing failing and nothing open that an input could have stated."""
         direction = self.result.bounds.direction
         eligible = [
             name
@@ -136,23 +269,22 @@ class Evaluation:
         return (max if direction is Direction.LOWER else min)(eligible, key=lambda name: _rank(self.sound[name]))
 
     def as_json(self) -> dict[str, Any]:
-        sides = {"printed": self.printed, "sound": self.sound}
+        derived = self.at.derived
         return {
             "id": self.result.id,
             "title": self.result.title,
             "bounds": self.result.bounds.value,
-            "inputs": {name: value for name, value in self.inputs.items() if value is not None},
+            "inputs": {name: value for name, value in self.inputs.items() if value is not None and name not in derived},
+            "derived": {name: {"value": _plain(self.inputs[name]), "how": how} for name, how in derived.items()},
             "printed": {name: bound.as_json() for name, bound in self.printed.items()},
             "sound": {name: bound.as_json() for name, bound in self.sound.items()},
             "best": self.best,
             "status": {"printed": self.result.status.value, "reason": self.result.reason},
-            "checks": [
-                {"side": side, "variant": name, **check.as_json()}
-                for side, variants in sides.items()
-                for name, bound in variants.items()
-                for check in bound.checks
-            ],
         }
+
+
+def _plain(value: Any) -> Any:
+    return json_number(value) if isinstance(value, float) else value
 
 
 def _rank(bound: Bound) -> tuple[float, float]:

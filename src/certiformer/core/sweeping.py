@@ -34,7 +34,7 @@ class Range:
 class Sweep:
     """The evaluations of a result along a range."""
 
-    result: Result
+    result: type[Result]
     range: Range
     values: tuple[float, ...]
     evaluations: tuple[Evaluation, ...]
@@ -65,7 +65,7 @@ def parse_sweep(text: str) -> Range:
     return Range(name, low, high, int(points))
 
 
-def sweep(result: Result, given: Mapping[str, Any], over: Range) -> Sweep:
+def sweep(result: type[Result], given: Mapping[str, Any], over: Range) -> Sweep:
     """Evaluate `result` along `over`; whole-number inputs are rounded to whole numbers, doubles dropped."""
     entry = next((i for i in result.inputs if over.name in (i.name, *i.aliases)), None)
     if entry is None:

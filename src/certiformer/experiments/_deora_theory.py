@@ -52,7 +52,6 @@ def start_of(config: Config, P: float, BPhi: float, B2: float) -> Start | None:
 def corollary_2(config: Config, start: Start, K: int, n: int) -> tuple[Variants, Variants]:
     """Training loss, gap and heads for K steps, as printed and sound; the printed side demands B_2, B_Phi >= 1."""
     result = certiformer.explain("deora.cor2")
-    assert result.printed is not None
     common = {
         "K": K,
         "eta": config["eta"],
@@ -66,9 +65,9 @@ def corollary_2(config: Config, start: Start, K: int, n: int) -> tuple[Variants,
         "independent": True,
         "almost_sure": True,
     }
-    at_least_one = result.check_inputs({**common, "BPhi": max(start.BPhi, 1.0), "B2": max(start.B2, 1.0)})
-    as_it_is = result.check_inputs({**common, "BPhi": start.BPhi, "B2": start.B2})
-    return result.printed(**at_least_one), result.sound(**as_it_is)
+    at_least_one = result(**{**common, "BPhi": max(start.BPhi, 1.0), "B2": max(start.B2, 1.0)})
+    as_it_is = result(**{**common, "BPhi": start.BPhi, "B2": start.B2})
+    return at_least_one.printed(), as_it_is.sound()
 
 
 def theorem(id: str, config: Config, start: Start, K: int, **more: Any) -> Evaluation | None:

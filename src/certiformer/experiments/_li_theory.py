@@ -93,11 +93,11 @@ def sound_bound(id: str, given: Mapping[str, Any], variant: str = "S2_opt") -> f
 @functools.lru_cache(maxsize=4096)
 def _printed(id: str, given: tuple[tuple[str, Any], ...]) -> float:
     result, inputs = find(id), dict(given)
-    if result.printed is None:
+    if not result.has_printed():
         return math.nan
     found = []
     for radius in RADII:
-        bound = result.printed(**result.check_inputs({**inputs, "radius": radius / inputs["n"]}))["value"]
+        bound = result(**{**inputs, "radius": radius / inputs["n"]}).printed()["value"]
         if bound.applies:
             found.append(bound.value)
     return min(found, default=math.inf)
@@ -106,5 +106,5 @@ def _printed(id: str, given: tuple[tuple[str, Any], ...]) -> float:
 @functools.lru_cache(maxsize=4096)
 def _sound(id: str, given: tuple[tuple[str, Any], ...]) -> dict[str, float]:
     result, inputs = find(id), dict(given)
-    variants = result.sound(**result.check_inputs({**inputs, "radius": 1.0 / inputs["n"]}))
+    variants = result(**{**inputs, "radius": 1.0 / inputs["n"]}).sound()
     return {name: bound.value for name, bound in variants.items()}

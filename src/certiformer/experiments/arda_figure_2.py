@@ -1,221 +1,25 @@
-"""Arda et al., figure 2: a recurrent network and a Transformer on a series whose memory reaches L steps back.
-
-Seeds are run one after another: on a core, a batch of them by `vmap` took 1.5 times as long for each (measured at 500
-windows of 17 tokens), because the blocks of a single run already fill the cache.
-"""
+"""Arda et al., figure 2: a recurrent network and a Transformer on a series whose memory reaches L steps back."""
 
 from __future__ import annotations
 
-import functools
 import math
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 from scipy import special
 
 import certiformer
 from certiformer.experiments import statistics
+from certiformer.experiments._arda_lag_runs import ALPHA, COEFFICIENT, NETWORKS, cost, experiment, probe
 from certiformer.experiments.statistics import Interval
-from certiformer.experiments.study import Analysis, Finding, Plot, Scale, Study
-from certiformer.models.independent_heads import IndependentHeads, IndependentHeadsConfig
-from certiformer.models.indrnn import IndRNN, IndRNNConfig
+from certiformer.experiments.study import Analysis, Finding, Plot, Study
 from certiformer.report import plots
-from certiformer.sweep import Experiment, Outcome, Row
+from certiformer.sweep import Row
 from certiformer.sweep.run import Config
-from certiformer.tasks.autoregressive import autoregressive
-from certiformer.training import fast, loop
-from certiformer.training.losses import squared
-from certiformer.training.steps import Objective, supervised
 
-NETWORKS = ("indrnn", "transformer")
 NAMES = {"indrnn": "IndRNN", "transformer": "Transformer"}
-BLOCK = {"indrnn": "u", "transformer": "W"}  # recurrent weights, attention weights
-ALPHA = 1.5  # |u_i| at the start, as released
-COEFFICIENT, VARIANCE = 0.9, 0.1  # x_t = 0.9 x_{t-L} + N(0, 0.1)
-# Gradients through 97 steps at |u| = 1.5 carry a percent of noise in single precision.
-PRECISION = {"indrnn": "float64", "transformer": "float32"}
-
-# Measured on one core: seconds for one token of a training window, for one token of a window looked at, for the rest of
-# a step, and to begin. A head's W times the query costs the Transformer as much as some more tokens, whatever L.
-SECONDS_PER_TOKEN = {"indrnn": 5e-7, "transformer": 3.3e-7}
-SECONDS_PER_LOOK = 4e-7
-SECONDS_PER_STEP = 1e-4
-SECONDS_TO_START = 0.1
-QUERY_TOKENS = {"indrnn": 0, "transformer": 6}
-
-PAPER_LAGS = (4, 16, 72, 96)  # the paper's, from its figure
 ROUGHLY_CONSTANT = 0.1  # our reading of "roughly constant": doubling the lag changes the number by at most 7 %
-
-
-class Batches(NamedTuple):
-    """What a run reads: training windows in blocks, validation windows of both kinds, windows for the Jacobian."""
-
-    train: fast.Blocks
-    shared: tuple[Array, Array]
-    fresh: tuple[Array, Array]
-    probe: Array
-
-
-def run(config: Config) -> Outcome:
-    """Train one network with plain gradient descent, watching the norms of its memory's gradients."""
-    with jax.enable_x64(PRECISION[config["network"]] == "float64"):
-        done = loop.run(
-            _step(config["network"], config["rate"], config["every"]),
-            _model(config),
-            _batches(config),
-            steps=config["steps"],
-            chunk=min(config["steps"], 500),
-            progress=False,
-            on_divergence="record",
-        )
-    history = {name: np.asarray(values, np.float64) for name, values in done.metrics.items()}
-    diverged = int(done.diverged)
-    finite = slice(0, diverged if diverged >= 0 else None)
-    best_step = int(np.argmin(history["validation"][finite]))
-    return Outcome(
-        {
-            "gradient": float(np.max(history["gradient"][finite])),
-            "gradient_at_start": float(history["gradient"][0]),
-            "jacobian": float(np.max(history["jacobian"][finite])),
-            "jacobian_at_start": float(history["jacobian"][0]),
-            "jacobian_largest": float(np.max(history["jacobian_largest"][finite])),
-            "validation": float(np.min(history["validation"][finite])),
-            "validation_fresh": float(np.min(history["fresh"][finite])),
-            "best_step": best_step,
-            "still_falling": best_step + config["every"] >= config["steps"],
-            "training": float(np.min(history["loss"][finite])),
-            "memory": float(np.max(history["memory"][finite])),
-            "diverged": diverged,
-        }
-    )
-
-
-def _model(config: Config) -> IndRNN | IndependentHeads:
-    """The same key starts the network whatever the lag."""
-    key, dtype = jax.random.fold_in(jax.random.key(config["seed"]), 1), PRECISION[config["network"]]
-    channels = 1 + 2 * config["pairs"]
-    if config["network"] == "indrnn":
-        return IndRNN.init(key, IndRNNConfig(channels, config["width"], alpha=ALPHA), dtype=dtype)
-    return IndependentHeads.init(key, IndependentHeadsConfig(channels, config["width"]), dtype=dtype)
-
-
-def _batches(config: Config) -> Batches:
-    """Windows of one series split at random, as released, and validation windows of a series of their own."""
-    key, n_test = jax.random.key(config["seed"]), config["n_test"]
-    dtype = PRECISION[config["network"]]
-    task = autoregressive(
-        key,
-        n=config["n"],
-        n_test=n_test,
-        split="random",
-        lag=config["lag"],
-        coefficient=COEFFICIENT,
-        variance=VARIANCE,
-        pairs=config["pairs"],
-        dtype=dtype,
-    )
-    apart = task.source.windows(jax.random.fold_in(key, 2), n_test)
-    labels = (np.asarray(apart.labels) - task.meta["centre"]) / task.meta["spread"]
-    return Batches(
-        fast.blocks(task.train.inputs, task.train.labels, config["width"]),
-        (task.test.inputs, task.test.labels),
-        (apart.inputs, jnp.asarray(labels.astype(dtype))),
-        task.train.inputs[: config["n_jacobian"]],
-    )
-
-
-@functools.cache
-def _step(network: str, rate: float, every: int) -> loop.Step:
-    """Gradient descent; one compiled program serves all runs of a shape."""
-    objective: Objective = fast.indrnn() if network == "indrnn" else fast.independent_heads()
-    validate = supervised(lambda model, x: model(x), squared)
-
-    def step(model: Any, index: Array, data: Batches) -> tuple[Any, dict[str, Array]]:
-        (loss, _), gradient = jax.value_and_grad(objective, has_aux=True)(model, data.train)
-        norm = jnp.linalg.norm(getattr(gradient, BLOCK[network]))
-
-        def look() -> tuple[Array, ...]:
-            each = jacobian_norms(model, BLOCK[network], data.probe)
-            losses = (validate(model, part)[0] for part in (data.shared, data.fresh))
-            return (*losses, jnp.sqrt(jnp.mean(each**2)), jnp.max(each))
-
-        def pass_by() -> tuple[Array, ...]:
-            never, zero = jnp.full_like(loss, jnp.inf), jnp.zeros_like(loss)
-            return never, never, zero, zero
-
-        shared, fresh, jacobian, largest = jax.lax.cond(index % every == 0, look, pass_by)
-        metrics = {
-            "loss": loss,
-            "gradient": norm,
-            "validation": shared,
-            "fresh": fresh,
-            "jacobian": jacobian,
-            "jacobian_largest": largest,
-            "memory": jnp.max(jnp.abs(getattr(model, BLOCK[network]))),
-        }
-        return jax.tree.map(lambda value, slope: value - rate * slope, model, gradient), metrics
-
-    return step
-
-
-def jacobian_norms(model: Any, block: str, x: Array) -> Array:
-    """||df(X)/d block|| for every window X."""
-
-    def output(values: Array, window: Array) -> Array:
-        value: Array = replace(model, **{block: values})(window)
-        return value
-
-    gradients = jax.vmap(jax.grad(output), in_axes=(None, 0))(getattr(model, block), x)
-    return jnp.sqrt(jnp.sum(gradients.reshape(len(x), -1) ** 2, axis=1))
-
-
-def experiment(scale: Scale) -> Experiment:
-    """Lags times networks times seeds; a network sees the same series as its rival."""
-    common: Config = {"width": 64, "pairs": 8, "rate": 0.05}
-    lags, seeds, sizes = {
-        "smoke": ((2, 4), 2, {"n": 48, "n_test": 16, "n_jacobian": 8, "steps": 20, "every": 10}),
-        "quick": ((4, 8, 16, 32, 48), 5, {"n": 500, "n_test": 250, "n_jacobian": 64, "steps": 500, "every": 20}),
-        "paper": (PAPER_LAGS, 20, {"n": 4000, "n_test": 1000, "n_jacobian": 256, "steps": 5000, "every": 10}),
-    }[scale]
-    return Experiment(
-        "arda.fig2",
-        run=f"{__name__}:run",
-        configs=[
-            {"network": network, "lag": lag, "seed": seed, **sizes, **common}
-            for lag in lags
-            for network in NETWORKS
-            for seed in range(1, seeds + 1)
-        ],
-    )
-
-
-def cost(config: Config) -> float:
-    """Seconds on one core: see the constants."""
-    network, tokens = config["network"], config["lag"] + 1
-    trained = SECONDS_PER_TOKEN[network] * config["n"] * (tokens + QUERY_TOKENS[network])
-    looked = SECONDS_PER_LOOK * (2 * config["n_test"] + 3 * config["n_jacobian"]) * tokens / config["every"]
-    return float(SECONDS_TO_START + config["steps"] * (SECONDS_PER_STEP + trained + looked))
-
-
-def probe(config: Config) -> float:
-    """A few steps of this shape, timed here, for the whole run."""
-    few = config | {"steps": min(config["steps"], 2 * config["every"])}
-    run(few)  # compiles
-    started = time.perf_counter()
-    with jax.enable_x64(PRECISION[config["network"]] == "float64"):
-        _batches(config)
-    drawn = time.perf_counter() - started
-    started = time.perf_counter()
-    run(few)
-    stepping = max(0.0, time.perf_counter() - started - drawn)
-    return float(drawn + stepping * config["steps"] / few["steps"])
-
 
 Cells = Mapping[tuple[str, int], Mapping[int, Config]]
 MEASURES = {
@@ -228,7 +32,8 @@ MEASURES = {
 def analyse(rows: Sequence[Row]) -> Analysis:
     """Growth with the lag, network by network, and the two networks against each other at each lag."""
     cells: dict[tuple[str, int], dict[int, Config]] = {}
-    for row in rows:
+    # of a seed's short and long run, the long one has both runs' numbers
+    for row in sorted(rows, key=lambda r: int(r.config["steps"])):
         cells.setdefault((row.config["network"], row.config["lag"]), {})[row.config["seed"]] = row.values
     exponents = {(m, network): _growth(cells, m, network) for m in MEASURES for network in NETWORKS}
     ratios = {m: _ratios(cells, m) for m in MEASURES}

@@ -55,7 +55,7 @@ def bounds(norms: Config, sizes: Config, samples: int, dimension: int) -> Bounds
     the heads' bounds holds, unless it is the ceiling for some of them: then only the ceiling is known to hold.
     """
     result = certiformer.explain(THEOREM)
-    if result.printed is None:
+    if not result.has_printed():
         raise AssertionError("Theorem 4.1 is printed")
     printed: list[float] = []
     literal: list[float] = []
@@ -68,7 +68,7 @@ def bounds(norms: Config, sizes: Config, samples: int, dimension: int) -> Bounds
         corollary = (norms["BQK"][h] * sizes["Bx"]) ** 2 * math.log(2 * dimension**2 + 1)
         stated = {**given, "Bc": norms["Bc_transposed"], "Bv": norms["Bv_transposed"][h]}
         for found, constant in ((printed, cover), (literal, corollary)):
-            found.append(result.printed(**result.check_inputs({**stated, "C": constant}))["value"].value)
+            found.append(result(**{**stated, "C": constant}).printed()["value"].value)
         evaluation = certiformer.bound(THEOREM, **given, Bc=norms["Bc"], Bv=norms["Bv"][h], C=cover)
         sound.append(evaluation.sound[evaluation.best].value if evaluation.best else math.inf)
         ceiling.append(norms["Bw"] * norms["Bc"] * norms["Bv"][h] * sizes["D"])

@@ -14,20 +14,20 @@ from certiformer.report import numbers
 from certiformer.report.table import STATUS_STYLES
 
 
-def explanation(result: Result) -> RenderableType:
+def explanation(result: type[Result]) -> RenderableType:
     """Printed statement, verdict, defects, sound statement, inputs, assumptions, reference, an example."""
     parts: list[RenderableType] = [
         Text.assemble((result.id, "bold"), f"  {result.title}"),
         Text(f"{result.place}; bounds the {result.bounds.value}", "dim"),
     ]
-    if result.printed is not None:
+    if result.has_printed():
         verdict = Text.assemble(
             (result.status.value, STATUS_STYLES[result.status]), f" ({result.status.meaning}): {result.reason}"
         )
-        parts += [*_section("As printed", Text(result.statement), verdict)]
+        parts += [*_section("As printed", Text(result.story.printed), verdict)]
     if result.defects:
         parts += _section("What is wrong with it", _bullets(result.defects))
-    parts += _section("What holds", Text(result.sound_statement))
+    parts += _section("What holds", Text(result.story.sound))
     parts += _section("Inputs", _input_table(result.inputs))
     if result.assumptions:
         parts += _section("Assumptions", _bullets(result.assumptions))
@@ -36,7 +36,7 @@ def explanation(result: Result) -> RenderableType:
     return Group(*parts)
 
 
-def _proof(result: Result) -> list[Text]:
+def _proof(result: type[Result]) -> list[Text]:
     return [Text(f"Proof of the sound form: {result.proof}")] if result.proof else []
 
 
@@ -63,17 +63,17 @@ def _input_table(inputs: tuple[Input, ...]) -> Table:
 
 def _range(entry: Input) -> str:
     words = entry.short_range or "any"
-    if entry.default is not None:
+    if entry.factory is not None or (entry.default is None and entry.otherwise):
+        words += f"; default {entry.left_out}"
+    elif entry.default is not None and not entry.required:
         default = int(entry.default) if isinstance(entry.default, bool) else entry.default
         words += f"; default {numbers.short(default) if isinstance(default, float) else default}"
-    elif entry.optional:
-        words += f"; default {entry.derived}"
     if entry.aliases:
         words += f"; also {', '.join(entry.aliases)}"
     return words
 
 
-def explanation_json(result: Result) -> dict[str, Any]:
+def explanation_json(result: type[Result]) -> dict[str, Any]:
     """The same as data."""
     return {
         "id": result.id,
@@ -82,12 +82,12 @@ def explanation_json(result: Result) -> dict[str, Any]:
         "reference": f"{result.paper.reference} {result.place}.",
         "place": result.place,
         "bounds": result.bounds.value,
-        "statement": result.statement,
-        "latex": result.latex,
+        "statement": result.story.printed,
+        "latex": result.story.printed_latex,
         "status": result.status.value,
         "reason": result.reason,
         "defects": list(result.defects),
-        "sound_statement": result.sound_statement,
+        "sound_statement": result.story.sound,
         "assumptions": list(result.assumptions),
         "inputs": [
             {
@@ -96,13 +96,13 @@ def explanation_json(result: Result) -> dict[str, Any]:
                 "symbol": entry.symbol or entry.name,
                 "range": entry.range,
                 "required": entry.required,
-                "default": entry.default,
-                "derived": entry.derived or None,
+                "default": None if entry.required else entry.default,
+                "derived": entry.left_out or None,
                 "aliases": list(entry.aliases),
             }
             for entry in result.inputs
         ],
-        "monotone": dict(result.monotone),
+        "monotone": result.directions(),
         "proof": result.proof or None,
         "example": result.example,
     }

@@ -122,14 +122,19 @@ def _text(row: Mapping[str, Any]) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
+    """Write a text file completely or not at all."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     """Write a file completely or not at all: an existing one survives a run that fails."""
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
         raise CertiformerError(f"cannot write {path}: {error.strerror}. Choose another folder with --out") from error
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o644)

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from certiformer.core import Bound, Check, Evaluation, Quantity, Result, Status
+from certiformer.core import Bound, Evaluation, Hypothesis, Quantity, Result, Status
 from certiformer.core.sweeping import Sweep
 from certiformer.report import numbers
 
@@ -24,7 +24,7 @@ STATUS_STYLES = {
 }
 
 
-def theorem_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
+def theorem_rows(results: Sequence[type[Result]]) -> list[dict[str, Any]]:
     """The registry as plain rows."""
     return [
         {
@@ -41,7 +41,7 @@ def theorem_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
     ]
 
 
-def theorem_table(results: Sequence[Result], width: int = 80) -> RenderableType:
+def theorem_table(results: Sequence[type[Result]], width: int = 80) -> RenderableType:
     """One line per result: id, what it bounds, what became of the printed statement, and, if there is room, why."""
     table = Table(box=None, pad_edge=False, header_style="bold", expand=False)
     columns = {
@@ -79,9 +79,10 @@ def evaluation_table(evaluation: Evaluation) -> RenderableType:
                 style="bold" if best else ("dim" if not bound.applies else ""),
             )
     parts: list[RenderableType] = [title, Text(f"bounds: {result.bounds.value}", "dim"), Text(), table]
-    checks = _check_table(evaluation)
-    if checks is not None:
-        parts += [Text(), Text("hypotheses", "bold"), checks]
+    parts += _best_line(evaluation)
+    hypotheses = _hypothesis_table(evaluation)
+    if hypotheses is not None:
+        parts += [Text(), Text("hypotheses", "bold"), hypotheses]
     parts += [Text(), Text(f"printed statement: {result.status.value} ({result.reason})", STATUS_STYLES[result.status])]
     return Group(*parts)
 
@@ -103,38 +104,42 @@ def _remark(bound: Bound, quantity: Quantity, best: bool) -> Text:
     return Text("; ".join(words))
 
 
-def _check_table(evaluation: Evaluation) -> Table | None:
-    """Each hypothesis once, with the variants that need it."""
-    needed: dict[Check, list[str]] = {}
-    for side, variants in (("printed", evaluation.printed), ("sound", evaluation.sound)):
-        for name, bound in variants.items():
-            for check in bound.checks:
-                needed.setdefault(check, []).append(f"{side} {name}")
+def _best_line(evaluation: Evaluation) -> list[RenderableType]:
+    """The number to quote, with what nobody has vouched for: it never stands alone."""
+    if evaluation.best is None:
+        return []
+    bound = evaluation.sound[evaluation.best]
+    open_ones = [each.requires for each in bound.hypotheses if each.state == "open"]
+    provided = f", provided that {'; '.join(open_ones)}" if open_ones else ""
+    return [Text(), Text.assemble(("best ", "bold"), f"{evaluation.best} = {numbers.of_bound(bound)}{provided}")]
+
+
+_STATE_STYLES = {"verified": "green", "vouched": "green", "open": "yellow", "fails": "red"}
+
+
+def _hypothesis_table(evaluation: Evaluation) -> Table | None:
+    """Each hypothesis once, with its state, why, and the variants that need it."""
+    needed: dict[Hypothesis, list[str]] = {}
+    variants = [("printed", *item) for item in evaluation.printed.items()]
+    variants += [("sound", *item) for item in evaluation.sound.items()]
+    for side, name, bound in variants:
+        for hypothesis in bound.hypotheses:
+            needed.setdefault(hypothesis, []).append(f"{side} {name}")
     if not needed:
         return None
+    claims = sum(bound.bounds is not Quantity.CONSTANT for bound in evaluation.sound.values())
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for check, users in needed.items():
-        word, style = _verdict(check)
-        measured = f" (it is {_measured(check.measured)})" if check.measured is not None else ""
-        who = "verified" if check.by == "verified" else "for the caller to vouch"
+    for hypothesis, users in needed.items():
+        sound_only = all(user.startswith("sound") for user in users)
+        who = "every sound variant" if sound_only and len(users) == claims > 1 else ", ".join(users)
+        why = f" ({hypothesis.why})" if hypothesis.why else ""
         table.add_row(
-            Text(word, style), Text.assemble(check.requires, measured, (f"  [{who}; {', '.join(users)}]", "dim"))
+            Text(hypothesis.state, _STATE_STYLES[hypothesis.state]),
+            Text.assemble(hypothesis.requires, why, (f"  [{who}]", "dim")),
         )
     return table
-
-
-def _verdict(check: Check) -> tuple[str, str]:
-    if check.holds is None:
-        return "assumed", "yellow"
-    if check.holds:
-        return ("holds" if check.by == "verified" else "asserted"), "green"
-    return ("fails" if check.by == "verified" else "not claimed"), "red"
-
-
-def _measured(value: float | str) -> str:
-    return numbers.short(value) if isinstance(value, (int, float)) else value
 
 
 def sweep_table(swept: Sweep) -> RenderableType:

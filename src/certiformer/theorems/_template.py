@@ -1,9 +1,3 @@
-r"""Copy this file to add a result: one file per numbered result, named as a reader says it (`lemma_3_6.py`).
-
-Begin with the claim in a sentence, then the printed formula, then the sound one and, in two or three lines, what
-changed and why. The proof note goes to docs/proofs/. See docs/add-a-bound.md for the five steps.
-"""
-
 from __future__ import annotations
 
 from certiformer.core import Paper, Quantity, Result, Status, Variants, count, printed_value, real, upper_bound
@@ -11,32 +5,34 @@ from certiformer.core import Paper, Quantity, Result, Status, Variants, count, p
 PAPER = Paper("example", "A. Author", "A Paper", 2026)  # real papers: in the package's __init__.py
 
 
-def printed(c: float, n: int) -> Variants:
-    """The formula exactly as the paper has it."""
-    return {"value": printed_value(c / n)}
+class Theorem1(Result):
+    r"""What it is about, in a few words.
 
+    Copy this file to add a result: one file per numbered result, named as a reader says it (`theorem_1.py`); see
+    docs/add-a-bound.md. This paragraph tells the setting. The proof note goes to docs/proofs/.
 
-def sound(c: float, n: int) -> Variants:
-    """What holds, with every constant. One entry per variant; by-products go through `side_number`."""
-    return {"value": upper_bound(c / n**0.5, clip=c)}
+    Printed: gap <= c/n
+    .. math:: \mathrm{gap} \le c/n
+    Sound: gap <= c/sqrt(n)
+    .. math:: \mathrm{gap} \le c/\sqrt n
+    Because: one line: why the printed claim is not true as it stands
+    Assumes:
+    - what the caller must make sure of
+    Defects:
+    - what is wrong with the printed claim, with the counterexample
+    """
 
+    paper, place = PAPER, "Theorem 1"
+    bounds, status = Quantity.GAP, Status.FALSE
+    monotone = "+c -n"
 
-RESULT = Result(
-    id="example.thm1",
-    title="What it is about, in a few words",
-    paper=PAPER,
-    place="Theorem 1",
-    bounds=Quantity.GAP,
-    statement="gap <= c/n",
-    latex=r"\mathrm{gap} \le c/n",
-    sound_statement="gap <= c/sqrt(n)",
-    inputs=(real("c", "range of the loss", example=1), count("n", "sample size", aliases=("m", "N"), example=1000)),
-    status=Status.FALSE,
-    reason="one line: why",
-    printed=printed,
-    sound=sound,
-    assumptions=("what the caller must make sure of",),
-    defects=("what is wrong with the printed statement, with the counterexample",),
-    monotone={"c": 1, "n": -1},
-    proof="docs/proofs/example.md",
-)
+    c: float = real("range of the loss", example=1)
+    n: int = count("sample size", aliases=("m", "N"), example=1000)
+
+    def printed(self) -> Variants:
+        """The formula exactly as the paper has it."""
+        return {"value": printed_value(self.c / self.n)}
+
+    def sound(self) -> Variants:
+        """What holds, with every constant. One entry per variant; by-products go through `side_number`."""
+        return {"value": upper_bound(self.c / self.n**0.5, clip=self.c)}

@@ -23,7 +23,7 @@ def evaluate(id, **inputs):
 def printed(id, **inputs):
     """The printed side alone."""
     result = find(id)
-    return result.printed(**result.check_inputs(inputs))
+    return result(**inputs).printed()
 
 
 def norm(pair):
@@ -196,7 +196,9 @@ def test_heads_needed_is_the_threshold():
     fewer = evaluate("deora.thm1", **{**BASE, "H": needed - 1})
     assert fewer.best is None
     assert fewer.sound["value"].value == math.inf
-    assert any("no certificate" in check.requires and check.holds is False for check in fewer.sound["value"].checks)
+    assert any(
+        "no certificate" in check.requires and check.state == "fails" for check in fewer.sound["value"].hypotheses
+    )
     printed = evaluate("deora.thm1", **BASE).printed["H_needed"].value
     assert printed > 1e7 * needed
     wide = evaluate("deora.thm1", **{**BASE, "d": 30})
@@ -212,8 +214,8 @@ def test_step_size_that_no_number_of_heads_allows():
         assert bound.applies is possible
         assert math.isfinite(bound.value) is possible
     refused = evaluate("deora.thm1", **{**BASE, "eta": 2.01}).sound
-    assert refused["H_needed"].checks[0].measured == pytest.approx(2.01 / 2)
-    assert "step size" in refused["value"].checks[0].requires
+    assert refused["H_needed"].hypotheses[0].why == "here 1.005"
+    assert "step size" in refused["value"].hypotheses[0].requires
 
 
 @pytest.mark.property_of("deora.thm1")
@@ -624,7 +626,7 @@ def test_gap_is_refused_until_its_hypotheses_are_claimed():
         assert evaluate(id, **inputs, almost_sure=1).best is None
         claimed = evaluate(id, **inputs, independent=1, almost_sure=1)
         assert claimed.best is not None
-        named = " ".join(check.requires for check in claimed.sound[claimed.best].checks)
+        named = " ".join(check.requires for check in claimed.sound[claimed.best].hypotheses)
         for word in ("independent", "almost surely", "fixed in advance", "not measured"):
             assert word in named
     assert evaluate("deora.lem3", **lemma).sound["value"].value == pytest.approx(0.4)
@@ -637,7 +639,7 @@ def test_promises_of_monotonicity_once_claimed(id):
     rng = np.random.default_rng(30)
     more = {"n": 1000, "independent": 1, "almost_sure": 1} if id == "deora.thm2" else {}
     moved = 0
-    for name, sign in find(id).monotone.items():
+    for name, sign in find(id).directions().items():
         for _ in range(6):
             base = {k: v if isinstance(v, int) else v * rng.uniform(0.5, 1.5) for k, v in {**BASE, "eta": 0.4}.items()}
             base |= {"b0": rng.uniform(0, 0.5), **more}
@@ -744,15 +746,15 @@ def test_printed_conditions_of_theorem_2():
     beta1 = math.sqrt(2) * (2 * 15.05 + 1)
     assert second.printed["stability"].value == pytest.approx(2 * beta1 / 10 * (2 * 100 * 0.05 + 9 * 25 / 4))
     held = {
-        c.requires: c.holds
-        for c in evaluate("deora.thm2", **{**BASE, "eta": 0.999 / beta1**2}, n=10).printed["value"].checks
+        c.requires: c.state == "verified"
+        for c in evaluate("deora.thm2", **{**BASE, "eta": 0.999 / beta1**2}, n=10).printed["value"].hypotheses
     }
     assert held["eta <= 1/beta1(b + 3D)^2"] is True
     held = {
-        c.requires: c.holds
-        for c in evaluate("deora.thm2", **{**BASE, "eta": 1.001 / beta1**2}, n=10).printed["value"].checks
+        c.requires: c.state == "verified"
+        for c in evaluate("deora.thm2", **{**BASE, "eta": 1.001 / beta1**2}, n=10).printed["value"].hypotheses
     }
     assert held["eta <= 1/beta1(b + 3D)^2"] is False
     assert held["logistic loss, not pooled"] is True
     pooled = evaluate("deora.thm2", **BASE, n=10, readout="pooling").printed["value"]
-    assert {c.requires: c.holds for c in pooled.checks}["logistic loss, not pooled"] is False
+    assert {c.requires: c.state == "verified" for c in pooled.hypotheses}["logistic loss, not pooled"] is False

@@ -167,7 +167,7 @@ def basis_regression(d, n, power, runs, seed=0):
 def smallest_claim(id, radii, **inputs):
     """The printed bound at its best radius, where it claims anything."""
     result = find(id)
-    claims = [result.printed(**result.check_inputs({**inputs, "radius": float(r)}))["value"] for r in radii]
+    claims = [result(**{**inputs, "radius": float(r)}).printed()["value"] for r in radii]
     return min(claim.value for claim in claims if claim.applies)
 
 

@@ -391,10 +391,10 @@ def test_default_tails_are_those_of_the_lemma():
     assert sound("li.thm6.4", **SUBG, a=9.0, v=1.0) == default
     assert sound("li.thm6.4", **SUBG, a=20.0)["P"] == pytest.approx(20 * math.exp(-18.0))
     assert sound("li.thm6.4", **{**SUBG, "nu": 2.0})["P"] == pytest.approx(9 * math.exp(-9.0))
-    check = evaluate("li.thm6.4", **SUBG).sound["S8"].checks[0]
+    check = evaluate("li.thm6.4", **SUBG).sound["S8"].hypotheses[0]
     assert "9 exp(-t^2/2)" in check.requires
-    assert check.holds is None
-    assert "2 t^-4" in evaluate("li.thm6.9", **POWER).sound["S8"].checks[0].requires
+    assert check.state == "open"
+    assert "2 t^-4" in evaluate("li.thm6.9", **POWER).sound["S8"].hypotheses[0].requires
 
 
 def test_truncation_errors_as_printed():
@@ -566,9 +566,9 @@ def test_promises_of_monotonicity_are_made():
     for result in LI:
         names = {entry.name for entry in result.inputs if entry.required}
         if "n" in names and result.id not in ("li.rem6.12",):
-            assert result.monotone["n"] == -1
+            assert result.directions()["n"] == -1
         if "rv" in names:
-            assert all(result.monotone[name] == 1 for name in ("d", "k", "rv", "rqk"))
+            assert all(result.directions()[name] == 1 for name in ("d", "k", "rv", "rqk"))
 
 
 def test_the_printed_allocation_knows_its_range():

@@ -16,7 +16,9 @@ _spec = importlib.util.spec_from_file_location("mwigo_encoder", Path(__file__).w
 encoder = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(encoder)
 
-SMALL = {"n": 10**8, "ds": 4, "d": 8, "dm": 8, "RX": 0.5, "RQ": 0.1, "RK": 0.1, "RV": 0.1, "RO": 0.1}
+NORMS = {"WQF": 8**0.5, "WKF": 8**0.5, "WVF": 8**0.5, "wOF": 1.0, "WQ2": 2.0, "WK2": 2.0, "WV2": 2.0}
+SIZES = {"n": 10**8, "ds": 4, "d": 8, "dm": 8, "RX": 0.5, "RQ": 0.1, "RK": 0.1, "RV": 0.1, "RO": 0.1}
+SMALL = {**SIZES, "B": 0.5, **NORMS}
 TRAINED = {"alpha": 0.5, "delta": 0.05, "LS": 0.01, "ymax": 1}
 
 
@@ -43,7 +45,7 @@ def test_perturbation_inequality_on_real_encoders(seed):
     (Q, K, V, o), (Qh, Kh, Vh, oh) = one, two
     A, Ah = K.T @ Q / math.sqrt(dm), Kh.T @ Qh / math.sqrt(dm)
     tokens = X.reshape(-1, d).T
-    net = _shallow.encoder(n=n, ds=ds, d=d, dm=dm, RX=B, **radii, **encoder.norms(*start), B=B, rho=rho)
+    net = _shallow.ShallowEncoder(n=n, ds=ds, d=d, dm=dm, RX=B, **radii, **encoder.norms(*start), B=B, rho=rho)
     change = np.abs(encoder.output(X, *one) - encoder.output(X, *two))
     readout = np.abs(encoder.features(X, Qh, Kh, Vh) @ (o - oh))
     value = np.linalg.norm((V - Vh) @ tokens, axis=0).max()
@@ -175,7 +177,7 @@ def test_complexity_is_proportional_to_the_readout():
     assert evaluation.printed["value"].value < true / 10
     assert all(evaluation.sound[name].value >= true for name in ("closed_init", "chain_init", "chain_zero"))
     # Theorem 5 at the size of the paper's experiment: a negative bound on a loss that cannot be negative
-    mnist = {"n": 400, "ds": 13, "d": 64, "dm": 64, "RX": 1, "RQ": 1, "RK": 1, "RV": 1, "RO": 1}
+    mnist = {"n": 400, "ds": 13, "d": 64, "dm": 64, "RX": 1, "RQ": 1, "RK": 1, "RV": 1, "RO": 1, "B": 1, **NORMS}
     theorem = find("mwigo.thm5").evaluate({**mnist, **TRAINED})
     assert theorem.printed["value"].value < 0
     assert not theorem.printed["value"].applies
@@ -190,7 +192,7 @@ def test_scaling_and_orderings():
         assert base[f"chain_{kind}"] < base[f"closed_{kind}"]
     assert base["P_init"] < base["P_zero"]
     # Homogeneous in the readout: w_O and its radius ten times larger.
-    ten = values("mwigo.lem2", **{**SMALL, "RO": 1.0}, wOF=10.0)
+    ten = values("mwigo.lem2", **{**SMALL, "RO": 1.0, "wOF": 10.0})
     for name in ("closed_zero", "closed_init", "chain_zero", "chain_init", "D_init"):
         assert ten[name] == pytest.approx(10 * base[name], rel=1e-4)
     # The sequence length does not enter; a narrow token set helps.
@@ -198,10 +200,29 @@ def test_scaling_and_orderings():
     assert values("mwigo.lem2", **SMALL, rho=0.05)["P_init"] < base["P_init"]
     assert values("mwigo.lem2", **SMALL, rho=0.0)["chain_init"] < base["chain_init"]
     assert values("mwigo.lem2", **SMALL, rho=9.0) == base
-    # RX is the token radius unless B is given.
-    assert values("mwigo.lem2", **{**SMALL, "RX": 3.0}, B=0.5) == base
-    frobenius = dict.fromkeys(("WQF", "WKF", "WVF"), math.sqrt(8))
-    assert values("mwigo.lem2", **SMALL, **frobenius, wOF=1, WQ2=2, WK2=2, WV2=2) == base
+    # RX speaks of the whole input: unless B is given, a token may have the norm sqrt(ds) RX.
+    assert values("mwigo.lem2", **{**SMALL, "RX": 3.0}) == base
+    assert values("mwigo.lem2", **{**SMALL, "B": None, "RX": 0.25}) == base
+    # A spectral norm that is not given is at most the Frobenius norm.
+    without = values("mwigo.lem2", **{**SMALL, "WQ2": None, "WK2": None, "WV2": None})
+    assert without == values("mwigo.lem2", **{**SMALL, **dict.fromkeys(("WQ2", "WK2", "WV2"), math.sqrt(8))})
+    assert all(without[name] >= base[name] for name in base)
+
+
+def test_nobody_vouches_for_typical_initial_norms():
+    assert find("mwigo.lem2").evaluate(SMALL).best == "chain_init"
+    assert find("mwigo.lem2").evaluate(SIZES).best is None
+    typical = find("mwigo.lem2").evaluate(SIZES).sound["chain_init"].hypotheses[0]
+    assert (typical.state, typical.statable) == ("open", True)
+    assert "WQF" in typical.why
+
+
+def test_small_tokens_do_not_underflow_to_a_bound_of_zero():
+    tiny = {"n": 100, "ds": 1, "d": 1, "dm": 1, "RX": 1e-165, "RQ": 1, "RK": 1, "RV": 1, "RO": 1}
+    evaluation = find("mwigo.lem2").evaluate(
+        {**tiny, **dict.fromkeys(("WV2", "WVF", "WQ2", "WK2", "WQF", "WKF", "wOF"), 1)}
+    )
+    assert all(b.value > 1e-166 for b in evaluation.sound.values() if b.bounds is None)
 
 
 @pytest.mark.property_of("mwigo.thm5")
@@ -220,13 +241,13 @@ def test_theorem_5_adds_up():
     root = math.sqrt((math.log(20) + 10) / (2 * 10**8)) - math.sqrt(math.log(20) / (2 * 10**8))
     assert paid["value"].value - bound.value == pytest.approx(2.155 * root, rel=1e-6)
     # vacuous: the chain variant stops at the range of the loss
-    mnist = {"n": 400, "ds": 13, "d": 64, "dm": 64, "RX": 1, "RQ": 1, "RK": 1, "RV": 1, "RO": 1}
+    mnist = {"n": 400, "ds": 13, "d": 64, "dm": 64, "RX": 1, "RQ": 1, "RK": 1, "RV": 1, "RO": 1, "B": 1, **NORMS}
     assert find("mwigo.thm5").evaluate({**mnist, **TRAINED}).sound["chain"].value == 7.0
-    assert any("support" in check.requires for check in bound.checks)
-    in_range, wide = evaluation.printed["value"].checks[:2]
-    assert in_range.holds
-    assert not wide.holds
-    assert find("mwigo.thm5").evaluate({**SMALL, **TRAINED, "n": 8}).printed["value"].checks[1].holds
+    assert any("support" in check.requires for check in bound.hypotheses)
+    in_range, wide = evaluation.printed["value"].hypotheses[:2]
+    assert in_range.state == "verified"
+    assert wide.state == "fails"
+    assert find("mwigo.thm5").evaluate({**SMALL, **TRAINED, "n": 8}).printed["value"].hypotheses[1].state == "verified"
     # networks that move further than twice their size: around f_0 the radius is 2 eta_O xi_V B
     far = find("mwigo.thm5").evaluate({**SMALL, **TRAINED, "n": 10, "B": 20.0}).sound["value"]
     assert far.terms["complexity"] == pytest.approx(2 * 2 * 1.1 * 2.1 * 20.0)

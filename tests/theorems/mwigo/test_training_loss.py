@@ -197,20 +197,20 @@ def test_quantities_written_out(RX, B, alpha):
     for factor, holds in ((1 - 1e-6, True), (1 + 1e-6, False)):
         for number, limit in enumerate(limits):
             at = LEMMA.evaluate({**given, "residual0": limit * factor, "flow": 1})
-            assert at.printed["value"].checks[number].holds is holds
+            assert at.printed["value"].hypotheses[number].state == ("verified" if holds else "fails")
             assert at.printed[f"hypothesis_{number + 1}"].value == float(holds)
-            assert at.sound["proof_consistent"].checks[3 + number].holds is holds
+            assert at.sound["proof_consistent"].hypotheses[4 + number].state == ("verified" if holds else "fails")
         for number, limit in enumerate(flow_limits):
             at = LEMMA.evaluate({**given, "residual0": limit * factor, "flow": 1})
-            assert at.sound["flow"].checks[2 + number].holds is holds
+            assert at.sound["flow"].hypotheses[3 + number].state == ("verified" if holds else "fails")
 
 
 def test_what_is_assumed_about_residuals_and_tokens():
     _, _, inputs = setting(3)
     at = {**inputs, "residual0": 1e-9, "flow": 1}
-    assert "grown" in LEMMA.evaluate(at).sound["lipschitz"].checks[0].requires
-    assert "residual" in LEMMA.evaluate({**at, "residual": 1e-3}).sound["lipschitz"].checks[0].requires
+    assert "grown" in LEMMA.evaluate(at).sound["lipschitz"].hypotheses[0].requires
+    assert "residual" in LEMMA.evaluate({**at, "residual": 1e-3}).sound["lipschitz"].hypotheses[0].requires
     wide = LEMMA.evaluate({**at, "B": 2 * math.sqrt(DS) * inputs["RX"]}).sound["proof_consistent"]
-    assert not wide.checks[2].holds
-    assert LEMMA.evaluate(at).sound["proof_consistent"].checks[2].holds
+    assert wide.hypotheses[3].state == "fails"
+    assert LEMMA.evaluate(at).sound["proof_consistent"].hypotheses[3].state == "verified"
     assert not LEMMA.evaluate({**at, "n": 33}).printed["value"].applies

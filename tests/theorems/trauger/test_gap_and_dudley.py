@@ -58,7 +58,7 @@ def test_gap_is_never_above_the_range_and_uniform_must_be_claimed():
     assert not evaluation.sound["uniform"].applies
     assert not evaluation.sound["two_sided"].applies
     assert evaluation.best == "data"
-    assert any("support" in check.requires for check in evaluation.sound["data"].checks)
+    assert any("support" in check.requires for check in evaluation.sound["data"].hypotheses)
 
 
 def test_a_range_read_off_the_sample_proves_nothing():

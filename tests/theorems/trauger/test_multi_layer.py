@@ -98,7 +98,7 @@ def test_values_written_out():
 
     shape = {"L_sigma": 1.3, "Bc2": 0.9, "Bv2": 0.6, "BQK2": 0.4, "Bw": 2.0, "layers": 3, "eps": 0.7}
     args = (1.3, 0.9, 0.6, 0.4, 2.0, 3, 2)
-    got = values("trauger.thm4.2", C1=1.5, CBx=6.0, heads=2, rho=1.1, **shape)
+    got = values("trauger.thm4.2", C1=1.5, CBx=6.0, Bx=2.0, heads=2, rho=1.1, **shape)
     one = dict.fromkeys("wcvq", 1.5)
     assert got["value"] == pytest.approx(total(one, 2.0, *args, True, 1.1) / 0.49, rel=1e-9)
     assert got["external"] == pytest.approx(total(one, 2.0, *args, False, 1.1) / 0.49, rel=1e-9)
@@ -164,7 +164,7 @@ class TestShattering:
         # the theorem itself, with a constant valid for every matrix
         del shape["k"]
         C1 = math.log(2 * 1000**2 + 1)
-        theorem = find("trauger.thm4.2").evaluate({"C1": C1, "CBx": b * b * C1, **shape})
+        theorem = find("trauger.thm4.2").evaluate({"C1": C1, "CBx": b * b * C1, "Bx": b, **shape})
         score = b * b / math.sqrt(2) / 998
         assert math.sinh(score) / (math.cosh(score) + 0.5) / math.sqrt(2) > self.EPS  # the margin at M = 998
         assert theorem.printed["value"].value < 998 * math.log(2)
@@ -210,7 +210,7 @@ class TestProperties:
     @pytest.mark.parametrize(
         ("id", "more"),
         [
-            ("trauger.thm4.2", {"C1": 1, "CBx": 4}),
+            ("trauger.thm4.2", {"C1": 1, "CBx": 4, "Bx": 2}),
             *(
                 (id, {"B": 2, "Bx": 1.5, "d": 6, "k": 4})
                 for id in ("trauger.cor4.2.1", "trauger.corF.0.1", "trauger.corF.0.2")
@@ -267,10 +267,15 @@ class TestProperties:
         assert values("trauger.cor4.2.1", **{**base, "eps": 1e4})["exact"] == 0
 
     def test_printed_conditions(self):
-        inside = find("trauger.thm4.2").evaluate({**NET, "C1": 4, "CBx": 1})
+        inside = find("trauger.thm4.2").evaluate({**NET, "C1": 4, "CBx": 1, "Bx": 0.5})
         assert inside.printed["value"].applies
         for change in ({"L_sigma": 1.05}, {"heads": 2}, {"Bx": 1.05}):
-            assert not find("trauger.thm4.2").evaluate({**NET, "C1": 4, "CBx": 1, **change}).printed["value"].applies
+            assert (
+                not find("trauger.thm4.2")
+                .evaluate({**NET, "C1": 4, "CBx": 1, "Bx": 0.5, **change})
+                .printed["value"]
+                .applies
+            )
         one = find("trauger.corF.0.2").evaluate({**NET, "B": 1, "Bx": 1, "d": 1, "k": 1})
         assert one.printed["value"].value == 0.0
         assert not one.printed["value"].applies

@@ -351,10 +351,8 @@ def _left_out(data: Data, version: Version) -> Instance:
 
 
 def _curvature(X: Array, here: Array, there: Array, version: Version) -> float:
-    constants = find("deora.cor1")
-    side = constants.printed if version == "printed" else constants.sound
-    assert side is not None
-    beta3 = side(**constants.check_inputs(_shape(X, _b(here, there))))["beta3"].value
+    constants = find("deora.cor1")(**_shape(X, _b(here, there)))
+    beta3 = (constants.printed() if version == "printed" else constants.sound())["beta3"].value
     return float(beta3 * np.sum((there - here) ** 2))
 
 

@@ -21,7 +21,7 @@ Inputs = Callable[[int, int, float, int], dict[str, Any]]
 
 def _value(id: str, inputs: Mapping[str, Any], variant: str) -> float:
     result = find(id)
-    return result.sound(**result.check_inputs(inputs))[variant].value
+    return result(**inputs).sound()[variant].value
 
 
 # --- N predictors whose errors are independent coins of probability p, the best of them certified ---------------------
@@ -176,6 +176,35 @@ def _inverse(data: Data, version: Version) -> Instance:
     return Instance(p, {"q": q, "budget": budget})
 
 
+# --- compression: a loop that always picks the k largest of n numbers -------------------------------------------------
+# What is above the k-th largest is wrong, so the risk is Beta(k, n - k + 1): P(risk > v) = P(Bin(n, v) < k).
+
+
+def _compression_value(k: int, n: int, delta: float, version: Version) -> float:
+    at = find("compression")(k=k, n=n, delta=delta)
+    (bound,) = (at.printed() if version == "printed" else at.sound()).values()
+    return bound.value
+
+
+def _compression_search(search: Search) -> list[Candidate]:
+    found = []
+    while search.spent < search.points:
+        n = round(math.exp(search.rng.uniform(1.0, 9.3)))
+        k = int(search.rng.integers(1, max(2, min(n, 300))))
+        delta = float(search.rng.uniform(0.001, 0.3))
+        attained = float(bdtr(k - 1, n, min(1.0, _compression_value(k, n, delta, search.version))))
+        search.spent += 1
+        found.append((attained / delta, Candidate({"k": k, "n": n, "delta": delta}, attained)))
+    found.sort(key=lambda entry: -entry[0])
+    return [candidate for _, candidate in found[:3]]
+
+
+def _compression(data: Data, version: Version) -> Instance:
+    k, n, delta = int(data["k"]), int(data["n"]), float(data["delta"])
+    attained = binomial_tail(n, _compression_value(k, n, delta, version), k - 1)
+    return Instance(attained, {"k": k, "n": n, "delta": delta}, delta)
+
+
 def _one(k: int, n: int, delta: float, N: int) -> dict[str, Any]:
     return {"errors": k, "n": n, "delta": delta}
 
@@ -208,6 +237,39 @@ ATTACKS = [
         (2, 10),
         1.0,
     ),
+    _covered(
+        "holdout.ladder",
+        "value",
+        lambda k, n, delta, N: {**_one(k, n, delta, N), "queries": N - 1, "improvements": 0},
+        (1, 2, 4),
+        1.0,
+    ),
+    *(
+        _covered(
+            id,
+            "value",
+            lambda k, n, delta, N: {**_one(k, n, delta, N), "L": [1.0], "R": [float(N)], "gamma": 2.0},
+            (2, 10),
+            1.0,
+        )
+        for id in ("cover.coordinates", "cover.soft")
+    ),
+    _covered(
+        "cover.local",
+        "value",
+        lambda k, n, delta, N: {**_one(k, n, delta, N), "dimension": 1, "R": N - 1.0, "rho": 1.0},
+        (2, 10),
+        1.0,
+    ),
+    Attack(
+        "compression",
+        "a loop that picks the k largest of n numbers, whose risk has a beta law: exact probability of failure",
+        _compression_search,
+        _compression,
+        agreement=1e-5,
+        points=1000,
+        seconds=6.0,
+    ),
     Attack(
         "betting",
         "all sequences of seven zeros and ones: exact probability of failure",
@@ -239,6 +301,7 @@ ATTACKS = [
     ),
 ]
 REASONS = {
+    "surrogate": "its parts are attacked (holdout, compression); the joint forms are summed exactly in the tests",
     "disagreement": "two hold-out bounds added, each at half the delta; the hold-out bound itself is attacked",
     "strata": "a sum of weights that is at most one by construction; nothing random in it",
 }

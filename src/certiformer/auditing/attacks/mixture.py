@@ -20,9 +20,8 @@ _SHARES = [(T, count) for T in (2, 4, 5, 8, 10) for count in range(1, T)]
 
 
 def _side(id: str, version: Version, inputs: Mapping[str, Any]) -> Mapping[str, Bound]:
-    result = find(id)
-    side = result.printed if version == "printed" else result.sound
-    return {} if side is None else side(**result.check_inputs(inputs))
+    at = find(id)(**inputs)
+    return at.printed() if version == "printed" else at.sound()
 
 
 # --- deora.lem2: the first step of gradient descent points along zeta/4 ----------------------------------------------

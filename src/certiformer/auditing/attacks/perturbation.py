@@ -208,7 +208,7 @@ def _risk_inputs(inputs: Mapping[str, Any]) -> dict[str, Any]:
 def _in_scope(inputs: Mapping[str, Any]) -> bool:
     """The hypotheses of Lemma 4, which Theorem 5 shares."""
     result = find("mwigo.lem4")
-    return result.printed is not None and result.printed(**result.check_inputs(inputs))["value"].applies
+    return result.has_printed() and result(**inputs).printed()["value"].applies
 
 
 def _risk_measure(data: Data, version: Version) -> tuple[float, Mapping[str, Any], float | None]:

@@ -89,9 +89,8 @@ def _gaussian(data: Data, version: Version) -> Instance:
 
 def _level(data: Data, version: Version) -> float:
     result = find("li.rem6.7")
-    side = result.printed if version == "printed" else result.sound
-    assert side is not None
-    return side(**result.check_inputs(dict(data)))["M"].value
+    at = result(**data)
+    return (at.printed() if version == "printed" else at.sound())["M"].value
 
 
 def _level_measure(data: Data, version: Version) -> Measure:

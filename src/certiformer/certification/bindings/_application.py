@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 from certiformer.calculus import strata
-from certiformer.core import Check, verified
-from certiformer.measure.profile import Profile, ramp
+from certiformer.core import Hypothesis, verified
+from certiformer.measure.losses import ramp
+from certiformer.measure.profile import Profile
 
 MARGIN_RATIO = 2.0
 MARGIN_ALLOWANCE = 0.1
@@ -47,7 +48,7 @@ class Radii:
         return strata.cost(self.indices.values())
 
     @property
-    def check(self) -> Check:
+    def check(self) -> Hypothesis:
         names = ", ".join(self.indices)
         return verified(f"sizes read off weights and sample are rounded up and paid for: {names}", True, self.cost)
 
@@ -89,7 +90,7 @@ class Application:
     trivial: float
     paid: float = 0.0
     scale: float = 1.0
-    checks: tuple[Check, ...] = ()
+    checks: tuple[Hypothesis, ...] = ()
     terms: Mapping[str, float] = field(default_factory=dict)
     in_expectation: bool = False
     takes_delta: bool = False

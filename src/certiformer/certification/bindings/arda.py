@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from certiformer.certification.bindings._application import Application, Binding
-from certiformer.core import Check, assumed, find, verified
+from certiformer.core import Hypothesis, assumed, find, verified
 from certiformer.measure.profile import Profile
 
 TARGET_UNKNOWN = (
@@ -62,7 +62,7 @@ def _reach(id: str, given: dict[str, Any]) -> float:
     return math.inf if trivial is None else math.sqrt(trivial)
 
 
-def _tokens(norm: float) -> Check:
+def _tokens(norm: float) -> Hypothesis:
     if norm <= 1.0:
         return verified("tokens lie in the unit ball", True, norm)
     return assumed(f"tokens lay in the unit ball before they were rounded (their largest norm is now {norm:.9g})")

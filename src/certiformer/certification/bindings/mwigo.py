@@ -35,12 +35,14 @@ def _inputs(profile: Profile, radii: Radii | None) -> dict[str, Any]:
     def size(name: str, value: float) -> float:
         return value if radii is None else radii.pay(name, value)
 
+    token = size("tokens l2 norm", profile["tokens l2 norm"])
     return {
         "n": profile.n,
         "ds": profile.tokens,
         "d": profile.config["d"],
         "dm": profile.config["d_m"],
-        "RX": size("tokens l2 norm", profile["tokens l2 norm"]),
+        "RX": token,
+        "B": token,
         "rho": size("tokens half-diameter", profile["tokens half-diameter"]),
         **{
             name: size(f"distance of {weight} from its start", profile[f"{weight} distance from start F"])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from certiformer.certificates import Evidence
-from certiformer.core import Bound, Check, Evaluation, Result
+from certiformer.core import Bound, Evaluation, Hypothesis, Result
 from certiformer.core.bound import json_number
 from certiformer.core.errors import CertiformerError
 
@@ -30,16 +30,16 @@ class Certificate:
     verdict: str
     dominating: str = ""
     n_needed: float | None = None
-    checks: tuple[Check, ...] = ()
+    checks: tuple[Hypothesis, ...] = ()
     terms: Mapping[str, float] = field(default_factory=dict)
     guarantee: str = ""
     reason: str = ""
     variant: str = ""
     subject: str = ""
-    lower: float | None = None
-    """The lower limit, where both were asked for."""
     evidence: Evidence | None = None
     """The record behind a certificate of our own; a paper's row has none."""
+    predictor: Mapping[str, str] | None = None
+    """Where the certified predictor was written: `file` beside the report, and its `sha256`."""
 
     @property
     def informative(self) -> bool:
@@ -61,7 +61,6 @@ class Certificate:
             "variant": self.variant,
             "value": None if self.value is None or self._overflowed else json_number(self.value),
             "log10": None if self.log10 is None else json_number(self.log10),
-            **({} if self.lower is None else {"lower": json_number(self.lower)}),
             "trivial": self.trivial,
             "verdict": self.verdict,
             "confidence": self.confidence,
@@ -72,12 +71,12 @@ class Certificate:
             "guarantee": self.guarantee,
             "reason": self.reason,
             "evidence": None if self.evidence is None else {"key": self.evidence.key, **self.evidence.record()},
-            "predictor": None,
+            "predictor": None if self.predictor is None else dict(self.predictor),
         }
 
 
 def does_not_apply(
-    result: Result, bounds: str, reason: str, version: Literal["sound", "printed"] = "sound"
+    result: type[Result], bounds: str, reason: str, version: Literal["sound", "printed"] = "sound"
 ) -> Certificate:
     """A row that says why there is no number."""
     return Certificate(
@@ -97,9 +96,7 @@ def from_evaluation(
     """The best sound variant as a certificate, with its verdict and the n at which it would be informative."""
     result, name = evaluation.result, evaluation.best
     if name is None:
-        failing = [
-            check.requires for bound in evaluation.sound.values() for check in bound.checks if check.holds is False
-        ]
+        failing = [check.requires for bound in evaluation.sound.values() for check in bound.hypotheses if check.blocks]
         return does_not_apply(result, bounds, "; ".join(dict.fromkeys(failing)) or "no variant applies")
     bound = evaluation.sound[name]
     found = verdict(bound, trivial)
@@ -116,7 +113,7 @@ def from_evaluation(
         found,
         dominating=dominating(bound),
         n_needed=needed,
-        checks=bound.checks,
+        checks=bound.hypotheses,
         terms=dict(bound.terms),
         guarantee=guarantee,
         variant=name,

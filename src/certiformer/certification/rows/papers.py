@@ -36,7 +36,7 @@ GUARANTEES = {
 
 
 def paper_rows(
-    result: Result, application: Application | str, share: float | None, profile: Profile | None
+    result: type[Result], application: Application | str, share: float | None, profile: Profile | None
 ) -> list[Certificate]:
     if isinstance(application, str):
         return [does_not_apply(result, _paper_quantity(result), application)]
@@ -51,7 +51,7 @@ def paper_rows(
     return rows if printed is None else [*rows, printed]
 
 
-def _paper_quantity(result: Result) -> str:
+def _paper_quantity(result: type[Result]) -> str:
     return {
         Quantity.EXCESS_RISK: "excess_risk",
         Quantity.TRAINING_LOSS: "training_loss",
@@ -59,17 +59,17 @@ def _paper_quantity(result: Result) -> str:
     }.get(result.bounds, "gap")
 
 
-def _complexity(result: Result, inputs: Mapping[str, Any]) -> tuple[str, Bound] | None:
+def _complexity(result: type[Result], inputs: Mapping[str, Any]) -> tuple[str, Bound] | None:
     """The smallest applicable variant that bounds a Rademacher complexity."""
     found = {
         name: bound
-        for name, bound in result.sound(**result.check_inputs(inputs)).items()
+        for name, bound in result(**inputs).sound().items()
         if bound.applies and (bound.bounds or result.bounds) is Quantity.RADEMACHER_COMPLEXITY
     }
     return min(found.items(), key=lambda item: (item[1].value, item[1].log10 or 0.0)) if found else None
 
 
-def _gap_row(result: Result, application: Application, share: float, n: int) -> Certificate:
+def _gap_row(result: type[Result], application: Application, share: float, n: int) -> Certificate:
     """2 L Rad + sqrt((ln(1/delta) + paid)/2n), not clipped: how far beyond 1 it is, is what the row is for."""
 
     def inputs_at(size: float) -> Mapping[str, Any]:
@@ -87,7 +87,7 @@ def _gap_row(result: Result, application: Application, share: float, n: int) -> 
         gap(complexity.value, n),
         terms={"complexity of the class": gap(complexity.value, n) - deviation, "confidence": deviation},
         additive=math.isfinite(complexity.value),
-        checks=(*complexity.checks, *application.checks),
+        hypotheses=(*complexity.hypotheses, *application.checks),
     )
 
     def value(size: float) -> float | None:
@@ -107,7 +107,7 @@ def _gap_row(result: Result, application: Application, share: float, n: int) -> 
         judged,
         dominating=max(bound.terms, key=lambda term: bound.terms[term]),
         n_needed=None if judged == "informative" else size_needed(value, float(n), application.trivial),
-        checks=bound.checks,
+        checks=bound.hypotheses,
         terms={
             **bound.terms,
             "Rademacher complexity": complexity.value,
@@ -121,17 +121,17 @@ def _gap_row(result: Result, application: Application, share: float, n: int) -> 
     )
 
 
-def _number_row(result: Result, application: Application, share: float | None) -> Certificate:
+def _number_row(result: type[Result], application: Application, share: float | None) -> Certificate:
     """The result's own number times the scale; what is not a mere ceiling is preferred."""
     given = {**application.inputs, "delta": share} if application.takes_delta else dict(application.inputs)
 
     def best(inputs: Mapping[str, Any]) -> tuple[str, Bound] | str:
-        sound = result.sound(**result.check_inputs(inputs))
+        sound = result(**inputs).sound()
         eligible = {
             name: bound for name, bound in sound.items() if bound.applies and bound.bounds in (None, result.bounds)
         }
         if not eligible:
-            failing = [c.requires for b in sound.values() for c in b.checks if c.holds is False]
+            failing = [c.requires for b in sound.values() for c in b.hypotheses if c.blocks]
             return "; ".join(dict.fromkeys(failing)) or "no variant applies"
         return min(eligible.items(), key=lambda item: (item[1].clipped, item[1].value))
 
@@ -139,7 +139,7 @@ def _number_row(result: Result, application: Application, share: float | None) -
     if isinstance(found, str):
         return does_not_apply(result, application.bounds, found)
     name, bound = found
-    scaled = upper_bound(bound.value * application.scale, checks=(*bound.checks, *application.checks))
+    scaled = upper_bound(bound.value * application.scale, hypotheses=(*bound.hypotheses, *application.checks))
 
     def value(size: float) -> float | None:
         again = best({**given, "n": size})
@@ -159,7 +159,7 @@ def _number_row(result: Result, application: Application, share: float | None) -
         judged,
         dominating=max(bound.terms, key=lambda term: bound.terms[term]) if bound.terms else "",
         n_needed=size_needed(value, float(given["n"]), application.trivial) if scales else None,
-        checks=scaled.checks,
+        checks=scaled.hypotheses,
         terms={
             **bound.terms,
             **({"paid for radii (nats)": application.paid} if application.paid else {}),
@@ -174,16 +174,16 @@ def _number_row(result: Result, application: Application, share: float | None) -
 
 
 def _printed_row(
-    result: Result, application: Application, share: float | None, profile: Profile | None
+    result: type[Result], application: Application, share: float | None, profile: Profile | None
 ) -> Certificate | None:
     """What the printed formula gives at the measured sizes: a number to look at, never a guarantee."""
-    if result.printed is None or application.printed_inputs is None or profile is None:
+    if not result.has_printed() or application.printed_inputs is None or profile is None:
         return None
     given = dict(application.printed_inputs)
     if application.takes_delta:
         given["delta"] = share
     try:
-        printed = result.printed(**result.check_inputs(given))
+        printed = result(**given).printed()
     except (CertiformerError, ArithmeticError):
         return None  # the printed formula has no value at these sizes (a frozen matrix, a number beyond floats)
     variants = {name: bound for name, bound in printed.items() if bound.bounds in (None, result.bounds)}
@@ -214,7 +214,7 @@ def _printed_row(
         application.trivial,
         None,
         judged,
-        checks=bound.checks,
+        checks=bound.hypotheses,
         reason=f"printed statement: {result.status.value} ({result.reason})",
         variant=name,
         subject=THE_MODEL,

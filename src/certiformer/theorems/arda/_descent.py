@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from certiformer.core import Bound, Check, side_number, upper_bound, verified
+from certiformer.core import Bound, Hypothesis, side_number, upper_bound, verified
 from certiformer.theorems.arda._heads import UnitConstants
 
 
@@ -176,38 +176,38 @@ class Descent:
         return self.reconstructed + self.residual * apart
 
     @property
-    def step_check(self) -> Check:
+    def step_check(self) -> Hypothesis:
         return verified("eta G2 < 1 (the step is short enough)", self.kappa > 0.0, self.eta * self.G2)
 
     @property
-    def printed_step_check(self) -> Check:
+    def printed_step_check(self) -> Hypothesis:
         """The printed statement fixes the step."""
         step = 1.0 / math.sqrt(self.tau)
         return verified("eta = 1/sqrt(tau), the step that the statement fixes", math.isclose(self.eta, step), self.eta)
 
     @property
-    def setting_checks(self) -> tuple[Check, ...]:
+    def setting_checks(self) -> tuple[Hypothesis, ...]:
         return (
             verified("m is even: the heads come in pairs", self.m % 2 == 0, self.m),
             verified("nu <= rho block by block: the transported parameters are feasible", self.rho.contains(self.nu)),
         )
 
 
-def sound_variants(run: Descent, checks: tuple[Check, ...], *, separate: bool = True) -> dict[str, Bound]:
+def sound_variants(run: Descent, hypotheses: tuple[Hypothesis, ...], *, separate: bool = True) -> dict[str, Bound]:
     """The bounds on min_t L(phi_t) for one set of constants, and the numbers they are made of."""
     trivial = run.target * run.target
-    short = (run.step_check, *checks)
+    short = (run.step_check, *hypotheses)
     variants = {
-        "value": upper_bound(run.mean_loss, checks=short, trivial=trivial),
-        "any_step": upper_bound(run.mean_loss_any_step, checks=checks, trivial=trivial),
+        "value": upper_bound(run.mean_loss, hypotheses=short, trivial=trivial),
+        "any_step": upper_bound(run.mean_loss_any_step, hypotheses=hypotheses, trivial=trivial),
         "average_iterate": upper_bound(
-            run.averaged_iterate_loss, checks=short, note="bounds L of the averaged iterate, not min_t L"
+            run.averaged_iterate_loss, hypotheses=short, note="bounds L of the averaged iterate, not min_t L"
         ),
     }
     if separate:
         terms = run.separated
         variants["separated"] = upper_bound(
-            math.fsum(terms.values()), terms=terms, additive=True, checks=short, trivial=trivial
+            math.fsum(terms.values()), terms=terms, additive=True, hypotheses=short, trivial=trivial
         )
     variants |= {
         "kappa": side_number(run.kappa, "1 - eta G2"),
@@ -220,9 +220,9 @@ def sound_variants(run: Descent, checks: tuple[Check, ...], *, separate: bool = 
     return variants
 
 
-def with_checks(variants: Mapping[str, Bound], checks: tuple[Check, ...]) -> dict[str, Bound]:
+def with_hypotheses(variants: Mapping[str, Bound], hypotheses: tuple[Hypothesis, ...]) -> dict[str, Bound]:
     """The same bounds under further hypotheses; by-products need none."""
     return {
-        name: replace(bound, checks=bound.checks + checks) if bound.checks else bound
+        name: replace(bound, hypotheses=bound.hypotheses + hypotheses) if bound.hypotheses else bound
         for name, bound in variants.items()
     }

@@ -1,16 +1,3 @@
-r"""Lemma 4: the neural tangent kernel in the limit of infinite width is K = K_c + K_u + K_w.
-
-Printed (rebuilt), s = u^T a(X; W), s' = u^T a(X'; W), expectation over u ~ N(0, I), W_ij ~ N(0, 1):
-
-.. math:: K_c=E[\sigma(s)\sigma(s')],\quad K_u=E[\sigma'(s)\sigma'(s')\,a^\top a'],\quad
-          K_w=q^\top q'\,E[\sigma'(s)\sigma'(s')\,u^\top MM'u]
-
-Sound: the same identities. Given W the pair (s, s') is Gaussian with covariance the Gram matrix S of (a, a'), so the
-expectation over u is a closed form for erf and a two-dimensional quadrature otherwise. For every pair of inputs
-
-.. math:: |K(X,X')|\le\sqrt{K(X,X)K(X',X')}\le s_0^2+s_1^2.
-"""
-
 from __future__ import annotations
 
 import math
@@ -25,13 +12,14 @@ from certiformer.core import (
     Result,
     Status,
     Variants,
+    choice,
     printed_value,
     real,
     side_number,
     upper_bound,
 )
 from certiformer.theorems.arda import ARDA
-from certiformer.theorems.arda._inputs import ACTIVATION, UNIT_BALL
+from certiformer.theorems.arda._inputs import UNIT_BALL
 
 NODES = 80
 
@@ -93,69 +81,57 @@ def _blocks(
     return {"K_c": K_c, "K_u": K_u, "K_w": K_w, "K": K_c + K_u + K_w}
 
 
-def printed(
-    activation: str, S11: float, S12: float, S22: float, N11: float, N12: float, N22: float, tr_MM: float, qq: float
-) -> Variants:
-    blocks = _blocks(activation, S11, S12, S22, N11, N12, N22, tr_MM, qq)
-    note = "reconstructed, confidence high; expectation over u only, W is given"
-    return {name: printed_value(value, bounds=Quantity.CONSTANT, note=note) for name, value in blocks.items()}
+class Lemma4(Result):
+    r"""The Transformer's neural tangent kernel, block by block.
 
+    The same identities. Given W the pair (s, s') is Gaussian with covariance the Gram matrix S of (a, a'),
+    so the
+    expectation over u is a closed form for erf and a two-dimensional quadrature otherwise. For every pair of inputs.
 
-def sound(
-    activation: str, S11: float, S12: float, S22: float, N11: float, N12: float, N22: float, tr_MM: float, qq: float
-) -> Variants:
-    sigma = find_activation(activation)
-    blocks = _blocks(activation, S11, S12, S22, N11, N12, N22, tr_MM, qq)
-    exact = "closed form" if activation == "erf" else f"{NODES} x {NODES} quadrature"
-    c, theta = sigma.s0 * sigma.s0, sigma.s1 * sigma.s1
-    checks = (UNIT_BALL,)
-    return {
-        "value": upper_bound(c + theta, checks=checks),
-        "blockwise": upper_bound(c + theta * (1.0 + abs(qq)), checks=checks),
-    } | {name: side_number(value, f"given W, {exact}") for name, value in blocks.items()}
+    Printed: K = K_c + K_u + K_w with K_c = E[sigma(s) sigma(s')], K_u = E[sigma'(s) sigma'(s')] a.a', K_w = q.q'
+    E[sigma'(s) sigma'(s') u^T M M' u], all under the expectation over W
+    .. math:: K_c=E[\sigma(s)\sigma(s')],\ K_u=E[\sigma'(s)\sigma'(s')a^\top a'],\ K_w=q^\top
+       q'E[\sigma'(s)\sigma'(s')u^\top MM'u]
+    Sound: The same identities (given W: closed form for erf, quadrature otherwise); |K(X, X')| <= s0^2 + s1^2 for
+    tokens and queries in the unit ball; blockwise: s0^2 + s1^2 (1 + |q.q'|).
+    .. math:: |K(X,X')|\le\sqrt{K(X,X)K(X',X')}\le s_0^2+s_1^2.
+    Because: the formulas are lost in our copy; the proof's steps and differentiation fix them (confidence high)
+    Assumes:
+    - u ~ N(0, I), W with N(0, 1) entries
+    - tokens and queries in the unit ball
+    """
 
+    paper, place = ARDA, "Lemma 4"
+    bounds, status = Quantity.SMOOTHNESS, Status.RECONSTRUCTED
 
-RESULT = Result(
-    id="arda.lem4",
-    title="The Transformer's neural tangent kernel, block by block",
-    paper=ARDA,
-    place="Lemma 4",
-    bounds=Quantity.SMOOTHNESS,
-    statement=(
-        "K = K_c + K_u + K_w with K_c = E[sigma(s) sigma(s')], K_u = E[sigma'(s) sigma'(s')] a.a', "
-        "K_w = q.q' E[sigma'(s) sigma'(s') u^T M M' u], all under the expectation over W"
-    ),
-    latex=(
-        r"K_c=E[\sigma(s)\sigma(s')],\ K_u=E[\sigma'(s)\sigma'(s')a^\top a'],\ "
-        r"K_w=q^\top q'E[\sigma'(s)\sigma'(s')u^\top MM'u]"
-    ),
-    sound_statement=(
-        "The same identities (given W: closed form for erf, quadrature otherwise); |K(X, X')| <= s0^2 + s1^2 for "
-        "tokens and queries in the unit ball; blockwise: s0^2 + s1^2 (1 + |q.q'|)."
-    ),
-    inputs=(
-        ACTIVATION,
-        real("S11", "||a||^2, a = a(X; W)", low_open=False, high=1, high_open=False, example=0.25),
-        real("S12", "a.a'", low=-1, high=1, low_open=False, high_open=False, example=0.1),
-        real("S22", "||a'||^2, a' = a(X'; W)", low_open=False, high=1, high_open=False, example=0.25),
-        real("N11", "a^T M M' a", low=-1, high=1, low_open=False, high_open=False, example=0.02),
-        real(
-            "N12",
-            "the mean of a^T M M' a' and a'^T M M' a",
-            low=-1,
-            high=1,
-            low_open=False,
-            high_open=False,
-            example=0.01,
-        ),
-        real("N22", "a'^T M M' a'", low=-1, high=1, low_open=False, high_open=False, example=0.02),
-        real("tr_MM", "tr(M M')", low_open=False, high=1, high_open=False, example=0.2),
-        real("qq", "q.q'", low=-1, high=1, low_open=False, high_open=False, example=0.5),
-    ),
-    status=Status.RECONSTRUCTED,
-    reason="the formulas are lost in our copy; the proof's steps and differentiation fix them (confidence high)",
-    printed=printed,
-    sound=sound,
-    assumptions=("u ~ N(0, I), W with N(0, 1) entries", "tokens and queries in the unit ball"),
-    proof="docs/proofs/arda.md",
-)
+    activation: str = choice("the activation sigma (erf means erf(x/sqrt 2))", ("tanh", "erf", "sigmoid", "sin"))
+    S11: float = real("||a||^2, a = a(X; W)", high=1, low_open=False, high_open=False, example=0.25)
+    S12: float = real("a.a'", low=-1, high=1, low_open=False, high_open=False, example=0.1)
+    S22: float = real("||a'||^2, a' = a(X'; W)", high=1, low_open=False, high_open=False, example=0.25)
+    N11: float = real("a^T M M' a", low=-1, high=1, low_open=False, high_open=False, example=0.02)
+    N12: float = real(
+        "the mean of a^T M M' a' and a'^T M M' a", low=-1, high=1, low_open=False, high_open=False, example=0.01
+    )
+    N22: float = real("a'^T M M' a'", low=-1, high=1, low_open=False, high_open=False, example=0.02)
+    tr_MM: float = real("tr(M M')", high=1, low_open=False, high_open=False, example=0.2)
+    qq: float = real("q.q'", low=-1, high=1, low_open=False, high_open=False, example=0.5)
+
+    def printed(self) -> Variants:
+        blocks = _blocks(
+            self.activation, self.S11, self.S12, self.S22, self.N11, self.N12, self.N22, self.tr_MM, self.qq
+        )
+        note = "reconstructed, confidence high; expectation over u only, W is given"
+        return {name: printed_value(value, bounds=Quantity.CONSTANT, note=note) for name, value in blocks.items()}
+
+    def sound(self) -> Variants:
+        sigma = find_activation(self.activation)
+        blocks = _blocks(
+            self.activation, self.S11, self.S12, self.S22, self.N11, self.N12, self.N22, self.tr_MM, self.qq
+        )
+        exact = "closed form" if self.activation == "erf" else f"{NODES} x {NODES} quadrature"
+        c, theta = sigma.s0 * sigma.s0, sigma.s1 * sigma.s1
+        hypotheses = (UNIT_BALL,)
+        return {
+            "value": upper_bound(c + theta, hypotheses=hypotheses),
+            "blockwise": upper_bound(c + theta * (1.0 + abs(self.qq)), hypotheses=hypotheses),
+        } | {name: side_number(value, f"given W, {exact}") for name, value in blocks.items()}

@@ -1,34 +1,28 @@
-r"""Lemma 5: how well the linearised network at the transported parameters approximates its target on n inputs.
-
-Printed (rebuilt; the last summand with low confidence), with probability at least 1 - delta:
-
-.. math:: \max_j|f_{lin}(X_j;\bar\phi)-f^*(X_j)|\le2(s_0\nu_c+s_1\nu_u+2s_1\nu_w\sqrt d)\sqrt{\ln(2n/\delta)/m}
-
-Sound: the dimension goes away, because ||Mu|| is sub-Gaussian whatever d is (tr M <= 1):
-
-.. math:: \varepsilon_{app}=2\,(s_0\nu_c+s_1\nu_u+2s_1\nu_w)\sqrt{\ln(2n/\delta)/m}.
-"""
-
 from __future__ import annotations
 
 import math
 
 from certiformer.calculus.activations import Activation
 from certiformer.calculus.activations import activation as find_activation
-from certiformer.core import Quantity, Result, Status, Variants, printed_value, upper_bound, verified
+from certiformer.core import (
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    choice,
+    count,
+    printed_value,
+    real,
+    upper_bound,
+    verified,
+)
 from certiformer.theorems.arda import ARDA
 from certiformer.theorems.arda._descent import Radii, sampling_deviation
 from certiformer.theorems.arda._inputs import (
-    ACTIVATION,
-    DELTA,
-    DIMENSION,
     FIXED_DATA,
     NOT_SELECTED,
-    NU,
-    SAMPLE_SIZE,
     SYMMETRIC,
     UNIT_BALL,
-    WIDTH,
 )
 
 
@@ -37,46 +31,48 @@ def feature_scale(sigma: Activation, nu: Radii) -> float:
     return sigma.s0 * nu.c + sigma.s1 * nu.u + 2.0 * sigma.s1 * nu.w
 
 
-def printed(activation: str, m: int, d: int, nu_c: float, nu_u: float, nu_w: float, n: int, delta: float) -> Variants:
-    scale = feature_scale(find_activation(activation), Radii(nu_c, nu_u, nu_w * math.sqrt(d)))
-    note = "reconstructed: rate with confidence high, the factor sqrt(d) of nu_w with confidence low"
-    return {"value": printed_value(sampling_deviation(scale, m, n, delta), note=note)}
+class Lemma5(Result):
+    r"""Approximation error of the transported parameters.
 
+    The dimension goes away, because ||Mu|| is sub-Gaussian whatever d is (tr M <= 1).
 
-def sound(activation: str, m: int, d: int, nu_c: float, nu_u: float, nu_w: float, n: int, delta: float) -> Variants:
-    scale = feature_scale(find_activation(activation), Radii(nu_c, nu_u, nu_w))
-    even = verified("m is even: the heads come in pairs", m % 2 == 0, m)
-    checks = (even, UNIT_BALL, SYMMETRIC, FIXED_DATA, NOT_SELECTED)
-    return {"value": upper_bound(sampling_deviation(scale, m, n, delta), checks=checks)}
+    Printed: max_j |f_lin(X_j; phibar) - f*(X_j)| <= 2 (s0 nu_c + s1 nu_u + 2 s1 nu_w sqrt(d)) sqrt(ln(2n/delta)/m)
+    .. math:: \max_j|f_{lin}-f^*|\le2(\sigma_0\nu_c+\sigma_1\nu_u+s_w)\sqrt{\ln(2n/\delta)/m}
+    Sound: The same without sqrt(d): 2 (s0 nu_c + s1 nu_u + 2 s1 nu_w) sqrt(ln(2n/delta)/m).
+    .. math:: \varepsilon_{app}=2\,(s_0\nu_c+s_1\nu_u+2s_1\nu_w)\sqrt{\ln(2n/\delta)/m}.
+    Because: the rate is forced by the proof (confidence high); the printed parameter s_w is lost (sqrt(d) is a
+    guess)
+    Assumes:
+    - inputs, labels and v fixed before the initialisation is drawn
+    - the initialisation is not selected: re-drawing until E_R holds turns delta into delta/(1 - delta_R), the best
+      of k seeds into k delta
+    Defects:
+    - The released approximation experiment draws m independent heads; the symmetric initialisation has m/2, so its
+      error is understated by sqrt 2.
+    """
 
+    paper, place = ARDA, "Lemma 5"
+    bounds, status = Quantity.APPROXIMATION_ERROR, Status.RECONSTRUCTED
+    monotone = "-m +nu_c +nu_u +nu_w +n -delta"
 
-RESULT = Result(
-    id="arda.lem5",
-    title="Approximation error of the transported parameters",
-    paper=ARDA,
-    place="Lemma 5",
-    bounds=Quantity.APPROXIMATION_ERROR,
-    statement="max_j |f_lin(X_j; phibar) - f*(X_j)| <= 2 (s0 nu_c + s1 nu_u + 2 s1 nu_w sqrt(d)) sqrt(ln(2n/delta)/m)",
-    latex=r"\max_j|f_{lin}-f^*|\le2(\sigma_0\nu_c+\sigma_1\nu_u+s_w)\sqrt{\ln(2n/\delta)/m}",
-    sound_statement="The same without sqrt(d): 2 (s0 nu_c + s1 nu_u + 2 s1 nu_w) sqrt(ln(2n/delta)/m).",
-    inputs=(ACTIVATION, WIDTH, DIMENSION, *NU, SAMPLE_SIZE, DELTA),
-    status=Status.RECONSTRUCTED,
-    reason="the rate is forced by the proof (confidence high); the printed parameter s_w is lost (sqrt(d) is a guess)",
-    printed=printed,
-    sound=sound,
-    assumptions=(
-        "inputs, labels and v fixed before the initialisation is drawn",
-        (
-            "the initialisation is not selected: re-drawing until E_R holds turns delta into delta/(1 - delta_R), "
-            "the best of k seeds into k delta"
-        ),
-    ),
-    defects=(
-        (
-            "The released approximation experiment draws m independent heads; the symmetric initialisation has m/2, so "
-            "its error is understated by sqrt 2."
-        ),
-    ),
-    monotone={"m": -1, "nu_c": 1, "nu_u": 1, "nu_w": 1, "n": 1, "delta": -1},
-    proof="docs/proofs/arda.md",
-)
+    activation: str = choice("the activation sigma (erf means erf(x/sqrt 2))", ("tanh", "erf", "sigmoid", "sin"))
+    m: int = count("width: the number of heads, even", low=2, example=1_000_000)
+    d: int = count("dimension of a token", example=8)
+    nu_c: float = real("sup |v_c| of the target's transportation map", example=0.1, symbol="ν_c")
+    nu_u: float = real("sup ||v_u|| of the target's transportation map", example=0.1, symbol="ν_u")
+    nu_w: float = real("sup ||v_w||_F of the target's transportation map", example=0.1, symbol="ν_w")
+    n: int = count("sample size", example=5000, aliases=("N",))
+    delta: float = real("failure probability of the approximation step", high=1, example=0.05, symbol="δ")
+
+    def printed(self) -> Variants:
+        scale = feature_scale(
+            find_activation(self.activation), Radii(self.nu_c, self.nu_u, self.nu_w * math.sqrt(self.d))
+        )
+        note = "reconstructed: rate with confidence high, the factor sqrt(d) of nu_w with confidence low"
+        return {"value": printed_value(sampling_deviation(scale, self.m, self.n, self.delta), note=note)}
+
+    def sound(self) -> Variants:
+        scale = feature_scale(find_activation(self.activation), Radii(self.nu_c, self.nu_u, self.nu_w))
+        even = verified("m is even: the heads come in pairs", self.m % 2 == 0, self.m)
+        hypotheses = (even, UNIT_BALL, SYMMETRIC, FIXED_DATA, NOT_SELECTED)
+        return {"value": upper_bound(sampling_deviation(scale, self.m, self.n, self.delta), hypotheses=hypotheses)}

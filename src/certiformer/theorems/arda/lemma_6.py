@@ -1,37 +1,28 @@
-r"""Lemma 6: how large the network and its target can be.
-
-Printed (rebuilt), on E_R:
-
-.. math:: \sup_{\Omega_\rho}|f|\le s_0\rho_c+L_1\rho_\theta,\qquad
-          \sup_{F_\nu}|f^*|\le s_0\nu_c+s_1\nu_u+s_1\nu_w\sqrt d
-
-Sound: the first with the constants of Lemma 2 (a priori, exact quantile, or realised norms); the second without sqrt(d)
-(E||Mu|| <= 1), and jointly, since ||a||^2 + E||Mu|| <= 1,
-
-.. math:: |f^*|\le s_0\nu_c+s_1\max_{0\le r\le1}\bigl(r\,\nu_u+(1-r^2)\,\nu_w\bigr).
-"""
-
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from certiformer.calculus.activations import Activation
 from certiformer.calculus.activations import activation as find_activation
-from certiformer.core import Quantity, Result, Status, Variants, printed_value, upper_bound, verified
+from certiformer.core import (
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    choice,
+    count,
+    printed_value,
+    real,
+    reals,
+    upper_bound,
+    verified,
+)
 from certiformer.theorems.arda import ARDA
 from certiformer.theorems.arda._descent import Radii, output_envelope
 from certiformer.theorems.arda._heads import averaged, common, initial_norms
 from certiformer.theorems.arda._inputs import (
-    ACTIVATION,
-    DELTA_R,
-    DIMENSION,
-    NU,
-    RHO,
     SYMMETRIC,
-    U_NORMS,
     UNIT_BALL,
-    WIDTH,
 )
 from certiformer.theorems.arda.definition_2 import exact_head_norm, head_norm
 
@@ -47,80 +38,82 @@ def joint_target_envelope(sigma: Activation, nu: Radii) -> float:
     return sigma.s0 * nu.c + sigma.s1 * reach
 
 
-def printed(
-    activation: str,
-    m: int,
-    d: int,
-    rho_c: float,
-    rho_u: float,
-    rho_w: float,
-    nu_c: float,
-    nu_u: float,
-    nu_w: float,
-    delta_R: float,
-    u_norms: Sequence[float] | None,
-) -> Variants:
-    sigma = find_activation(activation)
-    B = head_norm(m, d, rho_u, delta_R)
-    network = sigma.s0 * rho_c + sigma.s1 * math.hypot(1.0, B) * math.hypot(rho_u, rho_w)
-    target = target_envelope(sigma, Radii(nu_c, nu_u, nu_w * math.sqrt(d)))
-    return {
-        "value": printed_value(network, note="reconstructed, confidence high; its L1 with confidence medium"),
-        "target": printed_value(target, bounds=Quantity.CONSTANT, note="reconstructed, confidence medium"),
-    }
+class Lemma6(Result):
+    r"""Envelopes of the network and of its target.
 
+    The first with the constants of Lemma 2 (a priori, exact quantile, or realised norms); the second
+    without sqrt(d)
+    (E||Mu|| <= 1), and jointly, since ||a||^2 + E||Mu|| <= 1.
 
-def sound(
-    activation: str,
-    m: int,
-    d: int,
-    rho_c: float,
-    rho_u: float,
-    rho_w: float,
-    nu_c: float,
-    nu_u: float,
-    nu_w: float,
-    delta_R: float,
-    u_norms: Sequence[float] | None,
-) -> Variants:
-    sigma, rho, nu = find_activation(activation), Radii(rho_c, rho_u, rho_w), Radii(nu_c, nu_u, nu_w)
-    even = verified("m is even: the heads come in pairs", m % 2 == 0, m)
-    by_chance = (even, UNIT_BALL, SYMMETRIC)
-    variants = {
-        name: upper_bound(output_envelope(common(sigma, B), rho), checks=by_chance)
-        for name, B in (
-            ("value", head_norm(m, d, rho_u, delta_R)),
-            ("exact", exact_head_norm(m, d, rho_u, delta_R)),
+    Printed: sup |f| <= s0 rho_c + L1 rho_theta; sup |f*| <= s0 nu_c + s1 nu_u + s1 nu_w sqrt(d)
+    .. math:: |f|\le\sigma_0\rho_c+L_1\rho_\theta,\quad|f^*|\le\sigma_0\nu_c+\sigma_1\nu_u+\sigma_1\nu_w\sqrt d
+    Sound: value, exact, init: s0 rho_c + L1 rho_theta with L1 = s1 max(1, B); target: s0 nu_c + s1 nu_u + s1 nu_w;
+    target_joint: s0 nu_c + s1 (nu_w + nu_u^2/(4 nu_w)) if nu_u < 2 nu_w, else s0 nu_c + s1 nu_u.
+    .. math:: |f^*|\le s_0\nu_c+s_1\max_{0\le r\le1}\bigl(r\,\nu_u+(1-r^2)\,\nu_w\bigr).
+    Because: rebuilt from the proof (confidence high, sqrt(d) medium); true, but the dimension is not needed
+    Assumes:
+    - symmetric initialisation
+    - tokens and query in the unit ball
+    - f* in F_nu
+    """
+
+    id = "arda.lem6"
+    paper, place = ARDA, "Appendix A.7, Lemma 6"
+    bounds, status = Quantity.OUTPUT_CHANGE, Status.RECONSTRUCTED
+    monotone = "+d +rho_c +rho_u +rho_w -delta_R"
+
+    activation: str = choice("the activation sigma (erf means erf(x/sqrt 2))", ("tanh", "erf", "sigmoid", "sin"))
+    m: int = count("width: the number of heads, even", low=2, example=1_000_000)
+    d: int = count("dimension of a token", example=8)
+    rho_c: float = real("projection radius of the output weights, times sqrt(m)", example=0.15, symbol="ρ_c")
+    rho_u: float = real("projection radius of the head vectors u, times sqrt(m)", example=0.15, symbol="ρ_u")
+    rho_w: float = real(
+        "projection radius of the attention matrices W (Frobenius), times sqrt(m)", example=0.15, symbol="ρ_w"
+    )
+    nu_c: float = real("sup |v_c| of the target's transportation map", example=0.1, symbol="ν_c")
+    nu_u: float = real("sup ||v_u|| of the target's transportation map", example=0.1, symbol="ν_u")
+    nu_w: float = real("sup ||v_w||_F of the target's transportation map", example=0.1, symbol="ν_w")
+    delta_R: float = real("probability that the initial norms ||u_i|| exceed the a-priori bound", high=1, example=0.01)
+    u_norms: tuple[float, ...] | None = reals(
+        "the norms ||u_i|| of the actual initialisation, one per head or one per pair (gives the variant `init`)",
+        low_open=False,
+        example=(2.8, 3.1),
+        default=None,
+        otherwise="not given: only the a-priori variants are computed",
+    )
+
+    def printed(self) -> Variants:
+        sigma = find_activation(self.activation)
+        B = head_norm(self.m, self.d, self.rho_u, self.delta_R)
+        network = sigma.s0 * self.rho_c + sigma.s1 * math.hypot(1.0, B) * math.hypot(self.rho_u, self.rho_w)
+        target = target_envelope(sigma, Radii(self.nu_c, self.nu_u, self.nu_w * math.sqrt(self.d)))
+        return {
+            "value": printed_value(network, note="reconstructed, confidence high; its L1 with confidence medium"),
+            "target": printed_value(target, bounds=Quantity.CONSTANT, note="reconstructed, confidence medium"),
+        }
+
+    def sound(self) -> Variants:
+        sigma, rho, nu = (
+            find_activation(self.activation),
+            Radii(self.rho_c, self.rho_u, self.rho_w),
+            Radii(self.nu_c, self.nu_u, self.nu_w),
         )
-    }
-    if u_norms is not None:
-        norms = [norm + rho_u / math.sqrt(m) for norm in initial_norms(u_norms, m)]
-        variants["init"] = upper_bound(output_envelope(averaged(sigma, norms), rho), checks=(even, UNIT_BALL))
-    on_target = (UNIT_BALL,)
-    return variants | {
-        "target": upper_bound(target_envelope(sigma, nu), checks=on_target, bounds=Quantity.CONSTANT),
-        "target_joint": upper_bound(joint_target_envelope(sigma, nu), checks=on_target, bounds=Quantity.CONSTANT),
-    }
-
-
-RESULT = Result(
-    id="arda.lem6",
-    title="Envelopes of the network and of its target",
-    paper=ARDA,
-    place="Appendix A.7, Lemma 6",
-    bounds=Quantity.OUTPUT_CHANGE,
-    statement="sup |f| <= s0 rho_c + L1 rho_theta; sup |f*| <= s0 nu_c + s1 nu_u + s1 nu_w sqrt(d)",
-    latex=r"|f|\le\sigma_0\rho_c+L_1\rho_\theta,\quad|f^*|\le\sigma_0\nu_c+\sigma_1\nu_u+\sigma_1\nu_w\sqrt d",
-    sound_statement=(
-        "value, exact, init: s0 rho_c + L1 rho_theta with L1 = s1 max(1, B); target: s0 nu_c + s1 nu_u + s1 nu_w; "
-        "target_joint: s0 nu_c + s1 (nu_w + nu_u^2/(4 nu_w)) if nu_u < 2 nu_w, else s0 nu_c + s1 nu_u."
-    ),
-    inputs=(ACTIVATION, WIDTH, DIMENSION, *RHO, *NU, DELTA_R, U_NORMS),
-    status=Status.RECONSTRUCTED,
-    reason="rebuilt from the proof (confidence high, sqrt(d) medium); true, but the dimension is not needed",
-    printed=printed,
-    sound=sound,
-    assumptions=("symmetric initialisation", "tokens and query in the unit ball", "f* in F_nu"),
-    monotone={"d": 1, "rho_c": 1, "rho_u": 1, "rho_w": 1, "delta_R": -1},
-    proof="docs/proofs/arda.md",
-)
+        even = verified("m is even: the heads come in pairs", self.m % 2 == 0, self.m)
+        by_chance = (even, UNIT_BALL, SYMMETRIC)
+        variants = {
+            name: upper_bound(output_envelope(common(sigma, B), rho), hypotheses=by_chance)
+            for name, B in (
+                ("value", head_norm(self.m, self.d, self.rho_u, self.delta_R)),
+                ("exact", exact_head_norm(self.m, self.d, self.rho_u, self.delta_R)),
+            )
+        }
+        if self.u_norms is not None:
+            norms = [norm + self.rho_u / math.sqrt(self.m) for norm in initial_norms(self.u_norms, self.m)]
+            variants["init"] = upper_bound(output_envelope(averaged(sigma, norms), rho), hypotheses=(even, UNIT_BALL))
+        on_target = (UNIT_BALL,)
+        return variants | {
+            "target": upper_bound(target_envelope(sigma, nu), hypotheses=on_target, bounds=Quantity.CONSTANT),
+            "target_joint": upper_bound(
+                joint_target_envelope(sigma, nu), hypotheses=on_target, bounds=Quantity.CONSTANT
+            ),
+        }

@@ -1,181 +1,151 @@
-r"""Theorem 1: training loss of projected gradient descent.
-
-Printed (rebuilt), with eta = 1/sqrt(tau), F an envelope of |f| + |f*| and rho >= nu:
-
-.. math:: \min_{t<\tau}L(\phi_t)\le\frac{\nu^2/4+G_2F^2}{\sqrt\tau}+F\,(\varepsilon_{nl}+\varepsilon_{app})
-
-Sound, for every step with kappa = 1 - eta G2 > 0 and eps = eps_nl + eps_app: the loss bounds itself, and the rates are
-1/tau and 1/m instead of their square roots,
-
-.. math:: \min_{t<\tau}L(\phi_t)\le\frac1\tau\sum_{t<\tau}L(\phi_t)\le
-          \Bigl[\frac{\varepsilon+\sqrt{\varepsilon^2+\kappa\nu^2/(\eta\tau)}}{2\kappa}\Bigr]^2
-          \le\frac{\nu^2}{2\kappa\eta\tau}+\frac{2\varepsilon_{app}^2}{\kappa^2}+\frac{2\varepsilon_{nl}^2}{\kappa^2}.
-
-The three summands of the last form are the optimisation, approximation and linearisation errors (`separated`).
-"""
-
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from certiformer.calculus.activations import activation as find_activation
-from certiformer.core import Quantity, Result, Status, Variants, printed_value, upper_bound
+from certiformer.core import (
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    choice,
+    count,
+    printed_value,
+    real,
+    reals,
+    upper_bound,
+)
 from certiformer.theorems.arda import ARDA
 from certiformer.theorems.arda._descent import Descent, Radii, sampling_deviation, sound_variants
 from certiformer.theorems.arda._heads import UnitConstants, averaged, common, initial_norms
 from certiformer.theorems.arda._inputs import (
-    ACTIVATION,
     ALGORITHM,
-    DELTA,
-    DELTA_R,
-    DIMENSION,
-    ETA,
     FIXED_DATA,
     NOT_SELECTED,
-    NU,
     REALISABLE,
-    RHO,
-    SAMPLE_SIZE,
     SYMMETRIC,
-    TAU,
-    U_NORMS,
     UNIT_BALL,
-    WIDTH,
 )
 from certiformer.theorems.arda.definition_2 import exact_head_norm, head_norm
 from certiformer.theorems.arda.lemma_5 import feature_scale
 from certiformer.theorems.arda.lemma_6 import joint_target_envelope, target_envelope
 
 ASSUMED = (UNIT_BALL, SYMMETRIC, FIXED_DATA, NOT_SELECTED, REALISABLE, ALGORITHM)
-INPUTS = (ACTIVATION, WIDTH, DIMENSION, *RHO, *NU, DELTA_R, SAMPLE_SIZE, DELTA, ETA, TAU, U_NORMS)
 
 
-def printed(
-    activation: str,
-    m: int,
-    d: int,
-    rho_c: float,
-    rho_u: float,
-    rho_w: float,
-    nu_c: float,
-    nu_u: float,
-    nu_w: float,
-    delta_R: float,
-    n: int,
-    delta: float,
-    eta: float,
-    tau: int,
-    u_norms: Sequence[float] | None,
-) -> Variants:
-    sigma, rho, nu = find_activation(activation), Radii(rho_c, rho_u, rho_w), Radii(nu_c, nu_u, nu_w)
-    run = Descent(
-        common(sigma, head_norm(m, d, rho_u, delta_R)),
-        m,
-        rho,
-        nu,
-        eta,
-        tau,
-        sampling_deviation(feature_scale(sigma, nu), m, n, delta),
-        target_envelope(sigma, nu),
+class Theorem1(Result):
+    r"""Training loss of projected gradient descent.
+
+    For every step with kappa = 1 - eta G2 > 0 and eps = eps_nl + eps_app: the loss bounds itself, and the
+    rates are
+    1/tau and 1/m instead of their square roots.
+
+    The three summands of the last form are the optimisation, approximation and linearisation errors (`separated`).
+
+    Printed: min_t L <= (nu^2/4 + G2 F^2)/sqrt(tau) + F (eps_nl + eps_app) with eta = 1/sqrt(tau)
+    .. math::
+       \min_{t<\tau}L(\phi_t)\le\frac{\nu^2/4+G_2F^2}{\sqrt\tau}+F(\varepsilon_{lin}+\varepsilon_{cf}+\varepsilon_{app})
+    Sound: min_t L <= mean_t L <= [(eps + sqrt(eps^2 + kappa V0/(eta tau)))/(2 kappa)]^2, V0 = nu_c^2 + nu_u^2 +
+    nu_w^2, eps = eps_nl + eps_app, kappa = 1 - eta G2 > 0, with probability 1 - delta - delta_R (init: 1 - delta);
+    separated: V0/(2 kappa eta tau) + 2 eps_app^2/kappa^2 + 2 eps_nl^2/kappa^2; any_step: [(eps + sqrt(eps^2 +
+    V0/(eta tau) + 4 eta G2 F^2))/2]^2 for every eta; average_iterate: (sqrt(A) + 2 eps_lin)^2. eps_nl = (L1 (nu_c
+    rho_theta + rho_c (rho_theta + nu_theta)) + L2 rho_theta (rho_theta/2 + nu_theta))/sqrt(m).
+    .. math:: \min_{t<\tau}L(\phi_t)\le\frac1\tau\sum_{t<\tau}L(\phi_t)\le
+       \Bigl[\frac{\varepsilon+\sqrt{\varepsilon^2+\kappa\nu^2/(\eta\tau)}}{2\kappa}\Bigr]^2
+       \le\frac{\nu^2}{2\kappa\eta\tau}+\frac{2\varepsilon_{app}^2}{\kappa^2}+\frac{2\varepsilon_{nl}^2}{\kappa^2}.
+    Because: structure rebuilt (confidence medium), constants lost; it loses a square: the rates are 1/tau and 1/m
+    Assumes:
+    - tokens and query in the unit ball; y = f*(X) with f* in F_nu; mean squared error without the factor 1/2
+    - inputs, labels and v fixed before the initialisation is drawn; the initialisation not selected
+    - every step projected on Omega_rho
+    Defects:
+    - Bounding sqrt(L) by the envelope F throws away a square: the same argument gives 1/tau + 1/m.
+    - The step 1/sqrt(tau) is not needed: any eta below 1/G2 will do, and 1/(2 G2) gives the rate 1/tau.
+    - Linearisation and change of features need not be paid separately.
+    - At the widths of the experiments every form is vacuous: it passes the loss at the start only for m near 10^6.
+    """
+
+    paper, place = ARDA, "Theorem 1"
+    bounds, status = Quantity.TRAINING_LOSS, Status.RECONSTRUCTED
+    monotone = "+d +rho_c +rho_u +rho_w +nu_c +nu_u +nu_w -delta_R +n -delta -tau"
+
+    activation: str = choice("the activation sigma (erf means erf(x/sqrt 2))", ("tanh", "erf", "sigmoid", "sin"))
+    m: int = count("width: the number of heads, even", low=2, example=1_000_000)
+    d: int = count("dimension of a token", example=8)
+    rho_c: float = real("projection radius of the output weights, times sqrt(m)", example=0.15, symbol="ρ_c")
+    rho_u: float = real("projection radius of the head vectors u, times sqrt(m)", example=0.15, symbol="ρ_u")
+    rho_w: float = real(
+        "projection radius of the attention matrices W (Frobenius), times sqrt(m)", example=0.15, symbol="ρ_w"
     )
-    checks = (run.printed_step_check, *run.setting_checks)
-    note = "structure reconstructed with confidence medium; the printed constants are lost, the sound ones stand in"
-    return {
-        "value": printed_value(run.reconstructed, checks=checks, note=note),
-        "errors_apart": printed_value(run.reconstructed_apart, checks=checks, note=note),
-    }
-
-
-def sound(
-    activation: str,
-    m: int,
-    d: int,
-    rho_c: float,
-    rho_u: float,
-    rho_w: float,
-    nu_c: float,
-    nu_u: float,
-    nu_w: float,
-    delta_R: float,
-    n: int,
-    delta: float,
-    eta: float,
-    tau: int,
-    u_norms: Sequence[float] | None,
-) -> Variants:
-    sigma, rho, nu = find_activation(activation), Radii(rho_c, rho_u, rho_w), Radii(nu_c, nu_u, nu_w)
-    eps_app = sampling_deviation(feature_scale(sigma, nu), m, n, delta)
-    target = joint_target_envelope(sigma, nu)
-
-    def run_with(units: UnitConstants) -> Descent:
-        return Descent(units, m, rho, nu, eta, tau, eps_app, target)
-
-    apriori = run_with(common(sigma, head_norm(m, d, rho_u, delta_R)))
-    checks = (*apriori.setting_checks, *ASSUMED)
-    variants = sound_variants(apriori, checks)
-    exact = run_with(common(sigma, exact_head_norm(m, d, rho_u, delta_R)))
-    variants["exact"] = upper_bound(exact.mean_loss, checks=(exact.step_check, *checks), trivial=target * target)
-    # f(phi_0) = 0, so the loss at the start is the mean of y^2
-    variants["initial"] = upper_bound(
-        target * target, checks=checks, note="the loss at the initialisation: min_t L <= L(phi_0)"
+    nu_c: float = real("sup |v_c| of the target's transportation map", example=0.1, symbol="ν_c")
+    nu_u: float = real("sup ||v_u|| of the target's transportation map", example=0.1, symbol="ν_u")
+    nu_w: float = real("sup ||v_w||_F of the target's transportation map", example=0.1, symbol="ν_w")
+    delta_R: float = real("probability that the initial norms ||u_i|| exceed the a-priori bound", high=1, example=0.01)
+    n: int = count("sample size", example=5000, aliases=("N",))
+    delta: float = real("failure probability of the approximation step", high=1, example=0.05, symbol="δ")
+    eta: float = real("step size", example=0.006, symbol="η")
+    tau: int = count("number of steps", example=1_000_000, symbol="τ")
+    u_norms: tuple[float, ...] | None = reals(
+        "the norms ||u_i|| of the actual initialisation, one per head or one per pair (gives the variant `init`)",
+        low_open=False,
+        example=(2.8, 3.1),
+        default=None,
+        otherwise="not given: only the a-priori variants are computed",
     )
-    if u_norms is not None:
-        shift = rho_u / math.sqrt(m)
-        given = run_with(averaged(sigma, [norm + shift for norm in initial_norms(u_norms, m)]))
-        variants["init"] = upper_bound(
-            given.mean_loss,
-            checks=(given.step_check, *checks),
-            trivial=target * target,
-            note="with the realised norms: probability 1 - delta, no event E_R",
+
+    def printed(self) -> Variants:
+        sigma, rho, nu = (
+            find_activation(self.activation),
+            Radii(self.rho_c, self.rho_u, self.rho_w),
+            Radii(self.nu_c, self.nu_u, self.nu_w),
         )
-    return variants
+        run = Descent(
+            common(sigma, head_norm(self.m, self.d, self.rho_u, self.delta_R)),
+            self.m,
+            rho,
+            nu,
+            self.eta,
+            self.tau,
+            sampling_deviation(feature_scale(sigma, nu), self.m, self.n, self.delta),
+            target_envelope(sigma, nu),
+        )
+        hypotheses = (run.printed_step_check, *run.setting_checks)
+        note = "structure reconstructed with confidence medium; the printed constants are lost, the sound ones stand in"
+        return {
+            "value": printed_value(run.reconstructed, hypotheses=hypotheses, note=note),
+            "errors_apart": printed_value(run.reconstructed_apart, hypotheses=hypotheses, note=note),
+        }
 
+    def sound(self) -> Variants:
+        sigma, rho, nu = (
+            find_activation(self.activation),
+            Radii(self.rho_c, self.rho_u, self.rho_w),
+            Radii(self.nu_c, self.nu_u, self.nu_w),
+        )
+        eps_app = sampling_deviation(feature_scale(sigma, nu), self.m, self.n, self.delta)
+        target = joint_target_envelope(sigma, nu)
 
-RESULT = Result(
-    id="arda.thm1",
-    title="Training loss of projected gradient descent",
-    paper=ARDA,
-    place="Theorem 1",
-    bounds=Quantity.TRAINING_LOSS,
-    statement="min_t L <= (nu^2/4 + G2 F^2)/sqrt(tau) + F (eps_nl + eps_app) with eta = 1/sqrt(tau)",
-    latex=r"\min_{t<\tau}L(\phi_t)\le\frac{\nu^2/4+G_2F^2}{\sqrt\tau}+F(\varepsilon_{lin}+\varepsilon_{cf}+\varepsilon_{app})",
-    sound_statement=(
-        "min_t L <= mean_t L <= [(eps + sqrt(eps^2 + kappa V0/(eta tau)))/(2 kappa)]^2, V0 = nu_c^2 + nu_u^2 + nu_w^2, "
-        "eps = eps_nl + eps_app, kappa = 1 - eta G2 > 0, with probability 1 - delta - delta_R (init: 1 - delta); "
-        "separated: V0/(2 kappa eta tau) + 2 eps_app^2/kappa^2 + 2 eps_nl^2/kappa^2; "
-        "any_step: [(eps + sqrt(eps^2 + V0/(eta tau) + 4 eta G2 F^2))/2]^2 for every eta; "
-        "average_iterate: (sqrt(A) + 2 eps_lin)^2. "
-        "eps_nl = (L1 (nu_c rho_theta + rho_c (rho_theta + nu_theta)) + L2 rho_theta (rho_theta/2 + nu_theta))/sqrt(m)."
-    ),
-    inputs=INPUTS,
-    status=Status.RECONSTRUCTED,
-    reason="structure rebuilt (confidence medium), constants lost; it loses a square: the rates are 1/tau and 1/m",
-    printed=printed,
-    sound=sound,
-    assumptions=(
-        "tokens and query in the unit ball; y = f*(X) with f* in F_nu; mean squared error without the factor 1/2",
-        "inputs, labels and v fixed before the initialisation is drawn; the initialisation not selected",
-        "every step projected on Omega_rho",
-    ),
-    defects=(
-        "Bounding sqrt(L) by the envelope F throws away a square: the same argument gives 1/tau + 1/m.",
-        "The step 1/sqrt(tau) is not needed: any eta below 1/G2 will do, and 1/(2 G2) gives the rate 1/tau.",
-        "Linearisation and change of features need not be paid separately.",
-        "At the widths of the experiments every form is vacuous: it passes the loss at the start only for m near 10^6.",
-    ),
-    monotone={
-        "d": 1,
-        "rho_c": 1,
-        "rho_u": 1,
-        "rho_w": 1,
-        "nu_c": 1,
-        "nu_u": 1,
-        "nu_w": 1,
-        "delta_R": -1,
-        "n": 1,
-        "delta": -1,
-        "tau": -1,
-    },
-    proof="docs/proofs/arda.md",
-)
+        def run_with(units: UnitConstants) -> Descent:
+            return Descent(units, self.m, rho, nu, self.eta, self.tau, eps_app, target)
+
+        apriori = run_with(common(sigma, head_norm(self.m, self.d, self.rho_u, self.delta_R)))
+        hypotheses = (*apriori.setting_checks, *ASSUMED)
+        variants = sound_variants(apriori, hypotheses)
+        exact = run_with(common(sigma, exact_head_norm(self.m, self.d, self.rho_u, self.delta_R)))
+        variants["exact"] = upper_bound(
+            exact.mean_loss, hypotheses=(exact.step_check, *hypotheses), trivial=target * target
+        )
+        # f(phi_0) = 0, so the loss at the start is the mean of y^2
+        variants["initial"] = upper_bound(
+            target * target, hypotheses=hypotheses, note="the loss at the initialisation: min_t L <= L(phi_0)"
+        )
+        if self.u_norms is not None:
+            shift = self.rho_u / math.sqrt(self.m)
+            given = run_with(averaged(sigma, [norm + shift for norm in initial_norms(self.u_norms, self.m)]))
+            variants["init"] = upper_bound(
+                given.mean_loss,
+                hypotheses=(given.step_check, *hypotheses),
+                trivial=target * target,
+                note="with the realised norms: probability 1 - delta, no event E_R",
+            )
+        return variants

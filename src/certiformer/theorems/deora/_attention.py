@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certiformer.calculus.descent import Landscape
-from certiformer.core import Check, Input, assumed, choice, count, real
+from certiformer.core import Hypothesis, assumed, stated
 
 Array = NDArray[np.float64]
 
@@ -103,45 +103,18 @@ def printed_beta2(b: float, T: int, R: float, d: int, H: float) -> float:
     return printed_beta3(b, T, R, d) / math.sqrt(H) + printed_beta1(b, T, R) ** 2 / 4.0
 
 
-B_NORM = real("b", "max_h ||U_h||_F of the parameters", symbol="||θ||_{2,∞}", low_open=False, example=1)
-TOKENS = count("T", "tokens per input", example=4)
-RADIUS = real("R", "bound on the norm of every token", high=1e12, example=1)
-DIMENSION = count("d", "token dimension (printed formulas only)", example=3)
-HEADS = count("H", "heads", example=16)
-READOUT = choice(
-    "readout", "full: U_h trained; pooling: U_h = 1 u_h^T; last: the last token only", READOUTS, default="full"
-)
-LOSS = (
-    real("G", "the loss has |l'| <= G (logistic: 1)", default=1.0, example=1),
-    real("C", "the loss has |l'| <= C l (logistic: 1)", default=1.0, example=1),
-    real("Q", "the loss has 0 <= l'' <= Q (logistic: 1/4)", default=0.25, example=0.25),
-)
-
-
-def claim(name: str, meaning: str) -> Input:
-    """Something only the caller can know; false until claimed."""
-    return Input(name, meaning, "flag", default=False, example=True)
-
-
-INDEPENDENT = claim(
-    "independent",
-    "you vouch that theta_0, eta, K and H do not depend on the n samples (first-phase samples disjoint from them)",
-)
-ALMOST_SURE = claim(
-    "almost_sure",
-    (
-        "you vouch that R bounds every token of the population and that "
-        "the other inputs hold for almost every training set"
-    ),
-)
-
-
-def stability_checks(independent: bool, almost_sure: bool) -> tuple[Check, ...]:
+def stability_hypotheses(independent: bool | None, almost_sure: bool | None) -> tuple[Hypothesis, ...]:
     """What a bound by leave-one-out stability needs and no program can see."""
     return (
-        assumed(
-            "theta_0, the step size, K and H are independent of the n samples; K was fixed in advance", independent
+        stated(
+            "theta_0, the step size, K and H are independent of the n samples; K was fixed in advance",
+            independent,
+            "independent=1",
         ),
-        assumed("R bounds the population almost surely (it is not measured), and so do the other inputs", almost_sure),
+        stated(
+            "R bounds the population almost surely (it is not measured), and so do the other inputs",
+            almost_sure,
+            "almost_sure=1",
+        ),
         assumed("the n samples are independent and identically distributed"),
     )

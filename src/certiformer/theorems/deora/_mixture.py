@@ -10,7 +10,7 @@ import itertools
 import math
 from dataclasses import dataclass
 
-from certiformer.core import Check, assumed, count, real, verified
+from certiformer.core import Hypothesis, assumed, verified
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Mixture:
         attention = self.T * (1.0 - self.zeta) * self.zeta * polynomial / (4.0 * math.sqrt(2.0 * (self.M + 1)))
         return attention - P * self.T * self.T * math.sqrt(self.T) * (self.S + self.Z) ** 3 + self.margin_U()
 
-    def checks(self) -> tuple[Check, ...]:
+    def hypotheses(self) -> tuple[Hypothesis, ...]:
         relevant = self.zeta * self.T
         return (
             verified(
@@ -115,12 +115,3 @@ def logit_gap(S: float, Zmu: float, Znu: float) -> float:
 def _whole(relevant: float, T: int) -> bool:
     nearest = round(relevant)
     return abs(relevant - nearest) <= 1e-9 * T and 1 <= nearest <= T - 1
-
-
-TOKENS = count("T", "tokens per input", example=8)
-SPARSITY = real("zeta", "fraction of relevant tokens", symbol="ζ", high=1.0, example=0.25)
-PATTERNS = count("M", "irrelevant patterns", example=2)
-SIGNAL = real("S", "norm of every pattern", low=1e-12, high=1e12, example=1.3)
-NOISE_MU = real("Zmu", "bound on |<z, mu>|", symbol="Z_μ", low_open=False, high=1e12, example=0.04)
-NOISE_NU = real("Znu", "M times the bound on |<z, nu_l>|", symbol="Z_ν", low_open=False, high=1e12, example=0.04)
-NOISE = real("Z", "bound on ||z||", low_open=False, high=1e12, example=0.05)

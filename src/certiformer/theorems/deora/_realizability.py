@@ -5,33 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from certiformer.core import flag, real
-from certiformer.core.rounding import MARGIN, up
+from certiformer.core.rounding import MARGIN
 from certiformer.theorems.deora._attention import Attention
 
 _BISECTIONS = 200
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
-GOOD_START = (
-    real("gamma", "NTK margin at a direction theta_* of norm sqrt 2 (P3)", symbol="γ", example=0.7),
-    real("BPhi", "bound on |model output| at the start (P2)", symbol="B_Φ", low_open=False, high=1e12, example=0),
-    real("B2", "bound on the norm of every head at the start (P1)", symbol="B_2", low_open=False, high=1e12, example=0),
-)
-NINF = real(
-    "ninf",
-    "max_h ||theta_*,h|| of the direction",
-    symbol="||θ_⋆||_{2,∞}",
-    low_open=False,
-    high=up(math.sqrt(2.0)),
-    optional=True,
-    derived="sqrt(2), which always holds; sqrt(2/H) if spread evenly over the heads (even=1)",
-    example=0.0014142135623730951,
-)
 
-EVEN = flag("even", "theta_* is spread evenly over the heads: ninf = sqrt(2/H) where ninf is not given")
-
-
-def spread(ninf: float | None, even: bool, H: float) -> float:
+def spread(ninf: float | None, even: bool | None, H: float) -> float:
     """max_h ||theta_*,h||: as given, else sqrt(2/H) for an even direction, else sqrt 2."""
     if ninf is not None:
         return ninf

@@ -7,21 +7,10 @@ import math
 import numpy as np
 
 from certiformer.calculus.descent import Certificate, Refusal, Run, certify, least_count, log_stability, sturm
-from certiformer.core import Bound, Check, Quantity, assumed, count, real, upper_bound, verified
+from certiformer.core import Bound, Hypothesis, Quantity, assumed, upper_bound, verified
 from certiformer.theorems.deora._attention import Attention, printed_beta3
 
 MOST_HEADS = 10**30
-
-RUN = (
-    real("D", "distance ||theta - theta_0|| of the target from the start", low_open=False, example=5),
-    real("b", "max_h ||U_h||_F of the target theta", symbol="||θ||_{2,∞}", low_open=False, example=0.05),
-    real("b0", "max_h ||U_h||_F at the start theta_0", low_open=False, example=0),
-    real("Lt", "training loss at the target", low_open=False, example=0.05),
-    real("L0", "training loss at the start", low_open=False, example=0.69),
-    count("H", "heads", example=100_000),
-    count("K", "gradient steps, fixed in advance", example=100),
-    real("eta", "step size", symbol="η", example=0.5),
-)
 
 
 def printed_heads(factor: float, D: float, b: float, T: int, R: float, d: int) -> float:
@@ -42,7 +31,7 @@ def printed_step(run: Run, rho: float) -> float:
     return min(1.0, 1.0 / rho, _ratio(square, run.K * run.Lt), _ratio(square, run.L0))
 
 
-def printed_checks(run: Run, heads: float, H: int, R: float, eta_max: float) -> tuple[Check, ...]:
+def printed_checks(run: Run, heads: float, H: int, R: float, eta_max: float) -> tuple[Hypothesis, ...]:
     return (
         verified("H at least the heads needed", heads <= H, heads),
         verified("eta <= 1 ^ 1/rho ^ D^2/(K Lt) ^ D^2/L0", run.eta <= eta_max, eta_max),
@@ -50,14 +39,14 @@ def printed_checks(run: Run, heads: float, H: int, R: float, eta_max: float) -> 
     )
 
 
-def training_bound(model: Attention, run: Run) -> tuple[Bound, Certificate | None, tuple[Check, ...]]:
-    """The bound on the average (and last) training loss, its certificate if there is one, and its checks."""
+def training_bound(model: Attention, run: Run) -> tuple[Bound, Certificate | None, tuple[Hypothesis, ...]]:
+    """The bound on the average (and last) training loss, its certificate if there is one, and its hypotheses."""
     answer = certify(model.landscape, run)
-    checks: tuple[Check, ...]
+    hypotheses: tuple[Hypothesis, ...]
     if isinstance(answer, Refusal):
-        checks = (verified(f"no certificate; it needs {answer.requires}", False, answer.measured),)
-        return upper_bound(math.inf, checks=checks, trivial=run.L0, note="no certificate"), None, checks
-    checks = (
+        hypotheses = (verified(f"no certificate; it needs {answer.requires}", False, answer.measured),)
+        return upper_bound(math.inf, hypotheses=hypotheses, trivial=run.L0, note="no certificate"), None, hypotheses
+    hypotheses = (
         verified("the induction closes: s < pi/2, and eta beta2 <= 1 at every iterate", True, answer.angle),
         assumed("every token of the training data has norm at most R; D, b, b0, Lt, L0 are upper bounds"),
     )
@@ -68,22 +57,22 @@ def training_bound(model: Attention, run: Run) -> tuple[Bound, Certificate | Non
         "distance": run.D * run.D / (2.0 * run.eta) * scale,
         "curvature": float(c.deficit) * run.L0 * scale,
     }
-    bound = upper_bound(answer.total / run.K, clip=run.L0, terms=terms, additive=True, checks=checks)
-    return bound, answer, checks
+    bound = upper_bound(answer.total / run.K, clip=run.L0, terms=terms, additive=True, hypotheses=hypotheses)
+    return bound, answer, hypotheses
 
 
 def stability_bounds(
-    model: Attention, run: Run, certificate: Certificate | None, n: int, checks: tuple[Check, ...]
+    model: Attention, run: Run, certificate: Certificate | None, n: int, hypotheses: tuple[Hypothesis, ...]
 ) -> dict[str, Bound]:
     """The leave-one-out distance, and twice the Lipschitz constant times it."""
     if certificate is None:
-        nothing = upper_bound(math.inf, checks=checks, note="no certificate")
-        return {"gap": nothing, "stability": upper_bound(math.inf, checks=checks, bounds=Quantity.STABILITY)}
+        nothing = upper_bound(math.inf, hypotheses=hypotheses, note="no certificate")
+        return {"gap": nothing, "stability": upper_bound(math.inf, hypotheses=hypotheses, bounds=Quantity.STABILITY)}
     ln_stability = log_stability(model.landscape, run, certificate, n)
     ln_gap = ln_stability + math.log(2.0 * float(model.landscape.lipschitz(certificate.B)))
     return {
-        "gap": upper_bound(_exp(ln_gap), checks=checks, ln=ln_gap),
-        "stability": upper_bound(_exp(ln_stability), checks=checks, ln=ln_stability, bounds=Quantity.STABILITY),
+        "gap": upper_bound(_exp(ln_gap), hypotheses=hypotheses, ln=ln_gap),
+        "stability": upper_bound(_exp(ln_stability), hypotheses=hypotheses, ln=ln_stability, bounds=Quantity.STABILITY),
     }
 
 
@@ -102,7 +91,7 @@ def heads_needed(model: Attention, run: Run) -> Bound:
             "eta Q beta1(max(b, b0))^2 < 1: a step size that infinitely many heads would allow", False, step
         )
         return Bound(
-            math.inf, checks=(check,), bounds=Quantity.WIDTH, note="no number of heads is enough at this step size"
+            math.inf, hypotheses=(check,), bounds=Quantity.WIDTH, note="no number of heads is enough at this step size"
         )
     note = (
         "least H with a certificate; smaller than printed because beta3 "

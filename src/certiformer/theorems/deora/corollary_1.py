@@ -1,30 +1,22 @@
-r"""Corollary 1: gradient, Hessian and least eigenvalue of the empirical loss.
-
-Printed:  .. math:: \beta_1 = \sqrt T R(2R^2 b+1),\quad \beta_3 = 2\sqrt T\, d R^3(3\sqrt d R^2 b+1),\quad
-          \beta_2 = \beta_3/\sqrt H + \beta_1^2/4
-
-with ||grad L|| <= beta1 L, ||Hess L|| <= beta2, lambda_min >= -beta3 L/sqrt(H).
-
-Sound, without the dimension and attained (C3 = 4/(3 sqrt 3)):
-
-.. math:: \beta_1 = \sqrt T R\max(1, R^2 b),\quad
-          \beta_3 = \tfrac12\sqrt T R^3\bigl(C_3R^2b+\sqrt{(C_3R^2b)^2+4}\bigr).
-"""
-
 from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Result, Status, Variants, assumed, printed_value, upper_bound, verified
+from certiformer.core import (
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    assumed,
+    choice,
+    count,
+    printed_value,
+    real,
+    upper_bound,
+    verified,
+)
 from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._attention import (
-    B_NORM,
-    DIMENSION,
-    HEADS,
-    LOSS,
-    RADIUS,
-    READOUT,
-    TOKENS,
     Attention,
     printed_beta1,
     printed_beta2,
@@ -32,77 +24,85 @@ from certiformer.theorems.deora._attention import (
 )
 
 
-def printed(b: float, T: int, R: float, d: int, H: int, readout: str, G: float, C: float, Q: float) -> Variants:
-    checks = (
-        verified("R >= 1 (Assumption 1)", R >= 1.0, R),
-        verified("not pooled: a shared vector moves every row at once", readout != "pooling"),
-        verified("logistic loss", (G, C, Q) == (1.0, 1.0, 0.25)),
+class Corollary1(Result):
+    r"""Gradient, smoothness and weak convexity of the loss.
+
+    Without the dimension and attained (C3 = 4/(3 sqrt 3)).
+
+    Printed: ||grad L|| <= beta1 L, ||Hess L|| <= beta2, lambda_min >= -beta3 L/sqrt(H) with beta1 = sqrt(T) R (2
+    R^2 b + 1), beta3 = 2 sqrt(T) d R^3 (3 sqrt(d) R^2 b + 1), beta2 = beta3/sqrt(H) + beta1^2/4
+    .. math:: \beta_1=\sqrt T R(2R^2\|\theta\|_{2,\infty}+1),\ \beta_3=2\sqrt T dR^3(3\sqrt d
+       R^2\|\theta\|_{2,\infty}+1),\ \beta_2=\beta_3/\sqrt H+\beta_1^2/4
+    Sound: beta1 = sqrt(T) R max(1, R^2 b), beta3 = (sqrt(T) R^3/2)(C3 R^2 b + sqrt((C3 R^2 b)^2 + 4)), C3 = 4/(3
+    sqrt 3), beta2 = beta3/sqrt(H) + beta1^2/4. Pooling: 1 -> sqrt(T) in beta1 and the 4 in beta3 -> 4T. Last token:
+    T -> 1. Other losses: beta1, beta3 times C, beta2 = G beta3/sqrt(H) + Q beta1^2.
+    .. math:: \beta_1 = \sqrt T R\max(1, R^2 b),\quad \beta_3 = \tfrac12\sqrt T
+       R^3\bigl(C_3R^2b+\sqrt{(C_3R^2b)^2+4}\bigr).
+    Because: all three inequalities hold; constants without d, and attained, replace them
+    Assumes:
+    - labels are +1 or -1
+    - every token has norm at most R
+    - b is the largest ||U_h||_F
+    Defects:
+    - beta3 is printed with 2 sqrt(T) d R^3 where Proposition 1 gives 2 sqrt(T d) R^3: valid, but larger by sqrt(d).
+    - The constants grow with the dimension; attained ones do not.
+    - The text says the least eigenvalue gets less positive as H grows; it gets less negative.
+    - The footnote extends the results to pooling as they stand; with U = 1 u^T and equal tokens the gradient at
+      zero is T R, above the printed sqrt(T) R. (The footnote's u 1_T^T also has the wrong shape.)
+    """
+
+    paper, place = DEORA, "Corollary 1"
+    bounds, status = Quantity.SMOOTHNESS, Status.TRUE
+    monotone = "+b +T +R -H +G +Q"
+
+    b: float = real("max_h ||U_h||_F of the parameters", low_open=False, symbol="||θ||_{2,∞}")
+    T: int = count("tokens per input", example=4)
+    R: float = real("bound on the norm of every token", high=1000000000000.0)
+    d: int = count("token dimension (printed formulas only)", example=3)
+    H: int = count("heads", example=16)
+    readout: str = choice(
+        "full: U_h trained; pooling: U_h = 1 u_h^T; last: the last token only",
+        ("full", "pooling", "last"),
+        default="full",
     )
-    # The reading 2 sqrt(T d) R^3 is the one that Proposition 1 gives and that condition (3) uses.
-    root_reading = printed_beta3(b, T, R, d) / math.sqrt(d)
-    return {
-        "beta1": printed_value(printed_beta1(b, T, R), checks=checks, bounds=Quantity.LIPSCHITZ_CONSTANT),
-        "beta2": printed_value(printed_beta2(b, T, R, d, H), checks=checks),
-        "beta3": printed_value(printed_beta3(b, T, R, d), checks=checks, bounds=Quantity.CONSTANT),
-        "beta3_root_d": printed_value(root_reading, checks=checks, bounds=Quantity.CONSTANT),
-    }
+    G: float = real("the loss has |l'| <= G (logistic: 1)", default=1.0)
+    C: float = real("the loss has |l'| <= C l (logistic: 1)", default=1.0)
+    Q: float = real("the loss has 0 <= l'' <= Q (logistic: 1/4)", example=0.25, default=0.25)
 
+    def printed(self) -> Variants:
+        hypotheses = (
+            verified("R >= 1 (Assumption 1)", self.R >= 1.0, self.R),
+            verified("not pooled: a shared vector moves every row at once", self.readout != "pooling"),
+            verified("logistic loss", (self.G, self.C, self.Q) == (1.0, 1.0, 0.25)),
+        )
+        # The reading 2 sqrt(T d) R^3 is the one that Proposition 1 gives and that condition (3) uses.
+        root_reading = printed_beta3(self.b, self.T, self.R, self.d) / math.sqrt(self.d)
+        return {
+            "beta1": printed_value(
+                printed_beta1(self.b, self.T, self.R), hypotheses=hypotheses, bounds=Quantity.LIPSCHITZ_CONSTANT
+            ),
+            "beta2": printed_value(printed_beta2(self.b, self.T, self.R, self.d, self.H), hypotheses=hypotheses),
+            "beta3": printed_value(
+                printed_beta3(self.b, self.T, self.R, self.d), hypotheses=hypotheses, bounds=Quantity.CONSTANT
+            ),
+            "beta3_root_d": printed_value(root_reading, hypotheses=hypotheses, bounds=Quantity.CONSTANT),
+        }
 
-def sound(b: float, T: int, R: float, d: int, H: int, readout: str, G: float, C: float, Q: float) -> Variants:
-    model = Attention(T, R, H, readout, G, C, Q)
-    tokens = (assumed("every token of the data has norm at most R; labels are +1 or -1"),)
-    return {
-        "beta1": upper_bound(
-            float(model.beta1(b)), checks=tokens, bounds=Quantity.LIPSCHITZ_CONSTANT, note="||grad L|| <= beta1 L"
-        ),
-        "beta2": upper_bound(float(model.beta2(b)), checks=tokens, note="||Hess L|| <= beta2"),
-        "beta3": upper_bound(
-            float(model.beta3(b)), checks=tokens, bounds=Quantity.CONSTANT, note="lambda_min >= -beta3 L / sqrt(H)"
-        ),
-    }
-
-
-RESULT = Result(
-    id="deora.cor1",
-    title="Gradient, smoothness and weak convexity of the loss",
-    paper=DEORA,
-    place="Corollary 1",
-    bounds=Quantity.SMOOTHNESS,
-    statement=(
-        "||grad L|| <= beta1 L, ||Hess L|| <= beta2, lambda_min >= "
-        "-beta3 L/sqrt(H) with beta1 = sqrt(T) R (2 R^2 b + 1), "
-        "beta3 = 2 sqrt(T) d R^3 (3 sqrt(d) R^2 b + 1), beta2 = beta3/sqrt(H) + beta1^2/4"
-    ),
-    latex=(
-        r"\beta_1=\sqrt T R(2R^2\|\theta\|_{2,\infty}+1),\ \beta_3=2\sqrt T dR^3(3\sqrt d R^2\|\theta\|_{2,\infty}+1),"
-        r"\ \beta_2=\beta_3/\sqrt H+\beta_1^2/4"
-    ),
-    sound_statement=(
-        "beta1 = sqrt(T) R max(1, R^2 b), beta3 = (sqrt(T) R^3/2)(C3 R^2 "
-        "b + sqrt((C3 R^2 b)^2 + 4)), C3 = 4/(3 sqrt 3), "
-        "beta2 = beta3/sqrt(H) + beta1^2/4. Pooling: 1 -> sqrt(T) in "
-        "beta1 and the 4 in beta3 -> 4T. Last token: T -> 1. "
-        "Other losses: beta1, beta3 times C, beta2 = G beta3/sqrt(H) + Q beta1^2."
-    ),
-    inputs=(B_NORM, TOKENS, RADIUS, DIMENSION, HEADS, READOUT, *LOSS),
-    status=Status.TRUE,
-    reason="all three inequalities hold; constants without d, and attained, replace them",
-    printed=printed,
-    sound=sound,
-    assumptions=("labels are +1 or -1", "every token has norm at most R", "b is the largest ||U_h||_F"),
-    defects=(
-        (
-            "beta3 is printed with 2 sqrt(T) d R^3 where Proposition 1 "
-            "gives 2 sqrt(T d) R^3: valid, but larger by sqrt(d)."
-        ),
-        "The constants grow with the dimension; attained ones do not.",
-        "The text says the least eigenvalue gets less positive as H grows; it gets less negative.",
-        (
-            "The footnote extends the results to pooling as they stand; with "
-            "U = 1 u^T and equal tokens the gradient at zero "
-            "is T R, above the printed sqrt(T) R. (The footnote's u 1_T^T also has the wrong shape.)"
-        ),
-    ),
-    monotone={"b": 1, "T": 1, "R": 1, "H": -1, "G": 1, "Q": 1},
-    proof="docs/proofs/deora.md",
-)
+    def sound(self) -> Variants:
+        model = Attention(self.T, self.R, self.H, self.readout, self.G, self.C, self.Q)
+        tokens = (assumed("every token of the data has norm at most R; labels are +1 or -1"),)
+        return {
+            "beta1": upper_bound(
+                float(model.beta1(self.b)),
+                hypotheses=tokens,
+                bounds=Quantity.LIPSCHITZ_CONSTANT,
+                note="||grad L|| <= beta1 L",
+            ),
+            "beta2": upper_bound(float(model.beta2(self.b)), hypotheses=tokens, note="||Hess L|| <= beta2"),
+            "beta3": upper_bound(
+                float(model.beta3(self.b)),
+                hypotheses=tokens,
+                bounds=Quantity.CONSTANT,
+                note="lambda_min >= -beta3 L / sqrt(H)",
+            ),
+        }

@@ -1,12 +1,3 @@
-r"""Corollary 2: training loss and gap from a good initialization.
-
-Printed:  .. math:: \hat L(\theta_K)\le\frac2K+\frac{5(2B_\Phi+\log K)^2}{4\gamma^2\eta K},\qquad
-          E[\mathrm{gap}]\le\frac{17(2B_\Phi+\log K)^2}{\gamma^2\eta n}
-
-Sound: the target theta_0 + lambda theta_* of Assumption 2 (loss 1/K, distance sqrt2 lambda, heads of norm at most
-B2 + lambda ninf) in Theorems 1 and 2. `train_opt`, `gap_opt` choose the target's loss instead of 1/K.
-"""
-
 from __future__ import annotations
 
 import math
@@ -17,13 +8,14 @@ import numpy as np
 from certiformer.calculus.descent import Certificate, Run, certify, least_count
 from certiformer.core import (
     Bound,
-    Check,
+    Hypothesis,
     Quantity,
     Result,
     Status,
     Variants,
     assumed,
     count,
+    flag,
     printed_value,
     real,
     side_number,
@@ -32,203 +24,179 @@ from certiformer.core import (
 )
 from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._attention import (
-    ALMOST_SURE,
-    INDEPENDENT,
-    RADIUS,
-    TOKENS,
     Attention,
-    stability_checks,
+    stability_hypotheses,
 )
-from certiformer.theorems.deora._realizability import EVEN, GOOD_START, NINF, initial_loss, least_multiple, spread
+from certiformer.theorems.deora._realizability import initial_loss, least_multiple, spread
 from certiformer.theorems.deora._training import MOST_HEADS, stability_bounds, training_bound
 
 _TARGETS = 26
 
 
-def printed(
-    K: int,
-    eta: float,
-    H: int,
-    gamma: float,
-    BPhi: float,
-    B2: float,
-    T: int,
-    R: float,
-    n: int,
-    ninf: float | None,
-    even: bool,
-    L0: float | None,
-    d: int | None,
-    independent: bool,
-    almost_sure: bool,
-) -> Variants:
-    g0 = (2.0 * BPhi + math.log(K)) / gamma
-    limit = min(1.0, 4.0 * BPhi * BPhi / (gamma * gamma * initial_loss(BPhi)))
-    checks = (
-        verified("B2, BPhi >= 1 (P1, P2)", min(B2, BPhi) >= 1.0, min(B2, BPhi)),
-        verified("eta <= 1 ^ 4 BPhi^2/(gamma^2 log(1 + e^BPhi))", eta <= limit, limit),
-        assumed("eta <= 1/rho(K), rho(K) of order d^{3/2} T^{3/2} R^13 g0^4 with a constant that is not given"),
-    )
-    variants = {
-        "train": printed_value(2.0 / K + 5.0 * g0 * g0 / (4.0 * eta * K), checks=checks, bounds=Quantity.TRAINING_LOSS),
-        "gap": printed_value(17.0 * g0 * g0 / (eta * n), checks=(*checks, *stability_checks(independent, almost_sure))),
-        "g0": side_number(g0, "distance of the target as printed"),
-    }
-    if d is not None:
-        root = d * math.sqrt(T) * R**5 * B2 * B2 * g0 * g0 * g0
-        variants["H_needed"] = printed_value(root * root, bounds=Quantity.WIDTH, note="constant 1 where none is given")
-    return variants
-
-
-def sound(
-    K: int,
-    eta: float,
-    H: int,
-    gamma: float,
-    BPhi: float,
-    B2: float,
-    T: int,
-    R: float,
-    n: int,
-    ninf: float | None,
-    even: bool,
-    L0: float | None,
-    d: int | None,
-    independent: bool,
-    almost_sure: bool,
-) -> Variants:
-    start_loss = initial_loss(BPhi) if L0 is None else L0
-    hypotheses = stability_checks(independent, almost_sure)
-
-    def run_for(model: Attention, loss: float) -> tuple[float, Run] | None:
-        """The multiple of theta_* and the run against theta_0 + lambda theta_*."""
-        width = spread(ninf, even, model.H)
-        multiple = least_multiple(model, gamma, BPhi, B2, width, loss)
-        if multiple is None:
-            return None
-        return multiple, Run(math.sqrt(2.0) * multiple, B2 + multiple * width, B2, loss, start_loss, K, eta)
-
-    def bounds_for(loss: float) -> tuple[dict[str, Bound], float]:
-        model = Attention(T, R, H)
-        target = run_for(model, loss)
-        if target is None:
-            return _nothing(start_loss, hypotheses), math.inf
-        multiple, run = target
-        good = (
-            verified("some lambda >= 0 reaches the target's loss", True, multiple),
-            assumed("P1-P3 of Definition 1 hold with these numbers"),
-        )
-        train, certificate, checks = training_bound(model, run)
-        bounds = stability_bounds(model, run, certificate, n, (*checks, *good, *hypotheses))
-        bounds["train"] = _with(train, good)
-        return bounds, multiple
-
-    def exists(heads: int) -> bool:
-        model = Attention(T, R, heads)
-        target = run_for(model, 1.0 / K)
-        return target is not None and isinstance(certify(model.landscape, target[1]), Certificate)
-
-    bounds, multiple = bounds_for(1.0 / K)
-    found = least_count(exists, MOST_HEADS)
-    # The trade-off runs from a far target of tiny loss to theta_0 itself.
-    losses = np.geomspace(0.01 / K, max(start_loss, 1.0 / K), _TARGETS)
-    candidates = [bounds, *(bounds_for(float(loss))[0] for loss in losses)]
-    return {
-        "gap": bounds["gap"],
-        "gap_opt": _least(candidates, "gap"),
-        "train": bounds["train"],
-        "train_opt": _least(candidates, "train"),
-        "stability": bounds["stability"],
-        "lambda": side_number(multiple, "multiple of theta_* that reaches the loss 1/K"),
-        "H_needed": Bound(
-            math.inf if found is None else float(found),
-            bounds=Quantity.WIDTH,
-            note="least H with a certificate for the target of loss 1/K, all else equal",
-        ),
-    }
-
-
-def _nothing(start_loss: float, hypotheses: tuple[Check, ...]) -> dict[str, Bound]:
+def _nothing(start_loss: float, hypotheses: tuple[Hypothesis, ...]) -> dict[str, Bound]:
     missing = (verified("some lambda >= 0 reaches the target's loss: enough heads for this margin", False),)
     return {
-        "gap": upper_bound(math.inf, checks=(*missing, *hypotheses), note="no certificate"),
-        "stability": upper_bound(math.inf, checks=(*missing, *hypotheses), bounds=Quantity.STABILITY),
-        "train": upper_bound(math.inf, checks=missing, bounds=Quantity.TRAINING_LOSS, trivial=start_loss),
+        "gap": upper_bound(math.inf, hypotheses=(*missing, *hypotheses), note="no certificate"),
+        "stability": upper_bound(math.inf, hypotheses=(*missing, *hypotheses), bounds=Quantity.STABILITY),
+        "train": upper_bound(math.inf, hypotheses=missing, bounds=Quantity.TRAINING_LOSS, trivial=start_loss),
     }
 
 
-def _with(train: Bound, checks: tuple[Check, ...]) -> Bound:
-    return replace(train, checks=(*train.checks, *checks), bounds=Quantity.TRAINING_LOSS)
+def _with(train: Bound, hypotheses: tuple[Hypothesis, ...]) -> Bound:
+    return replace(train, hypotheses=(*train.hypotheses, *hypotheses), bounds=Quantity.TRAINING_LOSS)
 
 
 def _least(candidates: list[dict[str, Bound]], name: str) -> Bound:
     return min((bounds[name] for bounds in candidates), key=lambda bound: bound.value)
 
 
-RESULT = Result(
-    id="deora.cor2",
-    title="Training loss and gap from a good initialization",
-    paper=DEORA,
-    place="Corollary 2",
-    bounds=Quantity.GAP,
-    statement=(
-        "L(theta_K) <= 2/K + 5 (2 BPhi + log K)^2/(4 gamma^2 eta K); "
-        "E[gap] <= 17 (2 BPhi + log K)^2/(gamma^2 eta n), if "
-        "sqrt(H) >~ d sqrt(T) R^5 B2^2 g0^3, g0 = (2 BPhi + log K)/gamma, and eta is small enough"
-    ),
-    latex=(
-        r"\hat L(\theta_K)\le\frac2K+\frac{5(2B_\Phi+\log K)^2}{4\gamma^2\eta K},\quad"
-        r"E[L-\hat L]\le\frac{17(2B_\Phi+\log K)^2}{\gamma^2\eta n}"
-    ),
-    sound_statement=(
-        "deora.thm1 and deora.thm2 at the target of deora.ass2: D = "
-        "sqrt(2) lambda, b = B2 + lambda ninf, b0 = B2, Lt = 1/K, "
-        "L0 = log(1 + e^BPhi), lambda >= 0 least with -BPhi + lambda "
-        "gamma - lambda^2 beta3(b)/sqrt(H) >= -log(expm1(1/K)); "
-        "train_opt, gap_opt: the best Lt"
-    ),
-    inputs=(
-        count("K", "gradient steps, fixed in advance", example=100),
-        real("eta", "step size", symbol="η", example=0.5),
-        count("H", "heads", example=1_000_000),
-        *GOOD_START,
-        TOKENS,
-        RADIUS,
-        count("n", "sample size", aliases=("m", "N"), example=1000),
-        NINF,
-        EVEN,
-        real(
-            "L0",
-            "training loss at the start",
-            low_open=False,
-            optional=True,
-            derived="log(1 + e^BPhi)",
-            example=0.69,
-        ),
-        count("d", "token dimension (printed heads only)", optional=True, derived="heads not evaluated", example=3),
-        INDEPENDENT,
-        ALMOST_SURE,
-    ),
-    status=Status.UNPROVEN,
-    reason="the realizability behind it lacks a factor sqrt 2 (deora.ass2); constants of the conditions are hidden",
-    printed=printed,
-    sound=sound,
-    assumptions=(
-        "P1-P3 of Definition 1; for the gap they hold for almost every training set",
-        "theta_0 (with its first phase) is independent of the n samples",
-    ),
-    defects=(
-        (
-            "theta_0 + lambda theta_* is at distance sqrt(2) lambda, so with the "
-            "paper's own constants 5/4 becomes 5/2 and 17 becomes 26."
-        ),
-        (
-            "rho(K) omits B2 and a term in T^2; the condition on H assumes B2, "
-            "g0 >= 1 and a small max_h ||theta_*,h||, which P3 "
-            "does not bound."
-        ),
-        "The limit 4 BPhi^2/(gamma^2 log(1 + e^BPhi)) on eta vanishes for the zero start, which is the best one.",
-    ),
-    monotone={"n": -1},
-    proof="docs/proofs/deora.md",
-)
+class Corollary2(Result):
+    r"""Training loss and gap from a good initialization.
+
+    The target theta_0 + lambda theta_* of Assumption 2 (loss 1/K, distance sqrt2 lambda, heads of norm at
+    most
+    B2 + lambda ninf) in Theorems 1 and 2. `train_opt`, `gap_opt` choose the target's loss instead of 1/K.
+
+    Printed: L(theta_K) <= 2/K + 5 (2 BPhi + log K)^2/(4 gamma^2 eta K); E[gap] <= 17 (2 BPhi + log K)^2/(gamma^2
+    eta n), if sqrt(H) >~ d sqrt(T) R^5 B2^2 g0^3, g0 = (2 BPhi + log K)/gamma, and eta is small enough
+    .. math:: \hat L(\theta_K)\le\frac2K+\frac{5(2B_\Phi+\log K)^2}{4\gamma^2\eta K},\quadE[L-\hat
+       L]\le\frac{17(2B_\Phi+\log K)^2}{\gamma^2\eta n}
+    Sound: deora.thm1 and deora.thm2 at the target of deora.ass2: D = sqrt(2) lambda, b = B2 + lambda ninf, b0 = B2,
+    Lt = 1/K, L0 = log(1 + e^BPhi), lambda >= 0 least with -BPhi + lambda gamma - lambda^2 beta3(b)/sqrt(H) >=
+    -log(expm1(1/K)); train_opt, gap_opt: the best Lt
+    Because: the realizability behind it lacks a factor sqrt 2 (deora.ass2); constants of the conditions are hidden
+    Assumes:
+    - P1-P3 of Definition 1; for the gap they hold for almost every training set
+    - theta_0 (with its first phase) is independent of the n samples
+    Defects:
+    - theta_0 + lambda theta_* is at distance sqrt(2) lambda, so with the paper's own constants 5/4 becomes 5/2 and
+      17 becomes 26.
+    - rho(K) omits B2 and a term in T^2; the condition on H assumes B2, g0 >= 1 and a small max_h ||theta_*,h||,
+      which P3 does not bound.
+    - The limit 4 BPhi^2/(gamma^2 log(1 + e^BPhi)) on eta vanishes for the zero start, which is the best one.
+    """
+
+    paper, place = DEORA, "Corollary 2"
+    bounds, status = Quantity.GAP, Status.UNPROVEN
+    monotone = "-n"
+
+    K: int = count("gradient steps, fixed in advance", example=100)
+    eta: float = real("step size", example=0.5, symbol="η")
+    H: int = count("heads", example=1_000_000)
+    gamma: float = real("NTK margin at a direction theta_* of norm sqrt 2 (P3)", example=0.7, symbol="γ")
+    BPhi: float = real(
+        "bound on |model output| at the start (P2)", high=1000000000000.0, low_open=False, example=0, symbol="B_Φ"
+    )
+    B2: float = real(
+        "bound on the norm of every head at the start (P1)",
+        high=1000000000000.0,
+        low_open=False,
+        example=0,
+        symbol="B_2",
+    )
+    T: int = count("tokens per input", example=4)
+    R: float = real("bound on the norm of every token", high=1000000000000.0)
+    n: int = count("sample size", example=1000, aliases=("m", "N"))
+    ninf: float | None = real(
+        "max_h ||theta_*,h|| of the direction",
+        high=1.4142135623745093,
+        low_open=False,
+        example=0.001414213562373095,
+        symbol="||θ_⋆||_{2,∞}",
+        default=None,
+        otherwise="sqrt(2), which always holds; sqrt(2/H) if spread evenly over the heads (even=1)",
+    )
+    even: bool | None = flag("theta_* is spread evenly over the heads: ninf = sqrt(2/H) where ninf is not given")
+    L0: float | None = real(
+        "training loss at the start", low_open=False, example=0.69, default=None, otherwise="log(1 + e^BPhi)"
+    )
+    d: int | None = count(
+        "token dimension (printed heads only)", example=3, default=None, otherwise="heads not evaluated"
+    )
+    independent: bool | None = flag(
+        "you vouch that theta_0, eta, K and H do not depend on the n samples (first-phase samples disjoint from them)"
+    )
+    almost_sure: bool | None = flag(
+        "you vouch that R bounds every token of the population and that the other inputs hold for almost every "
+        "training set"
+    )
+
+    def printed(self) -> Variants:
+        g0 = (2.0 * self.BPhi + math.log(self.K)) / self.gamma
+        limit = min(1.0, 4.0 * self.BPhi * self.BPhi / (self.gamma * self.gamma * initial_loss(self.BPhi)))
+        hypotheses = (
+            verified("B2, BPhi >= 1 (P1, P2)", min(self.B2, self.BPhi) >= 1.0, min(self.B2, self.BPhi)),
+            verified("eta <= 1 ^ 4 BPhi^2/(gamma^2 log(1 + e^BPhi))", self.eta <= limit, limit),
+            assumed("eta <= 1/rho(K), rho(K) of order d^{3/2} T^{3/2} R^13 g0^4 with a constant that is not given"),
+        )
+        variants = {
+            "train": printed_value(
+                2.0 / self.K + 5.0 * g0 * g0 / (4.0 * self.eta * self.K),
+                hypotheses=hypotheses,
+                bounds=Quantity.TRAINING_LOSS,
+            ),
+            "gap": printed_value(
+                17.0 * g0 * g0 / (self.eta * self.n),
+                hypotheses=(*hypotheses, *stability_hypotheses(self.independent, self.almost_sure)),
+            ),
+            "g0": side_number(g0, "distance of the target as printed"),
+        }
+        if self.d is not None:
+            root = self.d * math.sqrt(self.T) * self.R**5 * self.B2 * self.B2 * g0 * g0 * g0
+            variants["H_needed"] = printed_value(
+                root * root, bounds=Quantity.WIDTH, note="constant 1 where none is given"
+            )
+        return variants
+
+    def sound(self) -> Variants:
+        start_loss = initial_loss(self.BPhi) if self.L0 is None else self.L0
+        sampling = stability_hypotheses(self.independent, self.almost_sure)
+
+        def run_for(model: Attention, loss: float) -> tuple[float, Run] | None:
+            """The multiple of theta_* and the run against theta_0 + lambda theta_*."""
+            width = spread(self.ninf, self.even, model.H)
+            multiple = least_multiple(model, self.gamma, self.BPhi, self.B2, width, loss)
+            if multiple is None:
+                return None
+            return multiple, Run(
+                math.sqrt(2.0) * multiple, self.B2 + multiple * width, self.B2, loss, start_loss, self.K, self.eta
+            )
+
+        def bounds_for(loss: float) -> tuple[dict[str, Bound], float]:
+            model = Attention(self.T, self.R, self.H)
+            target = run_for(model, loss)
+            if target is None:
+                return _nothing(start_loss, sampling), math.inf
+            multiple, run = target
+            good = (
+                verified("some lambda >= 0 reaches the target's loss", True, multiple),
+                assumed("P1-P3 of Definition 1 hold with these numbers"),
+            )
+            train, certificate, hypotheses = training_bound(model, run)
+            bounds = stability_bounds(model, run, certificate, self.n, (*hypotheses, *good, *hypotheses))
+            bounds["train"] = _with(train, good)
+            return bounds, multiple
+
+        def exists(heads: int) -> bool:
+            model = Attention(self.T, self.R, heads)
+            target = run_for(model, 1.0 / self.K)
+            return target is not None and isinstance(certify(model.landscape, target[1]), Certificate)
+
+        bounds, multiple = bounds_for(1.0 / self.K)
+        found = least_count(exists, MOST_HEADS)
+        # The trade-off runs from a far target of tiny loss to theta_0 itself.
+        losses = np.geomspace(0.01 / self.K, max(start_loss, 1.0 / self.K), _TARGETS)
+        candidates = [bounds, *(bounds_for(float(loss))[0] for loss in losses)]
+        return {
+            "gap": bounds["gap"],
+            "gap_opt": _least(candidates, "gap"),
+            "train": bounds["train"],
+            "train_opt": _least(candidates, "train"),
+            "stability": bounds["stability"],
+            "lambda": side_number(multiple, "multiple of theta_* that reaches the loss 1/K"),
+            "H_needed": Bound(
+                math.inf if found is None else float(found),
+                bounds=Quantity.WIDTH,
+                note="least H with a certificate for the target of loss 1/K, all else equal",
+            ),
+        }

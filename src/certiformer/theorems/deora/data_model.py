@@ -1,10 +1,3 @@
-r"""DM1 and Assumption 3: the constants of the tokenized mixture.
-
-.. math:: R=\sqrt{S^2+Z^2+2Z_\nu/M},\qquad \|W_\star\|_F=S^2\sqrt{2(M+1)},\qquad \|U_\star\|_F=S\sqrt{2T}.
-
-Sound: the smaller of that R and S + Z (a relevant token has norm S, an irrelevant one at most either of the two).
-"""
-
 from __future__ import annotations
 
 import math
@@ -16,65 +9,74 @@ from certiformer.core import (
     Variants,
     count,
     printed_value,
+    real,
     side_number,
     upper_bound,
     verified,
 )
 from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._mixture import (
-    NOISE,
-    NOISE_MU,
-    NOISE_NU,
-    PATTERNS,
-    SIGNAL,
-    SPARSITY,
-    TOKENS,
     Mixture,
 )
 
 
-def printed(T: int, zeta: float, M: int, S: float, Zmu: float, Znu: float, Z: float, d: int | None) -> Variants:
-    R = Mixture(T, zeta, M, S, Zmu, Znu, Z).R
-    return {"R": printed_value(R, checks=(verified("R >= 1 (Assumption 1)", R >= 1.0, R),), bounds=Quantity.CONSTANT)}
+class DataModel(Result):
+    r"""Constants of the tokenized mixture.
 
+    .. math:: R=\sqrt{S^2+Z^2+2Z_\nu/M},\qquad \|W_\star\|_F=S^2\sqrt{2(M+1)},\qquad \|U_\star\|_F=S\sqrt{2T}.
 
-def sound(T: int, zeta: float, M: int, S: float, Zmu: float, Znu: float, Z: float, d: int | None) -> Variants:
-    mixture = Mixture(T, zeta, M, S, Zmu, Znu, Z)
-    room = () if d is None else (verified("d >= M + 2: room for the orthogonal patterns", d >= M + 2, d),)
-    checks = (*mixture.checks(), *room)
-    return {
-        "R": upper_bound(
-            min(mixture.R, S + Z), checks=checks, bounds=Quantity.CONSTANT, note="almost surely, every token"
-        ),
-        "W_norm": side_number(mixture.target_norm, "||W_*||_F"),
-        "U_norm": side_number(S * math.sqrt(2.0 * T), "||U_*||_F"),
-    }
+    The smaller of that R and S + Z (a relevant token has norm S, an irrelevant one at most either of the
+    two).
 
+    Printed: every token has norm at most R = sqrt(S^2 + Z^2 + 2 Znu/M)
+    .. math:: R=\sqrt{S^2+Z^2+2Z_\nu/M}
+    Sound: R = min(sqrt(S^2 + Z^2 + 2 Znu/M), S + Z); ||W_*||_F = S^2 sqrt(2(M+1)); ||U_*||_F = S sqrt(2T)
+    Because: true; Assumption 1's R >= 1 is used by the printed orders only
+    Assumes:
+    - labels +1 and -1 equally likely
+    - tokens independent given the label and the relevant positions
+    Defects:
+    - Gaussian noise violates the almost sure bounds; it has to be truncated.
+    """
 
-RESULT = Result(
-    id="deora.dm1",
-    title="Constants of the tokenized mixture",
-    paper=DEORA,
-    place="(DM1), Assumption 3",
-    bounds=Quantity.CONSTANT,
-    statement="every token has norm at most R = sqrt(S^2 + Z^2 + 2 Znu/M)",
-    latex=r"R=\sqrt{S^2+Z^2+2Z_\nu/M}",
-    sound_statement="R = min(sqrt(S^2 + Z^2 + 2 Znu/M), S + Z); ||W_*||_F = S^2 sqrt(2(M+1)); ||U_*||_F = S sqrt(2T)",
-    inputs=(
-        TOKENS,
-        SPARSITY,
-        PATTERNS,
-        SIGNAL,
-        NOISE_MU,
-        NOISE_NU,
-        NOISE,
-        count("d", "token dimension", optional=True, derived="not checked", example=8),
-    ),
-    status=Status.TRUE,
-    reason="true; Assumption 1's R >= 1 is used by the printed orders only",
-    printed=printed,
-    sound=sound,
-    assumptions=("labels +1 and -1 equally likely", "tokens independent given the label and the relevant positions"),
-    defects=("Gaussian noise violates the almost sure bounds; it has to be truncated.",),
-    proof="docs/proofs/deora.md",
-)
+    id = "deora.dm1"
+    paper, place = DEORA, "(DM1), Assumption 3"
+    bounds, status = Quantity.CONSTANT, Status.TRUE
+
+    T: int = count("tokens per input", example=8)
+    zeta: float = real("fraction of relevant tokens", high=1.0, example=0.25, symbol="ζ")
+    M: int = count("irrelevant patterns", example=2)
+    S: float = real("norm of every pattern", low=1e-12, high=1000000000000.0, example=1.3)
+    Zmu: float = real("bound on |<z, mu>|", high=1000000000000.0, low_open=False, example=0.04, symbol="Z_μ")
+    Znu: float = real(
+        "M times the bound on |<z, nu_l>|", high=1000000000000.0, low_open=False, example=0.04, symbol="Z_ν"
+    )
+    Z: float = real("bound on ||z||", high=1000000000000.0, low_open=False, example=0.05)
+    d: int | None = count("token dimension", example=8, default=None, otherwise="not checked")
+
+    def printed(self) -> Variants:
+        R = Mixture(self.T, self.zeta, self.M, self.S, self.Zmu, self.Znu, self.Z).R
+        return {
+            "R": printed_value(
+                R, hypotheses=(verified("R >= 1 (Assumption 1)", R >= 1.0, R),), bounds=Quantity.CONSTANT
+            )
+        }
+
+    def sound(self) -> Variants:
+        mixture = Mixture(self.T, self.zeta, self.M, self.S, self.Zmu, self.Znu, self.Z)
+        room = (
+            ()
+            if self.d is None
+            else (verified("d >= M + 2: room for the orthogonal patterns", self.d >= self.M + 2, self.d),)
+        )
+        hypotheses = (*mixture.hypotheses(), *room)
+        return {
+            "R": upper_bound(
+                min(mixture.R, self.S + self.Z),
+                hypotheses=hypotheses,
+                bounds=Quantity.CONSTANT,
+                note="almost surely, every token",
+            ),
+            "W_norm": side_number(mixture.target_norm, "||W_*||_F"),
+            "U_norm": side_number(self.S * math.sqrt(2.0 * self.T), "||U_*||_F"),
+        }

@@ -1,70 +1,68 @@
-r"""(14): the second-order expansion of the loss at a target theta.
-
-Printed:  .. math:: \hat L(\theta)\le\hat L(\theta_k)+\langle\nabla\hat L(\theta_k),\theta-\theta_k\rangle
-          +\tfrac12\min_\alpha\lambda_{\min}\|\theta-\theta_k\|^2
-
-The inequality points the wrong way. Sound: that number is a lower bound of L(theta), and the upper bound has the
-largest eigenvalue, at most beta2, in its place.
-"""
-
 from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Result, Status, Variants, assumed, lower_bound, printed_value, real, upper_bound
-from certiformer.theorems.deora import DEORA
-from certiformer.theorems.deora._attention import B_NORM, HEADS, RADIUS, TOKENS, Attention
-
-
-def printed(L: float, inner: float, distance: float, lambda_min: float, b: float, T: int, R: float, H: int) -> Variants:
-    return {"value": printed_value(L + inner + 0.5 * lambda_min * distance * distance)}
-
-
-def sound(L: float, inner: float, distance: float, lambda_min: float, b: float, T: int, R: float, H: int) -> Variants:
-    checks = (assumed("b bounds max_h ||U_h||_F at both ends; every token of the training data has norm at most R"),)
-    spectrum = (assumed("lambda_min is at most the least eigenvalue of the Hessian anywhere on the segment"),)
-    beta2 = float(Attention(T, R, H).beta2(b))
-    return {
-        "value": upper_bound(L + inner + 0.5 * beta2 * distance * distance, checks=checks),
-        "lower": lower_bound(
-            L + inner + 0.5 * lambda_min * distance * distance,
-            checks=spectrum,
-            bounds=Quantity.CONSTANT,
-            note="L(theta) is at least this",
-        ),
-    }
-
-
-RESULT = Result(
-    id="deora.eq14",
-    title="Second-order expansion at a target",
-    paper=DEORA,
-    place="(14)",
-    bounds=Quantity.TRAINING_LOSS,
-    statement="L(theta) <= L(theta_k) + <grad, theta - theta_k> + (1/2) min lambda_min ||theta - theta_k||^2",
-    latex=(
-        r"\hat L(\theta)\le\hat L(\theta_k)+\langle\nabla\hat L(\theta_k),\theta-\theta_k\rangle"
-        r"+\tfrac12\min_\alpha\lambda_{\min}(\nabla^2\hat L(\theta_{k_\alpha}))\|\theta-\theta_k\|^2"
-    ),
-    sound_statement=(
-        "L(theta) >= that number (lower); L(theta) <= L(theta_k) + <grad, "
-        "theta - theta_k> + (beta2/2) ||theta - theta_k||^2"
-    ),
-    inputs=(
-        real("L", "training loss at theta_k", low_open=False, example=0.6),
-        real("inner", "<grad L(theta_k), theta - theta_k>", low=-math.inf, example=-0.1),
-        real("distance", "||theta - theta_k||", low_open=False, example=1),
-        real("lambda_min", "least eigenvalue of the Hessian on the segment", low=-math.inf, example=-0.2),
-        B_NORM,
-        TOKENS,
-        RADIUS,
-        HEADS,
-    ),
-    status=Status.FALSE,
-    reason="the inequality is reversed: a strictly convex loss exceeds it",
-    printed=printed,
-    sound=sound,
-    defects=("The direction is reversed: with the least eigenvalue in the remainder the expansion is a lower bound.",),
-    monotone={"L": 1, "inner": 1, "distance": 1, "b": 1, "T": 1, "R": 1, "H": -1},
-    proof="docs/proofs/deora.md",
+from certiformer.core import (
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    assumed,
+    count,
+    lower_bound,
+    printed_value,
+    real,
+    upper_bound,
 )
+from certiformer.theorems.deora import DEORA
+from certiformer.theorems.deora._attention import Attention
+
+
+class Equation14(Result):
+    r"""Second-order expansion at a target.
+
+    Printed: L(theta) <= L(theta_k) + <grad, theta - theta_k> + (1/2) min lambda_min ||theta - theta_k||^2
+    .. math:: \hat L(\theta)\le\hat L(\theta_k)+\langle\nabla\hat
+       L(\theta_k),\theta-\theta_k\rangle+\tfrac12\min_\alpha\lambda_{\min}(\nabla^2\hat
+       L(\theta_{k_\alpha}))\|\theta-\theta_k\|^2
+    Sound: L(theta) >= that number (lower); L(theta) <= L(theta_k) + <grad, theta - theta_k> + (beta2/2) ||theta -
+    theta_k||^2
+    Because: the inequality is reversed: a strictly convex loss exceeds it
+    Defects:
+    - The direction is reversed: with the least eigenvalue in the remainder the expansion is a lower bound.
+    """
+
+    id = "deora.eq14"
+    paper, place = DEORA, "(14)"
+    bounds, status = Quantity.TRAINING_LOSS, Status.FALSE
+    monotone = "+L +inner +distance +b +T +R -H"
+
+    L: float = real("training loss at theta_k", low_open=False, example=0.6)
+    inner: float = real("<grad L(theta_k), theta - theta_k>", low=-math.inf, example=-0.1)
+    distance: float = real("||theta - theta_k||", low_open=False)
+    lambda_min: float = real("least eigenvalue of the Hessian on the segment", low=-math.inf, example=-0.2)
+    b: float = real("max_h ||U_h||_F of the parameters", low_open=False, symbol="||θ||_{2,∞}")
+    T: int = count("tokens per input", example=4)
+    R: float = real("bound on the norm of every token", high=1000000000000.0)
+    H: int = count("heads", example=16)
+
+    def printed(self) -> Variants:
+        return {"value": printed_value(self.L + self.inner + 0.5 * self.lambda_min * self.distance * self.distance)}
+
+    def sound(self) -> Variants:
+        hypotheses = (
+            assumed("b bounds max_h ||U_h||_F at both ends; every token of the training data has norm at most R"),
+        )
+        spectrum = (assumed("lambda_min is at most the least eigenvalue of the Hessian anywhere on the segment"),)
+        beta2 = float(Attention(self.T, self.R, self.H).beta2(self.b))
+        return {
+            "value": upper_bound(
+                self.L + self.inner + 0.5 * beta2 * self.distance * self.distance, hypotheses=hypotheses
+            ),
+            "lower": lower_bound(
+                self.L + self.inner + 0.5 * self.lambda_min * self.distance * self.distance,
+                hypotheses=spectrum,
+                bounds=Quantity.CONSTANT,
+                note="L(theta) is at least this",
+            ),
+        }

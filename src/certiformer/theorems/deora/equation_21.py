@@ -1,14 +1,3 @@
-r"""(20), (21): the distance between a run and its leave-one-out run, one step on.
-
-Printed (21):  .. math:: \Bigl(1+\frac{\eta\beta_3}{\sqrt H}\Bigr)\max\hat L^{-i}\ \|\theta_k-\theta_k^{-i}\|
-          +\frac{\eta\beta_1}{n}\ell_i(\theta_k)
-
-Sound: the loss belongs inside the bracket,
-
-.. math:: \Bigl(1+\frac{\eta\beta_3}{\sqrt H}\max\hat L^{-i}\Bigr)\|\theta_k-\theta_k^{-i}\|
-          +\frac{\eta\beta_1}{n}\ell_i(\theta_k),\qquad \eta\beta_2\le2.
-"""
-
 from __future__ import annotations
 
 import math
@@ -27,77 +16,67 @@ from certiformer.core import (
 )
 from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._attention import (
-    B_NORM,
-    DIMENSION,
-    HEADS,
-    RADIUS,
-    TOKENS,
     Attention,
     printed_beta1,
     printed_beta3,
 )
 
 
-def printed(
-    distance: float, Lmax: float, li: float, eta: float, n: int, b: float, T: int, R: float, d: int, H: int
-) -> Variants:
-    spread = (1.0 + eta * printed_beta3(b, T, R, d) / math.sqrt(H)) * Lmax * distance
-    return {"value": printed_value(spread + eta * printed_beta1(b, T, R) / n * li)}
+class Equation21(Result):
+    r"""Leave-one-out distance, one step on.
 
+    The loss belongs inside the bracket.
 
-def sound(
-    distance: float, Lmax: float, li: float, eta: float, n: int, b: float, T: int, R: float, d: int, H: int
-) -> Variants:
-    model = Attention(T, R, H)
-    spread = (1.0 + eta * float(model.beta3(b)) / math.sqrt(H) * Lmax) * distance
-    kick = eta * float(model.beta1(b)) / n * li
-    step = eta * float(model.beta2(b))
-    checks = (
-        verified("eta beta2 <= 2", step <= 2.0, step),
-        assumed(
-            "b and Lmax bound max_h ||U_h||_F and the leave-one-out loss between the two iterates; tokens at most R"
-        ),
-    )
-    return {"value": upper_bound(spread + kick, terms={"spread": spread, "kick": kick}, additive=True, checks=checks)}
+    Printed: next distance <= (1 + eta beta3/sqrt(H)) max L^{-i} distance + (eta beta1/n) l_i
+    .. math:: \|\theta_{k+1}-\theta_{k+1}^{-i}\|\le\bigl(1+\tfrac{\eta\tilde\beta_3}{\sqrt H}\bigr)\max_\alpha\hat
+       L^{-i}\|\theta_k-\theta_k^{-i}\|+\tfrac{\eta\beta_1}{n}\ell_i(\theta_k)
+    Sound: next distance <= (1 + (eta beta3/sqrt(H)) max L^{-i}) distance + (eta beta1/n) l_i, if eta beta2 <= 2
+    .. math:: \Bigl(1+\frac{\eta\beta_3}{\sqrt H}\max\hat L^{-i}\Bigr)\|\theta_k-\theta_k^{-i}\|
+       +\frac{\eta\beta_1}{n}\ell_i(\theta_k),\qquad \eta\beta_2\le2.
+    Because: a bracket is misplaced: with a small loss the printed value contracts distances that do not contract
+    Defects:
+    - (21) multiplies the whole bracket by the loss; as the loss tends to 0 it claims that the two runs merge in one
+      step.
+    - (22) is right with its factor 4/3 when sqrt(H) >= 72 beta3(b + 3D) D^2 for the pair of runs.
+    """
 
+    id = "deora.eq21"
+    paper, place = DEORA, "(20), (21)"
+    bounds, status = Quantity.STABILITY, Status.FALSE
+    monotone = "+distance +Lmax +li -n +b +T +R -H"
 
-RESULT = Result(
-    id="deora.eq21",
-    title="Leave-one-out distance, one step on",
-    paper=DEORA,
-    place="(20), (21)",
-    bounds=Quantity.STABILITY,
-    statement="next distance <= (1 + eta beta3/sqrt(H)) max L^{-i} distance + (eta beta1/n) l_i",
-    latex=(
-        r"\|\theta_{k+1}-\theta_{k+1}^{-i}\|\le\bigl(1+\tfrac{\eta\tilde\beta_3}{\sqrt H}\bigr)\max_\alpha\hat L^{-i}"
-        r"\|\theta_k-\theta_k^{-i}\|+\tfrac{\eta\beta_1}{n}\ell_i(\theta_k)"
-    ),
-    sound_statement=(
-        "next distance <= (1 + (eta beta3/sqrt(H)) max L^{-i}) distance + (eta beta1/n) l_i, if eta beta2 <= 2"
-    ),
-    inputs=(
-        real("distance", "||theta_k - theta_k^{-i}||", low_open=False, example=0.1),
-        real("Lmax", "largest leave-one-out loss on the segment", low_open=False, example=0.3),
-        real("li", "loss of sample i at theta_k", low_open=False, example=0.3),
-        real("eta", "step size", symbol="η", example=0.5),
-        count("n", "sample size", aliases=("m", "N"), example=100),
-        B_NORM,
-        TOKENS,
-        RADIUS,
-        DIMENSION,
-        HEADS,
-    ),
-    status=Status.FALSE,
-    reason="a bracket is misplaced: with a small loss the printed value contracts distances that do not contract",
-    printed=printed,
-    sound=sound,
-    defects=(
-        (
-            "(21) multiplies the whole bracket by the loss; as the loss tends "
-            "to 0 it claims that the two runs merge in one step."
-        ),
-        "(22) is right with its factor 4/3 when sqrt(H) >= 72 beta3(b + 3D) D^2 for the pair of runs.",
-    ),
-    monotone={"distance": 1, "Lmax": 1, "li": 1, "n": -1, "b": 1, "T": 1, "R": 1, "H": -1},
-    proof="docs/proofs/deora.md",
-)
+    distance: float = real("||theta_k - theta_k^{-i}||", low_open=False, example=0.1)
+    Lmax: float = real("largest leave-one-out loss on the segment", low_open=False, example=0.3)
+    li: float = real("loss of sample i at theta_k", low_open=False, example=0.3)
+    eta: float = real("step size", example=0.5, symbol="η")
+    n: int = count("sample size", example=100, aliases=("m", "N"))
+    b: float = real("max_h ||U_h||_F of the parameters", low_open=False, symbol="||θ||_{2,∞}")
+    T: int = count("tokens per input", example=4)
+    R: float = real("bound on the norm of every token", high=1000000000000.0)
+    d: int = count("token dimension (printed formulas only)", example=3)
+    H: int = count("heads", example=16)
+
+    def printed(self) -> Variants:
+        spread = (
+            (1.0 + self.eta * printed_beta3(self.b, self.T, self.R, self.d) / math.sqrt(self.H))
+            * self.Lmax
+            * self.distance
+        )
+        return {"value": printed_value(spread + self.eta * printed_beta1(self.b, self.T, self.R) / self.n * self.li)}
+
+    def sound(self) -> Variants:
+        model = Attention(self.T, self.R, self.H)
+        spread = (1.0 + self.eta * float(model.beta3(self.b)) / math.sqrt(self.H) * self.Lmax) * self.distance
+        kick = self.eta * float(model.beta1(self.b)) / self.n * self.li
+        step = self.eta * float(model.beta2(self.b))
+        hypotheses = (
+            verified("eta beta2 <= 2", step <= 2.0, step),
+            assumed(
+                "b and Lmax bound max_h ||U_h||_F and the leave-one-out loss between the two iterates; tokens at most R"
+            ),
+        )
+        return {
+            "value": upper_bound(
+                spread + kick, terms={"spread": spread, "kick": kick}, additive=True, hypotheses=hypotheses
+            )
+        }

@@ -1,16 +1,3 @@
-r"""Proposition 3: attention that reads only the relevant tokens, and its margin.
-
-Printed:  .. math:: \Gamma\ge\frac{8\sqrt{2(M+1)}}{3S^2}\log\frac{\zeta^{-1}-1}\epsilon\Rightarrow
-          \text{irrelevant mass}\le\epsilon,\quad
-          y\Phi\ge\gamma_{attn}=\frac{\sqrt T}{\sqrt2S}(S^2(1-\epsilon)-2\epsilon Z_\mu)
-
-Sound: with the exact logit gap g of (8) and S^2 >= 2 Zmu,
-
-.. math:: \Gamma=\max\Bigl(0,\log\frac{\zeta^{-1}-1}{\epsilon}\Bigr)\frac{S^2\sqrt{2(M+1)}}{g};
-
-`Gamma_tight` uses that a mass is x/(1+x): the logarithm of (1/zeta - 1)(1 - eps)/eps.
-"""
-
 from __future__ import annotations
 
 import math
@@ -20,6 +7,7 @@ from certiformer.core import (
     Result,
     Status,
     Variants,
+    count,
     lower_bound,
     printed_value,
     real,
@@ -28,43 +16,7 @@ from certiformer.core import (
     verified,
 )
 from certiformer.theorems.deora import DEORA
-from certiformer.theorems.deora._mixture import NOISE_MU, NOISE_NU, PATTERNS, SIGNAL, SPARSITY, TOKENS, Mixture
-
-
-def printed(eps: float, zeta: float, M: int, S: float, Zmu: float, Znu: float, T: int) -> Variants:
-    Gamma = 8.0 * math.sqrt(2.0 * (M + 1)) / (3.0 * S**2) * math.log((1.0 / zeta - 1.0) / eps)
-    checks = (
-        verified("Zmu, Znu <= S^2/8", max(Zmu, Znu) <= S**2 / 8.0, max(Zmu, Znu)),
-        verified("Gamma >= 0 (eps <= 1/zeta - 1)", Gamma >= 0.0, Gamma),
-    )
-    return {
-        "Gamma": printed_value(Gamma, checks=checks, bounds=Quantity.CONSTANT),
-        "gamma_attn": printed_value(_margin(eps, S, Zmu, T), checks=checks),
-    }
-
-
-def sound(eps: float, zeta: float, M: int, S: float, Zmu: float, Znu: float, T: int) -> Variants:
-    mixture = Mixture(T, zeta, M, S, Zmu, Znu)
-    gap = mixture.logit_gap()
-    checks = (
-        verified("S^2 >= 2 Zmu and relevant logits above irrelevant ones", gap > 0.0, gap),
-        *mixture.checks(),
-    )
-    odds = (1.0 / zeta - 1.0) / eps
-    scale = _scale(odds, mixture, gap)
-    tight = _scale(odds * (1.0 - eps), mixture, gap)
-    margin = _margin(eps, S, Zmu, T) if gap > 0.0 else -math.inf
-    per_norm = margin / math.hypot(1.0, scale) if gap > 0.0 else 0.0
-    return {
-        "Gamma": upper_bound(scale, checks=checks, bounds=Quantity.CONSTANT, note="a scale of W_opt that is enough"),
-        "Gamma_tight": upper_bound(
-            tight, checks=checks, bounds=Quantity.CONSTANT, note="the same, with the mass x/(1+x)"
-        ),
-        "gamma_attn": lower_bound(margin, checks=checks, note="margin of (U_opt, Gamma W_opt), norm sqrt(1 + Gamma^2)"),
-        "per_norm": side_number(
-            per_norm, "gamma_attn per unit of that norm; not an NTK margin and not one at norm sqrt 2"
-        ),
-    }
+from certiformer.theorems.deora._mixture import Mixture
 
 
 def _margin(eps: float, S: float, Zmu: float, T: int) -> float:
@@ -77,52 +29,82 @@ def _scale(odds: float, mixture: Mixture, gap: float) -> float:
     return max(0.0, math.log(odds)) * mixture.target_norm / gap
 
 
-RESULT = Result(
-    id="deora.prop3",
-    title="Margin of saturated attention",
-    paper=DEORA,
-    place="Proposition 3, (9)-(11)",
-    bounds=Quantity.MODEL_MARGIN,
-    statement=(
-        "Zmu = Znu <= S^2/8 and Gamma >= (8 sqrt(2(M+1))/(3 S^2)) "
-        "log((1/zeta - 1)/eps) imply irrelevant mass <= eps and "
-        "margin >= gamma_attn = (sqrt(T)/(sqrt(2) S))(S^2 (1 - eps) - 2 eps Zmu)"
-    ),
-    latex=(
-        r"\Gamma_\epsilon\ge\tfrac{8\sqrt{2(M+1)}}{3S^2}\log\tfrac{\zeta^{-1}-1}{\epsilon}\Rightarrow"
-        r"y\Phi\ge\gamma_{\rm attn}=\tfrac{\sqrt T}{\sqrt2S}(S^2(1-\epsilon)-2\epsilon Z_\mu)"
-    ),
-    sound_statement=(
-        "S^2 >= 2 Zmu and g = min(S^2 (S^2-Zmu), (S^2-Znu)(S^2-2 Zmu) - "
-        "Zmu S^2) > 0: Gamma = max(0, log((1/zeta - 1)/eps)) "
-        "S^2 sqrt(2(M+1))/g gives irrelevant mass <= eps and margin >= "
-        "gamma_attn; Gamma_tight has (1 - eps)/eps for 1/eps"
-    ),
-    inputs=(
-        real("eps", "irrelevant attention mass allowed", symbol="ε", high=1.0, example=0.01),
-        SPARSITY,
-        PATTERNS,
-        SIGNAL,
-        NOISE_MU,
-        NOISE_NU,
-        TOKENS,
-    ),
-    status=Status.FALSE,
-    reason=(
-        "false where the printed Gamma is negative (eps > 1/zeta - 1); true otherwise, with 8/3 where 32/17 is enough"
-    ),
-    printed=printed,
-    sound=sound,
-    assumptions=("single head; data from the tokenized mixture",),
-    defects=(
-        "For eps > 1/zeta - 1 the printed limit on Gamma is negative, and at it the irrelevant mass exceeds eps.",
-        "At Zmu = Znu = S^2/8 the gap is 17/32 S^4: 32/17 = 1.88 replaces 8/3.",
-        (
-            "The solution has norm sqrt(1 + Gamma^2), so gamma_attn is no "
-            "normalised margin and not comparable with gamma_*."
-        ),
-        "Section 7 repeats it with '=' for '>=', Zmu/S for Zmu/S^2 and log/S for log/S^2.",
-    ),
-    monotone={"eps": -1, "Zmu": -1, "T": 1},
-    proof="docs/proofs/deora.md",
-)
+class Proposition3(Result):
+    r"""Margin of saturated attention.
+
+    With the exact logit gap g of (8) and S^2 >= 2 Zmu.
+
+    `Gamma_tight` uses that a mass is x/(1+x): the logarithm of (1/zeta - 1)(1 - eps)/eps.
+
+    Printed: Zmu = Znu <= S^2/8 and Gamma >= (8 sqrt(2(M+1))/(3 S^2)) log((1/zeta - 1)/eps) imply irrelevant mass <=
+    eps and margin >= gamma_attn = (sqrt(T)/(sqrt(2) S))(S^2 (1 - eps) - 2 eps Zmu)
+    .. math::
+       \Gamma_\epsilon\ge\tfrac{8\sqrt{2(M+1)}}{3S^2}\log\tfrac{\zeta^{-1}-1}{\epsilon}\Rightarrowy\Phi\ge\gamma_{\rm
+       attn}=\tfrac{\sqrt T}{\sqrt2S}(S^2(1-\epsilon)-2\epsilon Z_\mu)
+    Sound: S^2 >= 2 Zmu and g = min(S^2 (S^2-Zmu), (S^2-Znu)(S^2-2 Zmu) - Zmu S^2) > 0: Gamma = max(0, log((1/zeta -
+    1)/eps)) S^2 sqrt(2(M+1))/g gives irrelevant mass <= eps and margin >= gamma_attn; Gamma_tight has (1 - eps)/eps
+    for 1/eps
+    .. math:: \Gamma=\max\Bigl(0,\log\frac{\zeta^{-1}-1}{\epsilon}\Bigr)\frac{S^2\sqrt{2(M+1)}}{g};
+    Because: false where the printed Gamma is negative (eps > 1/zeta - 1); true otherwise, with 8/3 where 32/17 is
+    enough
+    Assumes:
+    - single head; data from the tokenized mixture
+    Defects:
+    - For eps > 1/zeta - 1 the printed limit on Gamma is negative, and at it the irrelevant mass exceeds eps.
+    - At Zmu = Znu = S^2/8 the gap is 17/32 S^4: 32/17 = 1.88 replaces 8/3.
+    - The solution has norm sqrt(1 + Gamma^2), so gamma_attn is no normalised margin and not comparable with
+      gamma_*.
+    - Section 7 repeats it with '=' for '>=', Zmu/S for Zmu/S^2 and log/S for log/S^2.
+    """
+
+    paper, place = DEORA, "Proposition 3, (9)-(11)"
+    bounds, status = Quantity.MODEL_MARGIN, Status.FALSE
+    monotone = "-eps -Zmu +T"
+
+    eps: float = real("irrelevant attention mass allowed", high=1.0, example=0.01, symbol="ε")
+    zeta: float = real("fraction of relevant tokens", high=1.0, example=0.25, symbol="ζ")
+    M: int = count("irrelevant patterns", example=2)
+    S: float = real("norm of every pattern", low=1e-12, high=1000000000000.0, example=1.3)
+    Zmu: float = real("bound on |<z, mu>|", high=1000000000000.0, low_open=False, example=0.04, symbol="Z_μ")
+    Znu: float = real(
+        "M times the bound on |<z, nu_l>|", high=1000000000000.0, low_open=False, example=0.04, symbol="Z_ν"
+    )
+    T: int = count("tokens per input", example=8)
+
+    def printed(self) -> Variants:
+        Gamma = 8.0 * math.sqrt(2.0 * (self.M + 1)) / (3.0 * self.S**2) * math.log((1.0 / self.zeta - 1.0) / self.eps)
+        hypotheses = (
+            verified("Zmu, Znu <= S^2/8", max(self.Zmu, self.Znu) <= self.S**2 / 8.0, max(self.Zmu, self.Znu)),
+            verified("Gamma >= 0 (eps <= 1/zeta - 1)", Gamma >= 0.0, Gamma),
+        )
+        return {
+            "Gamma": printed_value(Gamma, hypotheses=hypotheses, bounds=Quantity.CONSTANT),
+            "gamma_attn": printed_value(_margin(self.eps, self.S, self.Zmu, self.T), hypotheses=hypotheses),
+        }
+
+    def sound(self) -> Variants:
+        mixture = Mixture(self.T, self.zeta, self.M, self.S, self.Zmu, self.Znu)
+        gap = mixture.logit_gap()
+        hypotheses = (
+            verified("S^2 >= 2 Zmu and relevant logits above irrelevant ones", gap > 0.0, gap),
+            *mixture.hypotheses(),
+        )
+        odds = (1.0 / self.zeta - 1.0) / self.eps
+        scale = _scale(odds, mixture, gap)
+        tight = _scale(odds * (1.0 - self.eps), mixture, gap)
+        margin = _margin(self.eps, self.S, self.Zmu, self.T) if gap > 0.0 else -math.inf
+        per_norm = margin / math.hypot(1.0, scale) if gap > 0.0 else 0.0
+        return {
+            "Gamma": upper_bound(
+                scale, hypotheses=hypotheses, bounds=Quantity.CONSTANT, note="a scale of W_opt that is enough"
+            ),
+            "Gamma_tight": upper_bound(
+                tight, hypotheses=hypotheses, bounds=Quantity.CONSTANT, note="the same, with the mass x/(1+x)"
+            ),
+            "gamma_attn": lower_bound(
+                margin, hypotheses=hypotheses, note="margin of (U_opt, Gamma W_opt), norm sqrt(1 + Gamma^2)"
+            ),
+            "per_norm": side_number(
+                per_norm, "gamma_attn per unit of that norm; not an NTK margin and not one at norm sqrt 2"
+            ),
+        }

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from certiformer.calculus import excess_risk
-from certiformer.core import Bound, Input, Variants, assumed, printed_value, real, side_number
-from certiformer.theorems.li._inputs import APPROX, BERNSTEIN_CONSTANT, FLAGS, RADIUS, SAMPLE, SIGMA
+from certiformer.core import Bound, Variants, assumed, printed_value, side_number
 from certiformer.theorems.li._variants import (
     bernstein_condition,
     distance_to_target,
@@ -18,15 +17,6 @@ from certiformer.theorems.li._variants import (
 )
 
 COVER = "logN is that of a proper cover of the whole domain at the given radius, fixed before the data"
-INPUTS: tuple[Input, ...] = (
-    SIGMA,
-    SAMPLE,
-    RADIUS,
-    real("logN", "log covering number at the radius", low_open=False, example=200),
-    APPROX,
-    BERNSTEIN_CONSTANT,
-    *FLAGS,
-)
 DEFECTS = (
     (
         "Inherits Theorem 4.4: the noise is lost, kappa may ignore it, no Bernstein condition; "
@@ -73,6 +63,6 @@ def sound_variants(
     }
     if V is not None:
         first = excess_risk.bernstein(cover, radius, n, V=V, M=kappa * distance, kappa=kappa, approximation=approx)
-        checks = (fixed, honest(honest_kappa), bernstein_condition(bernstein), in_class)
-        variants["S1"] = risk(first, kappa * distance, *checks)
+        hypotheses = (fixed, honest(honest_kappa), bernstein_condition(bernstein), in_class)
+        variants["S1"] = risk(first, kappa * distance, *hypotheses)
     return variants

@@ -10,29 +10,20 @@ from certiformer.calculus.covers import Cover
 from certiformer.calculus.truncation import Power
 from certiformer.core import (
     Bound,
-    Input,
     Quantity,
     Variants,
     assumed,
     printed_value,
-    real,
     side_number,
+    stated,
     upper_bound,
     verified,
 )
 from certiformer.theorems.li import _rank_based
 from certiformer.theorems.li._architecture import growth, many_layers, one_layer
-from certiformer.theorems.li._truncated import many_layer_variants, one_layer_variants, tail_checks
+from certiformer.theorems.li._truncated import many_layer_variants, one_layer_variants, tail_hypotheses
 from certiformer.theorems.li._variants import honest
 
-TAIL: tuple[Input, ...] = (
-    real("C", "P(b(X) > t) <= C t^-beta", example=1),
-    real("beta", "tail index", symbol="β", example=3),
-)
-ROBUST: tuple[Input, ...] = (
-    real("moment", "sup_f E l^alpha of the loss", symbol="V_α", optional=True, derived="S9 is left out", example=4),
-    real("alpha", "order of that moment", low=1.0, high=2.0, high_open=False, default=2.0, example=2.0),
-)
 DEFECTS = (
     (
         "The proof ends with C1 M^(1-beta/2) + C2 M^(2-beta); the theorem keeps only the smaller second "
@@ -77,8 +68,8 @@ def _with_bias(variants: Variants, extra: float, beta: float) -> Variants:
     heavy = verified("the tail index is above 2", beta > 2.0, beta)
     return {
         **variants,
-        "bias": printed_value(extra, checks=(heavy,), note="C_beta = kappa C beta/(beta - 2)"),
-        "value": printed_value(value.value, checks=(*value.checks, heavy)),
+        "bias": printed_value(extra, hypotheses=(heavy,), note="C_beta = kappa C beta/(beta - 2)"),
+        "value": printed_value(value.value, hypotheses=(*value.hypotheses, heavy)),
     }
 
 
@@ -107,7 +98,7 @@ def sound_one_layer(
     cover, tail = network.rank_cover(), Power(C, beta)
     scale = growth(Bw, Bc, Bv, L_sigma, H)
     variants = one_layer_variants(network, cover, tail, M=M, growth=scale, **setting)
-    clip = (assumed("outputs clipped to [-B, B] inside the training objective", setting["clipped"]),)
+    clip = (stated("outputs clipped to [-B, B] inside the training objective", setting["clipped"], "clipped=1"),)
     return {**variants, **_robust(cover, tail, M, 2.0 * setting["B"], moment, alpha, clip, **setting)}
 
 
@@ -162,7 +153,7 @@ def _robust(
     width: float,
     moment: float | None,
     alpha: float,
-    checks: tuple[Any, ...],
+    hypotheses: tuple[Any, ...],
     *,
     n: int,
     radius: float,
@@ -181,13 +172,13 @@ def _robust(
     widen = width * tail.probability(M)
     steps = robust.truncated_erm_discretisation(kappa, robust.slope(alpha), radius, widen, width * fraction)
     all_checks = (
-        *checks,
-        *tail_checks(tail),
+        *hypotheses,
+        *tail_hypotheses(tail),
         honest(honest_kappa),
         assumed("the predictor minimises the mean of psi(s l)/s with the scale reported"),
         assumed("E l^alpha <= moment for every function of the class"),
     )
     return {
         "S9_scale": side_number(robust.truncated_erm_scale(n, size, moment, eta, alpha), "scale s of the robust loss"),
-        "S9": upper_bound(value + steps + approx, checks=all_checks, bounds=Quantity.EXCESS_RISK_HP),
+        "S9": upper_bound(value + steps + approx, hypotheses=all_checks, bounds=Quantity.EXCESS_RISK_HP),
     }

@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from certiformer.calculus.covers import log_multisets, low_rank, maurey_draws, maurey_plain_draws, volumetric
-from certiformer.core import Bound, Input, count, real, upper_bound
-
-LINEAR: tuple[Input, ...] = (
-    real("B", "bound on the entrywise l1 norm of W", symbol="B_W", example=1),
-    real("eps", "radius of the cover, l2 norm of the output", symbol="ε", example=0.3),
-    count("d", "input dimension", example=4),
-    count("k", "output dimension", example=3),
-    real("Bx", "bound on the l2 norm of the inputs", symbol="B_x", example=1),
-)
+from certiformer.core import Bound, upper_bound
 
 
 def norm_covers(B: float, eps: float, d: int, k: int, Bx: float) -> dict[str, Bound]:

@@ -105,7 +105,7 @@ def printed_many_layers(
     inside = _printed.log_cubed_over_squared(gamma, radius)
     bound = _printed.fast_rate(_printed.prefactor(n, kappa, B, Bw), inside, kappa, radius, approx)
     unit = verified("the normalisation maps into the unit ball", rho <= 1.0, rho)
-    return {"gamma": side_number(gamma), "value": printed_value(bound.value, checks=(*bound.checks, unit))}
+    return {"gamma": side_number(gamma), "value": printed_value(bound.value, hypotheses=(*bound.hypotheses, unit))}
 
 
 def sound_many_layers(
@@ -147,7 +147,7 @@ def sound_variants(network: Network, *, radius: float, **setting: Any) -> dict[s
         "S4chain_closed": upper_bound(
             closed,
             clip=clip,
-            checks=(honest(setting["honest_kappa"]),),
+            hypotheses=(honest(setting["honest_kappa"]),),
             bounds=slow_quantity(setting["well_specified"], setting["approx"]),
         ),
     }

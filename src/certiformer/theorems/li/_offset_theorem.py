@@ -5,35 +5,16 @@ from __future__ import annotations
 from certiformer.calculus import excess_risk
 from certiformer.core import (
     Bound,
-    Input,
     Quantity,
     Variants,
     assumed,
-    count,
-    flag,
     printed_value,
-    real,
     side_number,
+    stated,
     upper_bound,
 )
-from certiformer.theorems.li._inputs import APPROX
 from certiformer.theorems.li._variants import noise
 
-COMPLEXITIES: tuple[Input, ...] = (
-    real("Roff", "offset complexity of the excess losses at 1/M", low_open=False, low=-1e300, example=0.02),
-    APPROX,
-    real(
-        "Roff_loss", "offset complexity of the *losses* at a/((1+a) M)", low=-1e300, optional=True, derived="A left out"
-    ),
-    real("emp", "expected empirical risk of the minimiser", low_open=False, optional=True, derived="A left out"),
-    real("a", "parameter of variant A", default=1.0, example=1.0),
-    count("n", "sample size (finite class)", aliases=("m", "N"), optional=True, derived="finite-class forms left out"),
-    real("logN", "log of the number of functions (finite class)", low_open=False, optional=True, derived="left out"),
-    real("M", "the loss lies in [0, M]", optional=True, derived="A_finite left out"),
-    real("sigma", "sub-Gaussian parameter of the noise", symbol="σ", optional=True, derived="B left out"),
-    flag("noise_free", "the label is a function of the input and f* is the Bayes predictor"),
-    flag("squared_loss", "squared loss, f0(X) = E[Y|X], noise sub-Gaussian with parameter sigma"),
-)
 SOUND_STATEMENT = (
     "A (any loss in [0, M], any class): E R(fhat) <= 2(1+a) R_off(losses, a/((1+a)M)) + (1+2a) E "
     "R_n(fhat). B (squared loss, N functions): (4b + 24 sigma^2) log N/n + 6 inf, with the noise's "
@@ -91,21 +72,21 @@ def sound_variants(
     squared_loss: bool,
 ) -> Variants:
     """4.4-A, 4.4-B (finite class, a' = 1 and a = 5/2) and 4.4-C."""
-    exact_labels = assumed(
-        "labels are a function of the inputs (or 0 <= g <= M almost surely), f* is Bayes", noise_free
+    exact_labels = stated(
+        "labels are a function of the inputs (or 0 <= g <= M almost surely), f* is Bayes", noise_free, "noise_free=1"
     )
     variants: dict[str, Bound] = {
         name: side_number(honest_M, "with the token norm, and kappa honest"),
-        "C": upper_bound(excess_risk.offset_c(Roff, approx), checks=(exact_labels,)),
+        "C": upper_bound(excess_risk.offset_c(Roff, approx), hypotheses=(exact_labels,)),
     }
     in_range = assumed("the loss lies in [0, M]")
     if emp is not None and Roff_loss is not None:
         value = excess_risk.offset_a(a, Roff_loss, emp)
-        variants["A"] = upper_bound(value, clip=M, bounds=Quantity.RISK, checks=(in_range,))
+        variants["A"] = upper_bound(value, clip=M, bounds=Quantity.RISK, hypotheses=(in_range,))
     if emp is not None and n is not None and logN is not None and M is not None:
         value = excess_risk.offset_sample_cover(a, logN, n, M=M, kappa=0.0, radius=0.0, empirical=emp)
-        variants["A_finite"] = upper_bound(value, clip=M, bounds=Quantity.RISK, checks=(in_range,))
+        variants["A_finite"] = upper_bound(value, clip=M, bounds=Quantity.RISK, hypotheses=(in_range,))
     if n is not None and logN is not None and sigma is not None:
         value = excess_risk.offset_b_finite(2.5, 1.0, logN, n, b_h=distance**2, sigma=sigma, approximation=approx)
-        variants["B"] = upper_bound(value, clip=distance**2, checks=(noise(squared_loss),))
+        variants["B"] = upper_bound(value, clip=distance**2, hypotheses=(noise(squared_loss),))
     return variants

@@ -88,7 +88,7 @@ def fast_rate(prefactor: float, inside: float, kappa: float, radius: float, appr
     # An undefined logarithm comes in as inf; then nothing is claimed.
     return printed_value(
         value,
-        checks=(
+        hypotheses=(
             verified("the logarithm is that of a positive, finite number", inside < math.inf),
             verified("the complexity term 1 + log(...) is not negative", inside >= -1.0),
         ),

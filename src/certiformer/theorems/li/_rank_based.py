@@ -117,7 +117,7 @@ def printed_many_layers(
     )
     bound = _printed.fast_rate(_printed.prefactor(n, kappa, B, Bw), total, kappa, radius, approx, extra)
     unit = verified("the normalisation maps into the unit ball", rho <= 1.0, rho)
-    return {"sum": side_number(total), "value": printed_value(bound.value, checks=(*bound.checks, unit))}
+    return {"sum": side_number(total), "value": printed_value(bound.value, hypotheses=(*bound.hypotheses, unit))}
 
 
 def sound_many_layers(
@@ -166,9 +166,9 @@ def sound_variants(network: Network, *, radius: float, **setting: Any) -> dict[s
     closed = closed_rank_form(
         network, n=setting["n"], distance=distance, sigma=setting["sigma"], approx=setting["approx"]
     )
-    checks = (noise(setting["squared_loss"]), reference(setting["well_specified"], setting["approx"]))
+    hypotheses = (noise(setting["squared_loss"]), reference(setting["well_specified"], setting["approx"]))
     return {
         "logN": log_size(cover, radius),
         **excess_risk_variants(cover, output_bound=network.output_bound, radius=radius, **setting),
-        "closed": upper_bound(closed, clip=distance**2, checks=checks),
+        "closed": upper_bound(closed, clip=distance**2, hypotheses=hypotheses),
     }

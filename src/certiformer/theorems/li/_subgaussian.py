@@ -7,17 +7,11 @@ from typing import Any
 
 from certiformer.calculus.covers import Cover
 from certiformer.calculus.truncation import SubGaussian
-from certiformer.core import Input, Variants, count, printed_value, real, side_number
+from certiformer.core import Variants, printed_value, side_number
 from certiformer.theorems.li import _printed
 from certiformer.theorems.li._architecture import Network, growth, many_layers, one_layer
 from certiformer.theorems.li._truncated import many_layer_variants, one_layer_variants
 
-TAIL: tuple[Input, ...] = (
-    count("T", "sequence length", example=5),
-    real("nu", "the paper's variance proxy max(||E X^T X||, ||E X X^T||)", symbol="ν", example=1),
-    real("a", "P(b(X) > t) <= a exp(-t^2/2v)", optional=True, derived="T + d, as in Lemma 6.1"),
-    real("v", "in units of the inputs squared", optional=True, derived="nu, as in Lemma 6.1"),
-)
 DEFECTS = (
     (
         "The proof arrives at (M^2 + 2 nu^2) exp(-M^2/2nu^2) and then prints nu exp(-M^2/2nu^2): the "

@@ -9,59 +9,24 @@ from certiformer.calculus import excess_risk, truncation
 from certiformer.calculus.covers import Cover
 from certiformer.calculus.excess_risk import RiskBound
 from certiformer.calculus.truncation import Tail
-from certiformer.core import Bound, Check, Input, Quantity, assumed, count, flag, real, side_number, upper_bound
+from certiformer.core import Bound, Hypothesis, Quantity, assumed, side_number, stated, upper_bound
 from certiformer.theorems.li._architecture import Network
-from certiformer.theorems.li._inputs import APPROX, KAPPA, NORMS, RADIUS, SAMPLE, SHAPE, SIGMA, TARGET
 from certiformer.theorems.li._variants import (
     bernstein_condition,
     distance_to_target,
     honest,
     log_size,
     noise,
+    reference,
     risk,
     slow_quantity,
 )
-
-INPUTS: tuple[Input, ...] = (*SHAPE, *NORMS, KAPPA, TARGET, SIGMA, SAMPLE, RADIUS)
-THRESHOLD = real("M", "truncation threshold of the token norm (for clipped outputs an analysis parameter)", example=6)
-OPTIONAL_RANKS: tuple[Input, ...] = tuple(
-    count(name, f"bound on the rank of {matrix}", optional=True, derived="norm cover, ranks unused")
-    for name, matrix in (("rc", "W_c"), ("rv", "W_v"), ("rqk", "W_QK"))
-)
-OPTIONS: tuple[Input, ...] = (
-    APPROX,
-    real("V", "Bernstein constant", optional=True, derived="S7 and S7clip_lip are left out", example=5),
-    real("tilt", "a in (0, 1/(2 sigma^2)) for S8 and S7clip_sq", optional=True, derived="1/(4 sigma^2)"),
-    real(
-        "eta",
-        "failure probability of the observable form",
-        high=1.0,
-        optional=True,
-        derived="form left out",
-        example=0.05,
-    ),
-    real(
-        "fraction",
-        "observed fraction of inputs with b(X) > M",
-        low_open=False,
-        high=1.0,
-        high_open=False,
-        optional=True,
-        derived="form left out",
-        example=0.0,
-    ),
-    flag("honest_kappa", "kappa holds for every label y, not only for the conditional risk", default=True),
-    flag("bernstein", "the Bernstein condition holds with the constant V"),
-    flag("squared_loss", "squared loss, f0(X) = E[Y|X], noise sub-Gaussian with parameter sigma"),
-    flag("well_specified", "the Bayes predictor belongs to the class"),
-)
-CLIPPED = flag("clipped", "outputs are clipped to [-B, B] inside the training objective, and |f0| <= B")
 
 TAIL_ASSUMPTION = "the tail bound is for b(X), the largest token norm (or any norm above it), and known in advance"
 DEPLOYED = "S7, S8: the predictor is fhat o T_M, trained and deployed on truncated inputs; else add kappa K' m1"
 
 
-def tail_checks(tail: Tail) -> tuple[Check, ...]:
+def tail_hypotheses(tail: Tail) -> tuple[Hypothesis, ...]:
     return (assumed(f"P(b(X) > t) <= {tail_name(tail)} for every t, known before the data"),)
 
 
@@ -99,19 +64,19 @@ def one_layer_variants(
     """S7 and S8 for truncated inputs, S4 for them without any condition, S7clip for clipped outputs."""
     outside, tau_1, tau_2 = _tail_functionals(tail, M, growth)
     reach = 2.0 * growth * M  # |f - f0| on truncated inputs
-    in_class = assumed("the Bayes predictor belongs to the class", well_specified)
-    tails = tail_checks(tail)
+    in_class = stated("the Bayes predictor belongs to the class", well_specified, "well_specified=1")
+    tails = tail_hypotheses(tail)
     variants = {
         "logN": log_size(cover, radius),
-        "P": upper_bound(outside, clip=1.0, bounds=Quantity.TAIL_PROBABILITY, checks=tails),
+        "P": upper_bound(outside, clip=1.0, bounds=Quantity.TAIL_PROBABILITY, hypotheses=tails),
         "tau1": side_number(tau_1, "E|f0(X) - f0(T_M X)| is at most this"),
         "tau2": side_number(tau_2, "E(f0(X) - f0(T_M X))^2 is at most this"),
     }
     squared = (*tails, noise(squared_loss), in_class)
     most = (reach + math.sqrt(tau_2)) ** 2
     setting = {"reach": reach, "sigma": sigma, "tau_1": tau_1, "tau_2": tau_2}
-    variants["S8"] = upper_bound(truncation.squared(cover, radius, n, a=tilt, **setting), clip=most, checks=squared)
-    variants["S8_opt"] = upper_bound(truncation.squared_best(cover, n, **setting), clip=most, checks=squared)
+    variants["S8"] = upper_bound(truncation.squared(cover, radius, n, a=tilt, **setting), clip=most, hypotheses=squared)
+    variants["S8_opt"] = upper_bound(truncation.squared_best(cover, n, **setting), clip=most, hypotheses=squared)
     trivial = kappa * (reach + tau_1)
     slow = excess_risk.slow_best(cover, n, loss_range=kappa * reach, kappa=kappa, approximation=approx + kappa * tau_1)
     over = slow_quantity(well_specified, approx)
@@ -120,16 +85,16 @@ def one_layer_variants(
         lipschitz = truncation.lipschitz_best(
             cover, radius, n, V=V, M_g=kappa * reach, kappa=kappa, outside=outside, tau_1=tau_1
         )
-        on_typical = assumed("E g^2 1{b <= M} <= V E g 1{b <= M} for every excess loss g", bernstein)
+        on_typical = stated("E g^2 1{b <= M} <= V E g 1{b <= M} for every excess loss g", bernstein, "bernstein=1")
         variants["S7"] = risk(lipschitz, trivial, honest(honest_kappa), on_typical, in_class, *tails)
-    clip_check = assumed("outputs clipped to [-B, B] inside the training objective, |f0| <= B", clipped)
+    clip_check = stated("outputs clipped to [-B, B] inside the training objective, |f0| <= B", clipped, "clipped=1")
     variants |= _confined_variants(
         cover,
         tail,
         outside,
         width=2.0 * B,
         distance=2.0 * B,
-        checks=(clip_check, *tails),
+        hypotheses=(clip_check, *tails),
         n=n,
         radius=radius,
         kappa=kappa,
@@ -152,17 +117,17 @@ def many_layer_variants(
 ) -> dict[str, Bound]:
     """Normalised outputs are confined by construction: no truncation, any tail."""
     outside = tail.probability(M)
-    tails = tail_checks(tail)
+    tails = tail_hypotheses(tail)
     return {
         "logN": log_size(cover, radius),
-        "P": upper_bound(outside, clip=1.0, bounds=Quantity.TAIL_PROBABILITY, checks=tails),
+        "P": upper_bound(outside, clip=1.0, bounds=Quantity.TAIL_PROBABILITY, hypotheses=tails),
         **_confined_variants(
             cover,
             tail,
             outside,
             width=2.0 * network.output_bound,
             distance=distance_to_target(B, network.output_bound, setting["well_specified"]),
-            checks=tails,
+            hypotheses=tails,
             radius=radius,
             **setting,
         ),
@@ -176,7 +141,7 @@ def _confined_variants(
     *,
     width: float,
     distance: float,
-    checks: tuple[Check, ...],
+    hypotheses: tuple[Hypothesis, ...],
     n: int,
     radius: float,
     kappa: float,
@@ -193,9 +158,8 @@ def _confined_variants(
 ) -> dict[str, Bound]:
     """S7clip: outputs in an interval of length `width`, |f - f0| <= `distance`; S1, S2, S4 with the cover widened."""
     widen = width * outside
-    claim = well_specified or approx > 0.0
-    in_class = assumed("the Bayes predictor is in the class, or approx > 0 bounds its excess risk", claim)
-    squared = (*checks, noise(squared_loss), in_class)
+    in_class = reference(well_specified, approx)
+    squared = (*hypotheses, noise(squared_loss), in_class)
     setting = {"b_h": distance**2, "sigma": sigma, "approximation": approx, "widen": widen}
     fixed = excess_risk.squared(cover, radius, n, a=tilt, **setting)
     slow = excess_risk.slow_best(
@@ -205,12 +169,12 @@ def _confined_variants(
         "S7clip_sq": risk(fixed, distance**2, *squared),
         "S7clip_sq_opt": risk(excess_risk.squared_best(cover, n, **setting), distance**2, *squared),
         "S4clip_opt": risk(
-            slow, kappa * distance, honest(honest_kappa), *checks, bounds=slow_quantity(well_specified, approx)
+            slow, kappa * distance, honest(honest_kappa), *hypotheses, bounds=slow_quantity(well_specified, approx)
         ),
     }
     if V is None:
         return variants
-    condition = (honest(honest_kappa), bernstein_condition(bernstein), in_class, *checks)
+    condition = (honest(honest_kappa), bernstein_condition(bernstein), in_class, *hypotheses)
     common = {"V": V, "M": kappa * distance, "kappa": kappa}
     lipschitz = excess_risk.bernstein(cover, radius, n, approximation=approx, widen=widen, **common)
     variants["S7clip_lip"] = risk(lipschitz, kappa * distance, *condition)
@@ -224,8 +188,10 @@ def _confined_variants(
             widen_observed=width * fraction,
             **common,
         )
-        exact = assumed(
-            "the Bayes predictor belongs to the class, so that P_n g <= 0 for the minimiser", well_specified
+        exact = stated(
+            "the Bayes predictor belongs to the class, so that P_n g <= 0 for the minimiser",
+            well_specified,
+            "well_specified=1",
         )
         variants["S7clip_hp"] = risk(observable, kappa * distance, *condition, exact, bounds=Quantity.EXCESS_RISK_HP)
     return variants

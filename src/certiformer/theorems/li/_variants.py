@@ -5,42 +5,48 @@ from __future__ import annotations
 from certiformer.calculus import excess_risk
 from certiformer.calculus.covers import Cover
 from certiformer.calculus.excess_risk import RiskBound
-from certiformer.core import Bound, Check, Quantity, assumed, upper_bound
+from certiformer.core import Bound, Hypothesis, Quantity, stated, upper_bound
 from certiformer.theorems.li._architecture import Network
 
 
-def honest(flag: bool) -> Check:
-    """Assumed unless the caller says that it fails."""
-    return assumed("kappa is the Lipschitz constant of l(y, .) for every label y", None if flag else False)
+def honest(honest_kappa: bool | None) -> Hypothesis:
+    """Whoever gives kappa says so, for that is what kappa means here, unless honest_kappa=0 takes it back."""
+    by = "kappa" if honest_kappa is None else "honest_kappa=1"
+    return stated("kappa is the Lipschitz constant of l(y, .) for every label y", honest_kappa is not False, by)
 
 
-def noise(squared_loss: bool) -> Check:
-    return assumed("squared loss, f0 = E[Y|X] with |f0| <= B, noise sub-Gaussian with parameter sigma", squared_loss)
+def noise(squared_loss: bool | None) -> Hypothesis:
+    words = "squared loss, f0 = E[Y|X] with |f0| <= B, noise sub-Gaussian with parameter sigma"
+    return stated(words, squared_loss, "squared_loss=1")
 
 
-def reference(well_specified: bool, approx: float) -> Check:
-    claim = well_specified or approx > 0.0
-    return assumed("the Bayes predictor is in the class, or approx > 0 bounds its excess risk", claim)
+def reference(well_specified: bool | None, approx: float) -> Hypothesis:
+    said, by = (True, f"approx={approx:g}") if approx > 0.0 else (well_specified, "well_specified=1")
+    return stated("the Bayes predictor is in the class, or approx > 0 bounds its excess risk", said, by)
 
 
-def bernstein_condition(flag: bool) -> Check:
-    return assumed("Bernstein condition: E g^2 <= V E g for every excess loss g of the class", flag)
+def bernstein_condition(bernstein: bool | None) -> Hypothesis:
+    return stated("Bernstein condition: E g^2 <= V E g for every excess loss g of the class", bernstein, "bernstein=1")
 
 
-def distance_to_target(B: float, output_bound: float, well_specified: bool) -> float:
+def distance_to_target(B: float, output_bound: float, well_specified: bool | None) -> float:
     """A bound on |f - f0|: the Bayes predictor obeys the bound of the class when it belongs to it."""
     return output_bound + (min(B, output_bound) if well_specified else B)
 
 
-def slow_quantity(well_specified: bool, approx: float) -> Quantity | None:
+def slow_quantity(well_specified: bool | None, approx: float) -> Quantity | None:
     """What S4 bounds: the excess over the best of the class, and over Bayes only if that is in reach."""
     return None if well_specified or approx > 0.0 else Quantity.EXCESS_OVER_CLASS
 
 
-def risk(bound: RiskBound, clip: float | None, *checks: Check, note: str = "", bounds: Quantity | None = None) -> Bound:
+def risk(
+    bound: RiskBound, clip: float | None, *hypotheses: Hypothesis, note: str = "", bounds: Quantity | None = None
+) -> Bound:
     """A sound bound from its terms; terms that are zero are left out."""
     terms = {name: term for name, term in bound.terms.items() if term != 0.0}
-    return upper_bound(bound.value, clip=clip, terms=terms, additive=True, checks=checks, note=note, bounds=bounds)
+    return upper_bound(
+        bound.value, clip=clip, terms=terms, additive=True, hypotheses=hypotheses, note=note, bounds=bounds
+    )
 
 
 def log_size(cover: Cover, radius: float) -> Bound:
@@ -89,7 +95,7 @@ def excess_risk_variants(
         "S4chain": upper_bound(
             excess_risk.slow_chain(cover, n, output_bound=output_bound, kappa=kappa, approximation=approx),
             clip=trivial,
-            checks=lipschitz,
+            hypotheses=lipschitz,
             bounds=over,
         ),
     }

@@ -1,11 +1,3 @@
-r"""Corollary 5.6: how to share a covering budget among weights of bounded rank.
-
-.. math:: \min \sum_i r_iC_i\log(r_iB_X^2/\varepsilon_i^2)\quad\text{s.t.}\quad \sum_i\beta_i\varepsilon_i=\varepsilon
-
-Printed: sum r_i C_i log(b_i^2/eps^2) with b_i = (B_X beta_i S)^{1/2}/(r_i C_i)^{1/2}, S = sum r_j C_j.
-Sound: b_i = B_X beta_i S/(sqrt(r_i) C_i), from eps_i = eps r_i C_i/(beta_i S); logarithms below zero count as zero.
-"""
-
 from __future__ import annotations
 
 import math
@@ -31,75 +23,74 @@ from certiformer.theorems.li._printed import allocation
 Numbers = tuple[float, ...]
 
 
-def printed(r: Numbers, C: Numbers, beta: Numbers, BX: float, eps: float) -> Variants:
-    _same_length(r, C, beta)
-    total = math.fsum(ri * ci for ri, ci in zip(r, C, strict=True))
-    scales = [math.sqrt(BX * bi * total / (ri * ci)) for ri, ci, bi in zip(r, C, beta, strict=True)]
-    in_range = verified("eps <= b_i for every i (else logarithms turn negative)", eps <= min(scales), min(scales))
-    variants = {"value": printed_value(allocation(r, C, beta, BX, eps), checks=(in_range,))}
-    for i, scale in enumerate(scales, start=1):
-        variants[f"b{i}"] = side_number(scale)
-    return variants
-
-
-def sound(r: Numbers, C: Numbers, beta: Numbers, BX: float, eps: float) -> Variants:
-    _same_length(r, C, beta)
-    weights = [ri * ci for ri, ci in zip(r, C, strict=True)]
-    radii = parameter_split(weights, beta, eps)
-    # A weight that never reaches the output costs nothing, nor does a radius beyond the whole class.
-    costs = [
-        wi * max(0.0, math.log(ri) + 2.0 * math.log(BX / radius)) if math.isfinite(radius) else 0.0
-        for wi, ri, radius in zip(weights, r, radii, strict=True)
-    ]
-    variants: dict[str, Bound] = {"value": upper_bound(math.fsum(costs))}
-    for i, (ri, radius) in enumerate(zip(r, radii, strict=True), start=1):
-        variants[f"b{i}"] = side_number(0.0 if math.isinf(radius) else BX * math.sqrt(ri) * eps / radius)
-        variants[f"eps{i}"] = side_number(radius)
-    return variants
-
-
 def _same_length(r: Numbers, C: Numbers, beta: Numbers) -> None:
     if not len(r) == len(C) == len(beta):
         raise InputError("r, C, beta", (len(r), len(C), len(beta)), "three lists of the same length")
 
 
-RESULT = Result(
-    id="li.cor5.6",
-    title="Optimal sharing of the covering budget, rank type",
-    paper=LI,
-    place="Corollary 5.6",
-    bounds=Quantity.LOG_COVERING_NUMBER,
-    statement=(
-        "min sum r_i C_i log(r_i BX^2/eps_i^2), sum beta_i eps_i = eps, is sum r_i C_i log(b_i^2/eps^2), "
-        "b_i^2 = BX beta_i S/(r_i C_i)"
-    ),
-    latex=(
-        r"\sum_ir_iC_i\log\frac{b_i^2}{\varepsilon^2},\; "
-        r"b_i=\frac{(B_X\beta_i\sum_jr_jC_j)^{1/2}}{r_i^{1/2}C_i^{1/2}}"
-    ),
-    sound_statement=(
-        "eps_i = eps r_i C_i/(beta_i S), S = sum r_j C_j, is the unique minimiser; the value is sum r_i "
-        "C_i log(b_i^2/eps^2) with b_i = BX beta_i S/(sqrt(r_i) C_i), each logarithm at least 0."
-    ),
-    inputs=(
-        reals("r", "ranks", example=(1, 1)),
-        reals("C", "constants", example=(1, 1)),
-        reals("beta", "sensitivities", low_open=False, example=(1, 1)),
-        real("BX", "radius of the inputs", symbol="B_X", example=3),
-        real("eps", "total radius", symbol="ε", example=0.1),
-    ),
-    status=Status.FALSE,
-    reason="below the true minimum: r = C = beta = (1, 1), BX = 3, eps = 0.1 gives 12.8, the minimum is 16.4",
-    printed=printed,
-    sound=sound,
-    assumptions=(
-        ("the covers have the assumed size r C log(r BX^2/eps^2) (Assumption 5.7, false as a fact about matrices)"),
-    ),
-    defects=(
-        "b_i does not follow from the paper's own optimal radii: they give b_i^2 = BX^2 beta_i^2 S^2/(r_i C_i^2).",
-        "B_W of Assumption 5.7 is missing from the objective.",
-        "Logarithms below zero are not clamped, beta_i = 0 is allowed but divides.",
-    ),
-    monotone={"BX": 1, "eps": -1},
-    proof="docs/proofs/li.md",
-)
+class Corollary56(Result):
+    r"""Optimal sharing of the covering budget, rank type.
+
+    .. math:: \min \sum_i r_iC_i\log(r_iB_X^2/\varepsilon_i^2)\quad\text{s.t.}\quad
+    \sum_i\beta_i\varepsilon_i=\varepsilon
+
+
+
+    b_i = B_X beta_i S/(sqrt(r_i) C_i), from eps_i = eps r_i C_i/(beta_i S); logarithms below zero count as
+    zero.
+
+    Printed: min sum r_i C_i log(r_i BX^2/eps_i^2), sum beta_i eps_i = eps, is sum r_i C_i log(b_i^2/eps^2), b_i^2 =
+    BX beta_i S/(r_i C_i)
+    .. math:: \sum_ir_iC_i\log\frac{b_i^2}{\varepsilon^2},\;
+       b_i=\frac{(B_X\beta_i\sum_jr_jC_j)^{1/2}}{r_i^{1/2}C_i^{1/2}}
+    Sound: eps_i = eps r_i C_i/(beta_i S), S = sum r_j C_j, is the unique minimiser; the value is sum r_i C_i
+    log(b_i^2/eps^2) with b_i = BX beta_i S/(sqrt(r_i) C_i), each logarithm at least 0.
+    Because: below the true minimum: r = C = beta = (1, 1), BX = 3, eps = 0.1 gives 12.8, the minimum is 16.4
+    Assumes:
+    - the covers have the assumed size r C log(r BX^2/eps^2) (Assumption 5.7, false as a fact about matrices)
+    Defects:
+    - b_i does not follow from the paper's own optimal radii: they give b_i^2 = BX^2 beta_i^2 S^2/(r_i C_i^2).
+    - B_W of Assumption 5.7 is missing from the objective.
+    - Logarithms below zero are not clamped, beta_i = 0 is allowed but divides.
+    """
+
+    paper, place = LI, "Corollary 5.6"
+    bounds, status = Quantity.LOG_COVERING_NUMBER, Status.FALSE
+    monotone = "+BX -eps"
+
+    r: tuple[float, ...] = reals("ranks", example=(1, 1))
+    C: tuple[float, ...] = reals("constants", example=(1, 1))
+    beta: tuple[float, ...] = reals("sensitivities", low_open=False, example=(1, 1))
+    BX: float = real("radius of the inputs", example=3, symbol="B_X")
+    eps: float = real("total radius", example=0.1, symbol="ε")
+
+    def printed(self) -> Variants:
+        _same_length(self.r, self.C, self.beta)
+        total = math.fsum(ri * ci for ri, ci in zip(self.r, self.C, strict=True))
+        scales = [
+            math.sqrt(self.BX * bi * total / (ri * ci)) for ri, ci, bi in zip(self.r, self.C, self.beta, strict=True)
+        ]
+        in_range = verified(
+            "eps <= b_i for every i (else logarithms turn negative)", self.eps <= min(scales), min(scales)
+        )
+        variants = {
+            "value": printed_value(allocation(self.r, self.C, self.beta, self.BX, self.eps), hypotheses=(in_range,))
+        }
+        for i, scale in enumerate(scales, start=1):
+            variants[f"b{i}"] = side_number(scale)
+        return variants
+
+    def sound(self) -> Variants:
+        _same_length(self.r, self.C, self.beta)
+        weights = [ri * ci for ri, ci in zip(self.r, self.C, strict=True)]
+        radii = parameter_split(weights, self.beta, self.eps)
+        # A weight that never reaches the output costs nothing, nor does a radius beyond the whole class.
+        costs = [
+            wi * max(0.0, math.log(ri) + 2.0 * math.log(self.BX / radius)) if math.isfinite(radius) else 0.0
+            for wi, ri, radius in zip(weights, self.r, radii, strict=True)
+        ]
+        variants: dict[str, Bound] = {"value": upper_bound(math.fsum(costs))}
+        for i, (ri, radius) in enumerate(zip(self.r, radii, strict=True), start=1):
+            variants[f"b{i}"] = side_number(0.0 if math.isinf(radius) else self.BX * math.sqrt(ri) * self.eps / radius)
+            variants[f"eps{i}"] = side_number(radius)
+        return variants

@@ -1,75 +1,75 @@
-r"""Remark 6.12: the threshold for heavy-tailed inputs.
-
-Printed: M = n^{1/(beta-2)}, rate n^{-(beta-2)/(beta-1)}.
-Sound: M = n^{1/beta}; up to logarithms and the number of parameters, n^{-(beta-1)/beta} for Lipschitz losses (S7 with
-V' of the order of M), n^{-(beta-2)/beta} for the squared loss (S8), 1/n for confined outputs (S7clip, several layers).
-"""
-
 from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Result, Status, Variants, count, printed_value, real, side_number, verified
+from certiformer.core import (
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    count,
+    printed_value,
+    real,
+    side_number,
+    verified,
+)
 from certiformer.theorems.li import LI
 
 
-def printed(n: int, beta: float) -> Variants:
-    heavy = verified("the tail index is above 2", beta > 2.0, beta)
-    ln_M = math.log(n) / (beta - 2.0) if beta > 2.0 else math.inf
-    M = math.exp(ln_M) if ln_M < 709.0 else math.inf
-    ln_rate = -math.log(n) * (beta - 2.0) / (beta - 1.0) if beta > 1.0 else math.inf
-    rate = math.exp(ln_rate) if ln_rate < 709.0 else math.inf
-    excess = ln_M - math.log(n)
-    consistent = verified("M/n at this M is not above the rate", excess <= -math.log(n) * (beta - 2.0) / (beta - 1.0))
-    return {
-        "M": printed_value(M, checks=(heavy,), bounds=Quantity.CONSTANT, ln=ln_M),
-        "rate": printed_value(rate, checks=(heavy, consistent), bounds=Quantity.CONSTANT),
-        "M_over_n": side_number(
-            math.exp(excess) if excess < 709.0 else math.inf, "the printed prefactor at the printed M"
-        ),
-    }
+class Remark612(Result):
+    r"""Threshold for heavy-tailed inputs.
 
+    M = n^{1/beta}; up to logarithms and the number of parameters, n^{-(beta-1)/beta} for Lipschitz losses
+    (S7 with
+    V' of the order of M), n^{-(beta-2)/beta} for the squared loss (S8), 1/n for confined outputs (S7clip, several
+    layers).
 
-def sound(n: int, beta: float) -> Variants:
-    ln_n = math.log(n)
-    ln_M = ln_n / beta
-    note = "up to logarithms and the number of parameters; an upper bound, not claimed optimal"
-    return {
-        "M": side_number(math.exp(ln_M) if ln_M < 709.0 else math.inf),
-        "rate_lipschitz": side_number(math.exp(-ln_n * max(0.0, 1.0 - 1.0 / beta)), note),
-        "rate_squared": side_number(math.exp(-ln_n * max(0.0, 1.0 - 2.0 / beta)), note),
-        "rate_clipped": side_number(ln_n / n, "outputs confined by clipping or normalisation, every beta > 0"),
-    }
+    Printed: M ~ n^(1/(beta-2)), rate ~ n^(-(beta-2)/(beta-1))
+    .. math:: M\asymp n^{1/(\beta-2)}\;\Rightarrow\;O\bigl(n^{-(\beta-2)/(\beta-1)}\bigr)
+    Sound: M = n^(1/beta). Rates up to logs: Lipschitz n^(-(beta-1)/beta) (S7, with V' = max(V, M_g)), squared
+    n^(-(beta-2)/beta) (S8), clipped outputs or several layers log n/n.
+    Because: threshold and rate contradict each other: at the printed M the single-head bound M/n diverges for beta
+    < 3
+    Assumes:
+    - P(b(X) > t) <= C t^-beta
+    Defects:
+    - With the prefactor ~ M of Theorems 6.9 and 6.10 the best M is n^(1/(beta-1)), which gives the printed rate;
+      the printed M gives M/n = n^((3-beta)/(beta-2)), growing for beta < 3.
+    - For Theorem 6.11, whose prefactor does not contain M, the printed M gives log n/n: no slow-down at all.
+    - A fundamental difficulty would need a lower bound; there is none.
+    """
 
+    paper, place = LI, "Remark 6.12"
+    bounds, status = Quantity.CONSTANT, Status.FALSE
 
-RESULT = Result(
-    id="li.rem6.12",
-    title="Threshold for heavy-tailed inputs",
-    paper=LI,
-    place="Remark 6.12",
-    bounds=Quantity.CONSTANT,
-    statement="M ~ n^(1/(beta-2)), rate ~ n^(-(beta-2)/(beta-1))",
-    latex=r"M\asymp n^{1/(\beta-2)}\;\Rightarrow\;O\bigl(n^{-(\beta-2)/(\beta-1)}\bigr)",
-    sound_statement=(
-        "M = n^(1/beta). Rates up to logs: Lipschitz n^(-(beta-1)/beta) (S7, with V' = max(V, M_g)), "
-        "squared n^(-(beta-2)/beta) (S8), clipped outputs or several layers log n/n."
-    ),
-    inputs=(
-        count("n", "sample size", aliases=("m", "N"), low=2, example=1_000_000),
-        real("beta", "tail index", symbol="β", example=3),
-    ),
-    status=Status.FALSE,
-    reason="threshold and rate contradict each other: at the printed M the single-head bound M/n diverges for beta < 3",
-    printed=printed,
-    sound=sound,
-    assumptions=("P(b(X) > t) <= C t^-beta",),
-    defects=(
-        (
-            "With the prefactor ~ M of Theorems 6.9 and 6.10 the best M is n^(1/(beta-1)), which gives the "
-            "printed rate; the printed M gives M/n = n^((3-beta)/(beta-2)), growing for beta < 3."
-        ),
-        "For Theorem 6.11, whose prefactor does not contain M, the printed M gives log n/n: no slow-down at all.",
-        "A fundamental difficulty would need a lower bound; there is none.",
-    ),
-    proof="docs/proofs/li.md",
-)
+    n: int = count("sample size", low=2, example=1_000_000, aliases=("m", "N"))
+    beta: float = real("tail index", example=3, symbol="β")
+
+    def printed(self) -> Variants:
+        heavy = verified("the tail index is above 2", self.beta > 2.0, self.beta)
+        ln_M = math.log(self.n) / (self.beta - 2.0) if self.beta > 2.0 else math.inf
+        M = math.exp(ln_M) if ln_M < 709.0 else math.inf
+        ln_rate = -math.log(self.n) * (self.beta - 2.0) / (self.beta - 1.0) if self.beta > 1.0 else math.inf
+        rate = math.exp(ln_rate) if ln_rate < 709.0 else math.inf
+        excess = ln_M - math.log(self.n)
+        consistent = verified(
+            "M/n at this M is not above the rate", excess <= -math.log(self.n) * (self.beta - 2.0) / (self.beta - 1.0)
+        )
+        return {
+            "M": printed_value(M, hypotheses=(heavy,), bounds=Quantity.CONSTANT, ln=ln_M),
+            "rate": printed_value(rate, hypotheses=(heavy, consistent), bounds=Quantity.CONSTANT),
+            "M_over_n": side_number(
+                math.exp(excess) if excess < 709.0 else math.inf, "the printed prefactor at the printed M"
+            ),
+        }
+
+    def sound(self) -> Variants:
+        ln_n = math.log(self.n)
+        ln_M = ln_n / self.beta
+        note = "up to logarithms and the number of parameters; an upper bound, not claimed optimal"
+        return {
+            "M": side_number(math.exp(ln_M) if ln_M < 709.0 else math.inf),
+            "rate_lipschitz": side_number(math.exp(-ln_n * max(0.0, 1.0 - 1.0 / self.beta)), note),
+            "rate_squared": side_number(math.exp(-ln_n * max(0.0, 1.0 - 2.0 / self.beta)), note),
+            "rate_clipped": side_number(ln_n / self.n, "outputs confined by clipping or normalisation, every beta > 0"),
+        }

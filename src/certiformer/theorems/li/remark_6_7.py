@@ -1,69 +1,64 @@
-r"""Remark 6.7: the threshold for sub-Gaussian inputs.
-
-Printed: M of order sqrt(log n), rate of order sqrt(log n)/n.
-Sound: M = sqrt(2 v log(an)), then P(b(X) > M) <= 1/n. Rates: D log n/n (clipped outputs or several layers),
-D log^{3/2} n/n (Lipschitz loss, V of order M), D log^2 n/n (squared loss).
-"""
-
 from __future__ import annotations
 
 import math
 
 from certiformer.calculus.truncation import SubGaussian
-from certiformer.core import Quantity, Result, Status, Variants, count, printed_value, real, side_number, upper_bound
+from certiformer.core import (
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    count,
+    printed_value,
+    real,
+    side_number,
+    upper_bound,
+)
 from certiformer.theorems.li import LI
 
 
-def printed(a: float, v: float, n: int) -> Variants:
-    return {
-        "M": side_number(math.sqrt(math.log(n)), "constant taken as 1"),
-        "rate": printed_value(math.sqrt(math.log(n)) / n, bounds=Quantity.CONSTANT),
-    }
+class Remark67(Result):
+    r"""Threshold for sub-Gaussian inputs.
 
+    M = sqrt(2 v log(an)), then P(b(X) > M) <= 1/n. Rates: D log n/n (clipped outputs or several layers),
+    D log^{3/2} n/n (Lipschitz loss, V of order M), D log^2 n/n (squared loss).
 
-def sound(a: float, v: float, n: int) -> Variants:
-    tail = SubGaussian(a, v)
-    M = tail.threshold(n)
-    log = math.log(n)
-    return {
-        "M": side_number(M),
-        "P_at_M": upper_bound(tail.probability(M), clip=1.0),
-        "P_at_printed_M": upper_bound(tail.probability(math.sqrt(log)), clip=1.0, bounds=Quantity.CONSTANT),
-        "rate_clipped": side_number(log / n, "times the number of parameters D"),
-        "rate_lipschitz": side_number(log**1.5 / n, "times D, for V of order M"),
-        "rate_squared": side_number(log**2 / n, "times D"),
-    }
+    Printed: complexity ~ log M, M ~ sqrt(log n), rate ~ sqrt(log n)/n
+    .. math:: M\asymp\sqrt{\log n}\;\Rightarrow\;\widetilde O(\sqrt{\log n}/n)
+    Sound: M = sqrt(2 v log(a n)) makes P(b > M) <= 1/n; rates D log n/n (clipped, several layers), D log^1.5 n/n
+    (Lipschitz), D log^2 n/n (squared).
+    Because: M = sqrt(log n) leaves P(b > M) = 0.28 at a = 9, v = 1, n = 1000; the prefactor is linear in M
+    Assumes:
+    - the tail bound is known in advance
+    Defects:
+    - The prefactor of the bound is linear in M, kappa grows with M for the squared loss, and the norm-based
+      complexity is polynomial in M and 1/delta.
+    - M = sqrt(log n) without its constant does not make the tail O(1/n).
+    """
 
+    paper, place = LI, "Remark 6.7"
+    bounds, status = Quantity.TAIL_PROBABILITY, Status.FALSE
+    monotone = "-n"
 
-RESULT = Result(
-    id="li.rem6.7",
-    title="Threshold for sub-Gaussian inputs",
-    paper=LI,
-    place="Remark 6.7",
-    bounds=Quantity.TAIL_PROBABILITY,
-    statement="complexity ~ log M, M ~ sqrt(log n), rate ~ sqrt(log n)/n",
-    latex=r"M\asymp\sqrt{\log n}\;\Rightarrow\;\widetilde O(\sqrt{\log n}/n)",
-    sound_statement=(
-        "M = sqrt(2 v log(a n)) makes P(b > M) <= 1/n; rates D log n/n (clipped, several layers), D "
-        "log^1.5 n/n (Lipschitz), D log^2 n/n (squared)."
-    ),
-    inputs=(
-        real("a", "P(b(X) > t) <= a exp(-t^2/2v)", example=9),
-        real("v", "in units of the inputs squared", example=1),
-        count("n", "sample size", aliases=("m", "N"), low=2, example=1000),
-    ),
-    status=Status.FALSE,
-    reason="M = sqrt(log n) leaves P(b > M) = 0.28 at a = 9, v = 1, n = 1000; the prefactor is linear in M",
-    printed=printed,
-    sound=sound,
-    assumptions=("the tail bound is known in advance",),
-    defects=(
-        (
-            "The prefactor of the bound is linear in M, kappa grows with M for the squared loss, and the "
-            "norm-based complexity is polynomial in M and 1/delta."
-        ),
-        "M = sqrt(log n) without its constant does not make the tail O(1/n).",
-    ),
-    monotone={"n": -1},
-    proof="docs/proofs/li.md",
-)
+    a: float = real("P(b(X) > t) <= a exp(-t^2/2v)", example=9)
+    v: float = real("in units of the inputs squared")
+    n: int = count("sample size", low=2, example=1000, aliases=("m", "N"))
+
+    def printed(self) -> Variants:
+        return {
+            "M": side_number(math.sqrt(math.log(self.n)), "constant taken as 1"),
+            "rate": printed_value(math.sqrt(math.log(self.n)) / self.n, bounds=Quantity.CONSTANT),
+        }
+
+    def sound(self) -> Variants:
+        tail = SubGaussian(self.a, self.v)
+        M = tail.threshold(self.n)
+        log = math.log(self.n)
+        return {
+            "M": side_number(M),
+            "P_at_M": upper_bound(tail.probability(M), clip=1.0),
+            "P_at_printed_M": upper_bound(tail.probability(math.sqrt(log)), clip=1.0, bounds=Quantity.CONSTANT),
+            "rate_clipped": side_number(log / self.n, "times the number of parameters D"),
+            "rate_lipschitz": side_number(log**1.5 / self.n, "times D, for V of order M"),
+            "rate_squared": side_number(log**2 / self.n, "times D"),
+        }

@@ -12,7 +12,8 @@ The covers are centred at zero or at the initial weights; both are proper (docs/
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,61 +28,102 @@ from certiformer.calculus.covers import (
     volumetric,
 )
 from certiformer.calculus.softmax import weight_sensitivity
-from certiformer.core import Bound, Input, count, real, side_number, upper_bound
+from certiformer.core import Bound, Hypothesis, Quantity, Result, count, derived, real, side_number, stated, upper_bound
+from certiformer.theorems.mwigo import MWIGO
 
-SHAPE: tuple[Input, ...] = (
-    count("n", "sample size", aliases=("N", "m"), example=100_000_000),
-    count("ds", "sequence length", symbol="d_s", example=4),
-    count("d", "token dimension", example=8),
-    count("dm", "model dimension", symbol="d_m", example=8),
-    real("RX", "bound on the l2 norm of every token", symbol="R_X", example=0.5),
-    real("RQ", "Frobenius radius of W_Q around its initial value", symbol="R_Q", example=0.1),
-    real("RK", "Frobenius radius of W_K around its initial value", symbol="R_K", example=0.1),
-    real("RV", "Frobenius radius of W_V around its initial value", symbol="R_V", example=0.1),
-    real("RO", "l2 radius of w_O around its initial value", symbol="R_O", example=0.1),
-)
-INITIAL: tuple[Input, ...] = (
-    real("WQF", "Frobenius norm of the initial W_Q", low_open=False, optional=True, derived="sqrt(dm)"),
-    real("WKF", "Frobenius norm of the initial W_K", low_open=False, optional=True, derived="sqrt(dm)"),
-    real("WVF", "Frobenius norm of the initial W_V", low_open=False, optional=True, derived="sqrt(dm)"),
-    real("wOF", "l2 norm of the initial w_O", low_open=False, default=1.0, example=1),
-    real("WQ2", "spectral norm of the initial W_Q", low_open=False, default=2.0, example=2),
-    real("WK2", "spectral norm of the initial W_K", low_open=False, default=2.0, example=2),
-    real("WV2", "spectral norm of the initial W_V", low_open=False, default=2.0, example=2),
-    real("B", "bound on the l2 norm of every token, for the sound side", optional=True, derived="RX", example=0.5),
-    real("rho", "half the diameter of the token set", low_open=False, optional=True, derived="B", example=0.5),
-)
-ASSUMPTIONS = (
-    "the initial weights are independent of the sample, and the radii fixed before it is seen (or paid for: `strata`)",
-    "every token has l2 norm at most B",
-)
+_TYPICAL = "sqrt(dm), LeCun's typical value: state the true one"
 
 
-@dataclass(frozen=True, slots=True)
-class Encoder:
-    """The norms of a shallow encoder near its initial weights."""
+class ShallowEncoder(Result):
+    """The class of shallow encoders near their initial weights, by its norms.
 
-    n: int
-    ds: int
-    d: int
-    dm: int
-    RX: float
-    RQ: float
-    RK: float
-    RV: float
-    RO: float
-    WQF: float
-    WKF: float
-    WVF: float
-    wOF: float
-    WQ2: float
-    WK2: float
-    WV2: float
-    B: float
-    rho: float
+    Assumes:
+    - the initial weights are independent of the sample, and the radii fixed before it is seen (or paid for: `strata`)
+    - every token has l2 norm at most B
+    """
+
+    paper = MWIGO
+
+    n: int = count("sample size", example=100_000_000, aliases=("N", "m"))
+    ds: int = count("sequence length", example=4, symbol="d_s")
+    d: int = count("token dimension", example=8)
+    dm: int = count("model dimension", example=8, symbol="d_m")
+    RX: float = real("the paper's token size: ||X||_F <= sqrt(d_s) R_X", example=0.5, symbol="R_X")
+    RQ: float = real("Frobenius radius of W_Q around its initial value", example=0.1, symbol="R_Q")
+    RK: float = real("Frobenius radius of W_K around its initial value", example=0.1, symbol="R_K")
+    RV: float = real("Frobenius radius of W_V around its initial value", example=0.1, symbol="R_V")
+    RO: float = real("l2 radius of w_O around its initial value", example=0.1, symbol="R_O")
+    WQF: float = real(
+        "bound on the Frobenius norm of the initial W_Q",
+        low_open=False,
+        factory=derived(_TYPICAL, lambda x: math.sqrt(x.dm)),
+    )
+    WKF: float = real(
+        "bound on the Frobenius norm of the initial W_K",
+        low_open=False,
+        factory=derived(_TYPICAL, lambda x: math.sqrt(x.dm)),
+    )
+    WVF: float = real(
+        "bound on the Frobenius norm of the initial W_V",
+        low_open=False,
+        factory=derived(_TYPICAL, lambda x: math.sqrt(x.dm)),
+    )
+    wOF: float = real(
+        "bound on the l2 norm of the initial w_O",
+        low_open=False,
+        factory=derived("1, LeCun's typical value: state the true one", lambda x: 1.0),
+    )
+    WQ2: float = real(
+        "bound on the spectral norm of the initial W_Q",
+        low_open=False,
+        factory=derived("WQF: no spectral norm exceeds the Frobenius norm", lambda x: x.WQF),
+    )
+    WK2: float = real(
+        "bound on the spectral norm of the initial W_K",
+        low_open=False,
+        factory=derived("WKF: no spectral norm exceeds the Frobenius norm", lambda x: x.WKF),
+    )
+    WV2: float = real(
+        "bound on the spectral norm of the initial W_V",
+        low_open=False,
+        factory=derived("WVF: no spectral norm exceeds the Frobenius norm", lambda x: x.WVF),
+    )
+    B: float = real(
+        "bound on the l2 norm of every token, for the sound side",
+        example=0.5,
+        factory=derived("sqrt(ds) RX: no token is longer than ||X||_F", lambda x: math.sqrt(x.ds) * x.RX),
+    )
+    rho: float = real(
+        "half the diameter of the token set",
+        low_open=False,
+        example=0.5,
+        factory=derived("B: no token is further from zero", lambda x: x.B),
+    )
+
+    @property
+    def initial_norms(self) -> Hypothesis:
+        """The initial norms: measured and given, or LeCun's typical ones, for which nobody has vouched."""
+        left_out = [name for name in ("WQF", "WKF", "WVF", "wOF") if name in self.derived]
+        names = ",".join(left_out) or "WQF,WKF,WVF,wOF"
+        return stated("the initial weights are within their norms", None if left_out else True, names)
+
+    def shown(self, variants: Mapping[str, Bound]) -> dict[str, Bound]:
+        """The variants with the hypothesis on the initial norms, which every sound number here rests on."""
+        return {
+            name: bound
+            if bound.bounds is Quantity.CONSTANT
+            else replace(bound, hypotheses=(self.initial_norms, *bound.hypotheses))
+            for name, bound in variants.items()
+        }
+
+    @property
+    def token(self) -> float:
+        """Half the token diameter, at most B."""
+        return min(self.rho, self.B)
 
     @property
     def eta_Q(self) -> float:
+        """Initial Frobenius norm plus the radius."""
         return self.WQF + self.RQ
 
     @property
@@ -98,20 +140,21 @@ class Encoder:
 
     @property
     def xi_Q(self) -> float:
-        return self.WQ2 + self.RQ
+        """Initial spectral norm, at most the Frobenius one, plus the radius."""
+        return min(self.WQ2, self.WQF) + self.RQ
 
     @property
     def xi_K(self) -> float:
-        return self.WK2 + self.RK
+        return min(self.WK2, self.WKF) + self.RK
 
     @property
     def xi_V(self) -> float:
-        return self.WV2 + self.RV
+        return min(self.WV2, self.WVF) + self.RV
 
     @property
     def R_A(self) -> float:
         """Frobenius radius of A around its initial value: expand (K0 + dK)^T (Q0 + dQ)."""
-        return (self.WK2 * self.RQ + self.RK * self.WQ2 + self.RK * self.RQ) / math.sqrt(self.dm)
+        return (min(self.WK2, self.WKF) * self.RQ + self.RK * self.xi_Q) / math.sqrt(self.dm)
 
     @property
     def output(self) -> float:
@@ -121,7 +164,7 @@ class Encoder:
     @property
     def movement(self) -> float:
         """sup |f - f_0|, f_0 the initial network: the perturbation inequality with the radii themselves."""
-        attention = self.eta_O * self.xi_V * weight_sensitivity(self.rho) * self.B * self.R_A
+        attention = self.eta_O * self.xi_V * weight_sensitivity(self.token) * self.B * self.R_A
         return self.RO * self.xi_V * self.B + self.eta_O * self.RV * self.B + attention
 
     @property
@@ -130,36 +173,7 @@ class Encoder:
         return min(self.output, self.movement)
 
 
-def encoder(
-    n: int,
-    ds: int,
-    d: int,
-    dm: int,
-    RX: float,
-    RQ: float,
-    RK: float,
-    RV: float,
-    RO: float,
-    WQF: float | None,
-    WKF: float | None,
-    WVF: float | None,
-    wOF: float,
-    WQ2: float,
-    WK2: float,
-    WV2: float,
-    B: float | None,
-    rho: float | None,
-) -> Encoder:
-    """Fill in what was not given: LeCun's initial norms, B = RX, rho = B."""
-    typical = math.sqrt(dm)
-    q, k, v = (typical if norm is None else norm for norm in (WQF, WKF, WVF))
-    token = RX if B is None else B
-    return Encoder(
-        n, ds, d, dm, RX, RQ, RK, RV, RO, q, k, v, wOF, WQ2, WK2, WV2, token, token if rho is None else min(rho, token)
-    )
-
-
-def ln_printed_P(net: Encoder) -> float:
+def ln_printed_P(net: ShallowEncoder) -> float:
     """ln of P = (sqrt(d_s) R_X)^2 ((sqrt(d_m) eta_V)^{2/3} + (sqrt(d_m) eta_K eta_Q eta_V)^{2/3})^3 log(N d_s)."""
     ln_value = 0.5 * math.log(net.dm) + math.log(net.eta_V)
     ln_scores = ln_value + math.log(net.eta_K) + math.log(net.eta_Q)
@@ -168,12 +182,12 @@ def ln_printed_P(net: Encoder) -> float:
     return math.log(net.ds) + 2.0 * math.log(net.RX) + ln_sum + (math.log(points) if points > 0.0 else -math.inf)
 
 
-def printed_A(net: Encoder) -> float:
+def printed_A(net: ShallowEncoder) -> float:
     """A = eta_O eta_V sqrt(d_s) R_X."""
     return net.eta_O * net.eta_V * math.sqrt(net.ds) * net.RX
 
 
-def printed_complexity(net: Encoder) -> tuple[float, float]:
+def printed_complexity(net: ShallowEncoder) -> tuple[float, float]:
     """sqrt(P/N) (1 + log(A sqrt(N/P))), and s = sqrt(P/N)."""
     ln_s = 0.5 * (ln_printed_P(net) - math.log(net.n))
     if math.isinf(ln_s):
@@ -183,55 +197,58 @@ def printed_complexity(net: Encoder) -> tuple[float, float]:
     return s * bracket, s
 
 
-def zero_constants(net: Encoder) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """(C, beta) of w_O, W_V and A for the class centred at zero."""
+def zero_terms(net: ShallowEncoder) -> list[tuple[float, float]]:
+    """(sqrt C, beta) of w_O, W_V and A for the class centred at zero."""
     eta_A = net.eta_K * net.eta_Q / math.sqrt(net.dm)
-    square = net.eta_V * net.B * (net.eta_V * net.B)
-    constants = (
-        net.eta_O * net.eta_O * square * math.log(2.0 * net.n + 1.0),
-        square * sudakov_constant(net.dm, net.d),
-        eta_A * net.B * (eta_A * net.B) * sudakov_constant(net.d, net.d),
-    )
-    return constants, (1.0, net.eta_O, net.eta_O * net.eta_V * weight_sensitivity(net.rho))
+    return [
+        (net.eta_O * net.eta_V * net.B * math.sqrt(math.log(2.0 * net.n + 1.0)), 1.0),
+        (net.eta_V * net.B * math.sqrt(sudakov_constant(net.dm, net.d)), net.eta_O),
+        (
+            eta_A * net.B * math.sqrt(sudakov_constant(net.d, net.d)),
+            net.eta_O * net.eta_V * weight_sensitivity(net.token),
+        ),
+    ]
 
 
-def init_constants(net: Encoder) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """(C, beta) of w_O, W_V and A for the class centred at the initial weights."""
-    read = net.RO * net.xi_V * net.B
-    constants = (
-        read * read * math.log(2.0 * net.n + 1.0),
-        net.RV * net.B * (net.RV * net.B) * sudakov_constant(net.dm, net.d),
-        net.R_A * net.B * (net.R_A * net.B) * sudakov_constant(net.d, net.d),
-    )
-    return constants, (1.0, net.eta_O, net.eta_O * net.xi_V * weight_sensitivity(net.rho))
+def init_terms(net: ShallowEncoder) -> list[tuple[float, float]]:
+    """(sqrt C, beta) of w_O, W_V and A for the class centred at the initial weights."""
+    return [
+        (net.RO * net.xi_V * net.B * math.sqrt(math.log(2.0 * net.n + 1.0)), 1.0),
+        (net.RV * net.B * math.sqrt(sudakov_constant(net.dm, net.d)), net.eta_O),
+        (
+            net.R_A * net.B * math.sqrt(sudakov_constant(net.d, net.d)),
+            net.eta_O * net.xi_V * weight_sensitivity(net.token),
+        ),
+    ]
 
 
-def P_zero(net: Encoder) -> float:
-    """log N <= P_zero/eps^2, covers centred at zero."""
-    return quadratic_total(*zero_constants(net))
+def quadratic_constant(terms: Sequence[tuple[float, float]], unit: float = 1.0) -> float:
+    """P/unit^2 with log N <= P/eps^2: outputs are measured in units of `unit`, so that no square underflows."""
+    roots = [root * beta / unit for root, beta in terms]
+    return quadratic_total([root * root for root in roots], [1.0] * len(roots))
 
 
-def P_init(net: Encoder) -> float:
+def P_init(net: ShallowEncoder) -> float:
     """log N <= P_init/eps^2, covers centred at the initial weights."""
-    return quadratic_total(*init_constants(net))
+    return quadratic_constant(init_terms(net))
 
 
-def cover_zero(net: Encoder) -> Cover:
+def cover_zero(net: ShallowEncoder) -> Cover:
     """The smallest covers centred at zero; ||W_K^T W_Q||_F <= min(xi_K eta_Q, eta_K xi_Q), ||W_V||_2 <= xi_V."""
     eta_A = min(net.eta_K * net.xi_Q, net.xi_K * net.eta_Q, net.eta_K * net.eta_Q) / math.sqrt(net.dm)
     return _cover(net, net.eta_O, net.eta_V, eta_A, min(net.xi_V, net.eta_V))
 
 
-def cover_init(net: Encoder) -> Cover:
+def cover_init(net: ShallowEncoder) -> Cover:
     """The smallest covers centred at the initial weights."""
     return _cover(net, net.RO, net.RV, net.R_A, min(net.xi_V, net.eta_V))
 
 
-def _cover(net: Encoder, radius_O: float, radius_V: float, radius_A: float, spectral_V: float) -> Cover:
+def _cover(net: ShallowEncoder, radius_O: float, radius_V: float, radius_A: float, spectral_V: float) -> Cover:
     read = smallest(perceptron_vector(radius_O, net.n), dual_sudakov(radius_O, 1, net.dm), volumetric(radius_O, net.dm))
     value = smallest(dual_sudakov(radius_V, net.dm, net.d), volumetric(radius_V, net.dm * net.d))
     scores = smallest(dual_sudakov(radius_A, net.d, net.d), volumetric(radius_A, net.d * net.d))
-    attention = net.eta_O * spectral_V * weight_sensitivity(net.rho)
+    attention = net.eta_O * spectral_V * weight_sensitivity(net.token)
     return network_cover(
         [
             Term("w_O", read.scaled(spectral_V * net.B), 0.0),
@@ -241,21 +258,22 @@ def _cover(net: Encoder, radius_O: float, radius_V: float, radius_A: float, spec
     )
 
 
-def complexity_variants(net: Encoder) -> dict[str, Bound]:
+def complexity_variants(net: ShallowEncoder) -> dict[str, Bound]:
     """Rademacher complexity of the class near the initial weights, which the class centred at zero contains."""
-    zero, init = P_zero(net), P_init(net)
     output = net.eta_O * net.eta_V * net.B
     radius = net.radius
-    return {
-        "P_zero": side_number(zero, "log N <= P_zero/eps^2, covers centred at zero"),
-        "P_init": side_number(init, "log N <= P_init/eps^2, covers centred at the initial weights"),
+    zero, init = quadratic_constant(zero_terms(net), output), quadratic_constant(init_terms(net), radius)
+    variants = {
+        "P_zero": side_number(zero * output * output, "log N <= P_zero/eps^2, covers centred at zero"),
+        "P_init": side_number(init * radius * radius, "log N <= P_init/eps^2, covers centred at the initial weights"),
         "D_zero": side_number(output, "eta_O eta_V B >= |f|"),
         "D_init": side_number(radius, "radius of the class around 0 or around the initial network"),
-        "closed_zero": upper_bound(chaining.dudley_closed(zero, output, net.n), trivial=radius),
-        "closed_init": upper_bound(chaining.dudley_closed(init, radius, net.n), clip=radius),
+        "closed_zero": upper_bound(output * chaining.dudley_closed(zero, 1.0, net.n), trivial=radius),
+        "closed_init": upper_bound(radius * chaining.dudley_closed(init, 1.0, net.n), clip=radius),
         "chain_zero": upper_bound(chaining.proper_chain(cover_zero(net), net.output, net.n), clip=radius),
         "chain_init": upper_bound(chaining.proper_chain(cover_init(net), radius, net.n), clip=radius),
     }
+    return net.shown(variants)
 
 
 def exp(x: float) -> float:

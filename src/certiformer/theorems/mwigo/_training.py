@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from certiformer.theorems.mwigo._shallow import Encoder
+from certiformer.theorems.mwigo._shallow import ShallowEncoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Printed:
     z_hat: float
 
 
-def printed_quantities(net: Encoder) -> Printed:
+def printed_quantities(net: ShallowEncoder) -> Printed:
     """rho = sqrt(N) d_s^{3/2} R_X; M and z with spectral norms, M-hat and z-hat with Frobenius norms."""
     # Both carry R_X^2 d_s 2/sqrt(d_m), the printed sensitivity of the attention.
     ln_attention = math.log(2.0) + 2.0 * math.log(net.RX) + math.log(net.ds) - 0.5 * math.log(net.dm)
@@ -34,7 +34,7 @@ def printed_quantities(net: Encoder) -> Printed:
     )
 
 
-def flow_quantities(net: Encoder) -> tuple[float, float]:
+def flow_quantities(net: ShallowEncoder) -> tuple[float, float]:
     """ln M', ln z': the attention's true sensitivity B^2/sqrt(d_m), spectral norms."""
     ln_attention = 2.0 * math.log(net.B) - 0.5 * math.log(net.dm)
     return (
@@ -43,7 +43,7 @@ def flow_quantities(net: Encoder) -> tuple[float, float]:
     )
 
 
-def ln_M(net: Encoder, q: float, k: float, v: float, ln_attention: float) -> float:
+def ln_M(net: ShallowEncoder, q: float, k: float, v: float, ln_attention: float) -> float:
     """ln max(v/R_O, eta_O/R_V, a k v eta_O/R_Q, a q v eta_O/R_K), a = exp(ln_attention)."""
     ln_through = ln_attention + math.log(v) + math.log(net.eta_O)
     return max(
@@ -54,13 +54,13 @@ def ln_M(net: Encoder, q: float, k: float, v: float, ln_attention: float) -> flo
     )
 
 
-def ln_z(net: Encoder, q: float, k: float, v: float, ln_attention: float) -> float:
+def ln_z(net: ShallowEncoder, q: float, k: float, v: float, ln_attention: float) -> float:
     """ln of eta_O^2 (1 + a^2 v^2 (q^2 + k^2)), a = exp(ln_attention)."""
     ln_squares = float(np.logaddexp(2.0 * math.log(q), 2.0 * math.log(k)))
     return 2.0 * math.log(net.eta_O) + float(np.logaddexp(0.0, 2.0 * ln_attention + 2.0 * math.log(v) + ln_squares))
 
 
-def ln_printed_loss(net: Encoder, alpha: float) -> float:
+def ln_printed_loss(net: ShallowEncoder, alpha: float) -> float:
     """ln min(alpha^2/(8 rho M-hat sqrt N), alpha^3 eta_O/(32 rho^4 z-hat sqrt N))."""
     made, ln_alpha, ln_root = printed_quantities(net), math.log(alpha), 0.5 * math.log(net.n)
     first = 2.0 * ln_alpha - math.log(8.0) - made.rho - made.M_hat - ln_root
@@ -68,7 +68,7 @@ def ln_printed_loss(net: Encoder, alpha: float) -> float:
     return min(first, second)
 
 
-def ln_consistent_loss(net: Encoder, alpha: float) -> float:
+def ln_consistent_loss(net: ShallowEncoder, alpha: float) -> float:
     """What the printed proof yields: M, z and rho^2 in place of M-hat, z-hat and rho^4."""
     made, ln_alpha, ln_root = printed_quantities(net), math.log(alpha), 0.5 * math.log(net.n)
     first = 2.0 * ln_alpha - math.log(8.0) - made.rho - made.M - ln_root

@@ -1,11 +1,3 @@
-r"""Section 3.3: from covering numbers to Rademacher complexity, here for ln N(eps) = P/eps^2 and |f| <= A.
-
-Printed:  .. math:: R_S \le c\inf_{\delta\ge0}\Bigl(\delta+\int_\delta^A\sqrt{\log N_\infty/N}\,d\varepsilon\Bigr)
-
-with an unnamed c, evaluated at c = 1: s (1 + ln(A/s)), s = sqrt(P/N). Sound: the constants 4 and 12 of the classical
-proof, or chains of covers with optimised scales (docs/proofs/chaining.md, T8).
-"""
-
 from __future__ import annotations
 
 import math
@@ -27,49 +19,42 @@ from certiformer.core import (
 from certiformer.theorems.mwigo import MWIGO
 
 
-def printed(P: float, A: float, n: int) -> Variants:
-    s = math.sqrt(P / n)
-    value = s * (1.0 + math.log(A / s))
-    return {"value": printed_value(value, checks=(verified("sqrt(P/N) <= A", s <= A, s),))}
+class Section33(Result):
+    r"""Dudley's entropy integral.
 
+    Printed: R_S <= c inf_delta (delta + int_delta^A sqrt(log N(eps)/N) deps), c unnamed (1 here), log N = P/eps^2
+    .. math:: R_S\le c\inf_{\delta\ge0}\Bigl(\delta+\int_\delta^A\sqrt{\tfrac{\log N_\infty}{N}}\,d\varepsilon\Bigr)
+    Sound: closed: min(A, 12 s (1 + ln(A/3s))), s = sqrt(P/N); closed_half: 12 s (1 + ln(A/6s)); chain: eps_K + sum
+    eps_{j-1} sqrt(2 ln N(eps_j)/N); chain_external: eps_{j-1} + eps_j instead of eps_{j-1}.
+    Because: false with c = 1 (the cube {-1,1}^N has complexity 1, the right side is below 1); c = 12 is enough
+    Assumes:
+    - scalar-valued class; covers in the sup norm (or in L2) on the sample
+    Defects:
+    - The constant c is not named, and 1 is too small.
+    - Without a clip at A the closed form falls and turns negative for large P.
+    """
 
-def sound(P: float, A: float, n: int) -> Variants:
-    cover = quadratic_cover(P)
-    proper = assumed("the covers are proper, as the paper defines them")
-    return {
-        "closed": upper_bound(chaining.dudley_closed(P, A, n), clip=A),
-        "closed_half": upper_bound(chaining.dudley_closed_half(P, A, n), clip=A),
-        "chain": upper_bound(chaining.proper_chain(cover, A, n), clip=A, checks=(proper,)),
-        "chain_external": upper_bound(chaining.external_chain(cover, A, n), clip=A),
-    }
+    id = "mwigo.dudley"
+    paper, place = MWIGO, "Section 3.3"
+    bounds, status = Quantity.RADEMACHER_COMPLEXITY, Status.CONSTANT
+    monotone = "+P +A -n"
+    proof = "docs/proofs/chaining.md"
 
+    P: float = real("log N(eps) <= P/eps^2", example=3)
+    A: float = real("bound on |f|", example=2)
+    n: int = count("sample size", example=100_000, aliases=("N", "m"))
 
-RESULT = Result(
-    id="mwigo.dudley",
-    title="Dudley's entropy integral",
-    paper=MWIGO,
-    place="Section 3.3",
-    bounds=Quantity.RADEMACHER_COMPLEXITY,
-    statement="R_S <= c inf_delta (delta + int_delta^A sqrt(log N(eps)/N) deps), c unnamed (1 here), log N = P/eps^2",
-    latex=r"R_S\le c\inf_{\delta\ge0}\Bigl(\delta+\int_\delta^A\sqrt{\tfrac{\log N_\infty}{N}}\,d\varepsilon\Bigr)",
-    sound_statement=(
-        "closed: min(A, 12 s (1 + ln(A/3s))), s = sqrt(P/N); closed_half: 12 s (1 + ln(A/6s)); "
-        "chain: eps_K + sum eps_{j-1} sqrt(2 ln N(eps_j)/N); chain_external: eps_{j-1} + eps_j instead of eps_{j-1}."
-    ),
-    inputs=(
-        real("P", "log N(eps) <= P/eps^2", example=3),
-        real("A", "bound on |f|", example=2),
-        count("n", "sample size", aliases=("N", "m"), example=100_000),
-    ),
-    status=Status.CONSTANT,
-    reason="false with c = 1 (the cube {-1,1}^N has complexity 1, the right side is below 1); c = 12 is enough",
-    printed=printed,
-    sound=sound,
-    assumptions=("scalar-valued class; covers in the sup norm (or in L2) on the sample",),
-    defects=(
-        "The constant c is not named, and 1 is too small.",
-        "Without a clip at A the closed form falls and turns negative for large P.",
-    ),
-    monotone={"P": 1, "A": 1, "n": -1},
-    proof="docs/proofs/chaining.md",
-)
+    def printed(self) -> Variants:
+        s = math.sqrt(self.P / self.n)
+        value = s * (1.0 + math.log(self.A / s))
+        return {"value": printed_value(value, hypotheses=(verified("sqrt(P/N) <= A", s <= self.A, s),))}
+
+    def sound(self) -> Variants:
+        cover = quadratic_cover(self.P)
+        proper = assumed("the covers are proper, as the paper defines them")
+        return {
+            "closed": upper_bound(chaining.dudley_closed(self.P, self.A, self.n), clip=self.A),
+            "closed_half": upper_bound(chaining.dudley_closed_half(self.P, self.A, self.n), clip=self.A),
+            "chain": upper_bound(chaining.proper_chain(cover, self.A, self.n), clip=self.A, hypotheses=(proper,)),
+            "chain_external": upper_bound(chaining.external_chain(cover, self.A, self.n), clip=self.A),
+        }

@@ -23,35 +23,16 @@ from certiformer.calculus.covers import quadratic_cover
 from certiformer.calculus.softmax import input_sensitivity
 from certiformer.core import (
     Bound,
-    Check,
-    Input,
+    Hypothesis,
     Quantity,
     Variants,
     assumed,
-    count,
     printed_value,
-    real,
     side_number,
     upper_bound,
     verified,
 )
 
-NETWORK: tuple[Input, ...] = (
-    real("L_sigma", "Lipschitz constant of the activation, sigma(0) = 0", symbol="L_σ", example=1),
-    real("Bc2", "bound on the spectral norm of every W_c", symbol="B_{c2}", example=1),
-    real("Bv2", "bound on the spectral norm of every W_v", symbol="B_{v2}", example=0.7),
-    real("BQK2", "bound on the spectral norm of every W_QK", symbol="B_{QK2}", example=0.5),
-    real("Bw", "bound on the l2 norm of the readout w", symbol="B_w", example=1),
-    count("layers", "number of layers", high=1000, aliases=("L",), example=2),
-    real("eps", "radius of the cover", symbol="ε", example=1),
-)
-OPTIONS: tuple[Input, ...] = (
-    real("rho", "half the diameter of the raw tokens", optional=True, derived="Bx"),
-    count("heads", "heads per layer, summed before the outer projection", high=1000, default=1, example=1),
-    count(
-        "n", "sample size, to add the Rademacher complexity", aliases=("m", "N"), optional=True, derived="no complexity"
-    ),
-)
 ASSUMPTIONS = (
     "the norm bounds are fixed before the sample is seen (or paid for: `strata`)",
     "Pi is the projection onto the unit ball (LayerNorm is not), sigma is L_sigma-Lipschitz with sigma(0) = 0",
@@ -150,14 +131,14 @@ def ln_total(net: Network, constants: Mapping[str, float], *, proper: bool) -> f
     return 3.0 * float(np.logaddexp.reduce(parts))
 
 
-def covering_bound(ln_constant: float, eps: float, *checks: Check) -> Bound:
+def covering_bound(ln_constant: float, eps: float, *hypotheses: Hypothesis) -> Bound:
     """exp(ln_constant)/eps^2 as an upper bound."""
     ln = ln_constant - 2.0 * math.log(eps)
-    return upper_bound(exp(ln), ln=ln, checks=checks)
+    return upper_bound(exp(ln), ln=ln, hypotheses=hypotheses)
 
 
 def complexity_variants(
-    net: Network, ln_constant: float, n: int | None, *checks: Check, proper: bool
+    net: Network, ln_constant: float, n: int | None, *hypotheses: Hypothesis, proper: bool
 ) -> dict[str, Bound]:
     """Dudley's bound for log N = C/eps^2 at the radius of the output, where a sample size is given."""
     if n is None:
@@ -171,12 +152,12 @@ def complexity_variants(
         chain = run(quadratic_cover(constant, proper=proper), radius, n)
     quantity = Quantity.RADEMACHER_COMPLEXITY
     return {
-        "rademacher_closed": upper_bound(closed, clip=radius, bounds=quantity, checks=checks),
-        "rademacher_chain": upper_bound(chain, clip=radius, bounds=quantity, checks=checks),
+        "rademacher_closed": upper_bound(closed, clip=radius, bounds=quantity, hypotheses=hypotheses),
+        "rademacher_chain": upper_bound(chain, clip=radius, bounds=quantity, hypotheses=hypotheses),
     }
 
 
-def proper_covers() -> Check:
+def proper_covers() -> Hypothesis:
     return assumed("the covers are proper in the class with all its norm bounds, as the paper defines covering numbers")
 
 
@@ -202,7 +183,7 @@ def printed_variants(net: Network, C1: float, CBx: float, eps: float) -> Variant
     small = verified("L_sigma <= 1 (W_c sees inputs of norm L_sigma)", net.L_sigma <= 1.0, net.L_sigma)
     one_head = verified("one head", net.heads == 1, net.heads)
     return {
-        "value": printed_value(exp(ln), checks=(unit, small, one_head), ln=ln),
+        "value": printed_value(exp(ln), hypotheses=(unit, small, one_head), ln=ln),
         "gamma": side_number(exp(float(ln_gamma))),
         "eta": side_number(exp(float(ln_eta))),
     }

@@ -9,32 +9,14 @@ from certiformer.calculus.covers import Cover
 from certiformer.calculus.softmax import weight_sensitivity
 from certiformer.core import (
     Bound,
-    Check,
-    Input,
+    Hypothesis,
     Variants,
-    assumed,
-    count,
-    flag,
     printed_value,
-    real,
+    stated,
     upper_bound,
     verified,
 )
 
-WEIGHTS: tuple[Input, ...] = (
-    real("Bw", "bound on ||w||_1, the readout", symbol="B_w", example=1),
-    real("Bc", "bound on ||W_c||_{1,inf}: every column of W_c in an l1 ball", symbol="B_{W_c}", example=2),
-    real("L_sigma", "Lipschitz constant of the activation, sigma(0) = 0", symbol="L_σ", example=1),
-    real("Bv", "bound on ||W_v||_{1,inf}: every column of W_v in an l1 ball", symbol="B_{W_v}", example=1.5),
-    real("Bx", "bound on the l2 norm of every token", symbol="B_x", example=1),
-)
-SAMPLE: tuple[Input, ...] = (
-    count("n", "sample size", aliases=("m", "N"), example=1_000_000),
-    count("d", "token dimension", example=64),
-    real("rho", "half the diameter of the token set", low_open=False, optional=True, derived="Bx"),
-    real("D", "bound on the sup norm of every token", optional=True, derived="Bx"),
-    flag("odd", "the activation is odd (tanh, identity): the factor 2 drops"),
-)
 ASSUMPTIONS = (
     "the radii are fixed before the sample is seen (or paid for: `strata`)",
     "sigma is L_sigma-Lipschitz with sigma(0) = 0",
@@ -56,11 +38,13 @@ def printed_closed_form(scale: float, alpha: float, token: float, n: int, d: int
     in_range = verified("2 Bx sqrt(C) <= sqrt(n) - sqrt(ln 2d)", alpha / token <= available, alpha / token)
     last = token * math.sqrt(math.log(2 * d) / n)
     if alpha == 0.0:
-        return printed_value(scale * last, checks=(in_range,), note="alpha = 0: the first term is read as its limit 0")
+        return printed_value(
+            scale * last, hypotheses=(in_range,), note="alpha = 0: the first term is read as its limit 0"
+        )
     inside = (available if minus else root) / (alpha / token)
     if inside <= 0:
-        return printed_value(math.inf, checks=(in_range,), note="the logarithm's argument is not positive")
-    return printed_value(scale * (alpha / root * (1.0 + math.log(inside)) + last), checks=(in_range,))
+        return printed_value(math.inf, hypotheses=(in_range,), note="the logarithm's argument is not positive")
+    return printed_value(scale * (alpha / root * (1.0 + math.log(inside)) + last), hypotheses=(in_range,))
 
 
 def token_sizes(Bx: float, rho: float | None, D: float | None) -> tuple[float, float]:
@@ -88,8 +72,8 @@ def chain_variants(
     d: int,
     half_diameter: float,
     radius: float,
-    odd: bool,
-    *checks: Check,
+    odd: bool | None,
+    *hypotheses: Hypothesis,
     name: str = "chain",
 ) -> dict[str, Bound]:
     """Rad <= scale min(D, 2 E), E the best chain of covers of {x -> W_QK^T x}; 2 becomes 1 for odd sigma.
@@ -98,15 +82,15 @@ def chain_variants(
     """
     seen = cover.scaled(weight_sensitivity(half_diameter))
     best = (chaining.proper_chain if cover.proper else chaining.external_chain)(seen, radius, n, math.log(2 * d))
-    oddness = assumed("the activation is odd", odd)
+    oddness = stated("the activation is odd", odd, "odd=1")
     return {
-        name: _bound(scale, radius, 2.0, best, *checks),
-        f"{name}_odd": _bound(scale, radius, 1.0, best, *checks, oddness),
+        name: _bound(scale, radius, 2.0, best, *hypotheses),
+        f"{name}_odd": _bound(scale, radius, 1.0, best, *hypotheses, oddness),
     }
 
 
-def _bound(scale: float, radius: float, factor: float, complexity: float, *checks: Check) -> Bound:
-    return upper_bound(scale * min(radius, factor * complexity), clip=scale * radius, checks=checks)
+def _bound(scale: float, radius: float, factor: float, complexity: float, *hypotheses: Hypothesis) -> Bound:
+    return upper_bound(scale * min(radius, factor * complexity), clip=scale * radius, hypotheses=hypotheses)
 
 
 def all_variants(*groups: Variants) -> Variants:

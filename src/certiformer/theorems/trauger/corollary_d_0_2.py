@@ -1,27 +1,11 @@
-r"""Corollary D.0.2: Theorem 4.1 for tokens of bounded l1 norm and a (2,1) norm of W_QK.
-
-Printed, with alpha = 2 B_{QK} sqrt(2 log d) (zero at d = 1):
-
-.. math:: \hat O\Bigl(B\Bigl(\frac{B_x^3\alpha}{\sqrt n}\bigl(1+\ln\frac{\sqrt n-\sqrt{\ln 2d}}{B_x^2\alpha}\bigr)
-          + B_x\sqrt{\ln(2d)/n}\Bigr)\Bigr)
-
-Sound: Theorem 4.1 with the cover T5 (docs/proofs/covers.md) of the maps x -> W_QK^T x on the d scaled basis vectors;
-B_{QK} bounds the sum of the *row* norms of W_QK^T, which is ||W_QK||_{2,1}. That cover is external, and so is its
-chain; a proper chain uses it at half the radius.
-"""
-
 from __future__ import annotations
 
 import math
 
 from certiformer.calculus.covers import dual_sudakov, rows_two_one, smallest, volumetric
-from certiformer.core import Quantity, Result, Status, Variants, real
+from certiformer.core import Quantity, Result, Status, Variants, count, derived, flag, real
 from certiformer.theorems.trauger import TRAUGER
 from certiformer.theorems.trauger._single_layer import (
-    ASSUMPTIONS,
-    NORM_DEFECT,
-    SAMPLE,
-    WEIGHTS,
     all_variants,
     chain_variants,
     closed_variants,
@@ -30,87 +14,69 @@ from certiformer.theorems.trauger._single_layer import (
 )
 
 
-def printed(
-    Bw: float,
-    Bc: float,
-    L_sigma: float,
-    Bv: float,
-    Bx: float,
-    BQK: float,
-    n: int,
-    d: int,
-    rho: float | None,
-    D: float | None,
-    odd: bool,
-) -> Variants:
-    alpha = Bx * Bx * Bx * 2 * BQK * math.sqrt(2 * math.log(d))
-    return {"value": printed_closed_form(Bw * Bc * L_sigma * Bv, alpha, Bx, n, d, minus=True)}
+class CorollaryD02(Result):
+    r"""One layer, (2,1) norm of W_QK, l1 tokens.
 
+    Theorem 4.1 with the cover T5 (docs/proofs/covers.md) of the maps x -> W_QK^T x on the d scaled basis
+    vectors;
+    B_{QK} bounds the sum of the *row* norms of W_QK^T, which is ||W_QK||_{2,1}. That cover is external, and so is its
+    chain; a proper chain uses it at half the radius.
 
-def sound(
-    Bw: float,
-    Bc: float,
-    L_sigma: float,
-    Bv: float,
-    Bx: float,
-    BQK: float,
-    n: int,
-    d: int,
-    rho: float | None,
-    D: float | None,
-    odd: bool,
-) -> Variants:
-    scale, sizes = Bw * Bc * L_sigma * Bv, token_sizes(Bx, rho, D)
-    rows = rows_two_one(BQK, d, d, domain=True)
-    # ||W||_2 <= ||W||_F <= the sum of the row norms.
-    others = (dual_sudakov(BQK, d, d), volumetric(BQK, d * d))
-    external = smallest(rows, *others)
-    proper = smallest(rows.made_proper(), *others)
-    return all_variants(
-        closed_variants(scale, BQK * Bx * (BQK * Bx) * rows.quadratic, n, d, *sizes),
-        chain_variants(scale, external.scaled(Bx), n, d, *sizes, odd, name="chain_external"),
-        chain_variants(scale, proper.scaled(Bx), n, d, *sizes, odd),
-    )
+    Printed: Rad <= O^(B (Bx^3 alpha/sqrt(n) (1 + ln((sqrt(n) - sqrt(ln 2d))/(Bx^2 alpha))) + Bx sqrt(ln(2d)/n))), B
+    = Bw Bc L_sigma Bv, alpha = 2 BQK sqrt(2 log d)
+    .. math:: \hat O\Bigl(B\Bigl(\tfrac{B_x^3\alpha}{\sqrt n}\bigl(1+\ln\tfrac{\sqrt n-\sqrt{\ln
+       2d}}{B_x^2\alpha}\bigr)+B_x\sqrt{\ln(2d)/n}\Bigr)\Bigr),\ \alpha=2B_{W_{QK}}\sqrt{2\log d}
+    Sound: Theorem 4.1 (sound) with C = (BQK Bx)^2 min_h [ln(d+1) + h ln 2 + (1+1/h) ln(2d+1)], BQK >=
+    ||W_QK||_{2,1} (columns of W_QK = rows of the acting matrix), external chain; chain: the same cover at eps/2,
+    proper.
+    Because: inherits Theorem 4.1 and the false Lemma 3.4; alpha vanishes at d = 1; logarithms are dropped
+    Assumes:
+    - the radii are fixed before the sample is seen (or paid for: `strata`)
+    - sigma is L_sigma-Lipschitz with sigma(0) = 0
+    - one layer, scores X W_QK^T x_CLS, no projection; tokens fixed, not trained
+    - every token has l1 norm (not only l2 norm) at most Bx
+    Defects:
+    - Inherited from Theorem 4.1: the norms of W_c and W_v themselves are needed, not of their transposes; the
+      factor 2 and Dudley's constant are inside O(); beyond its range the formula falls and turns negative.
+    - Rests on Lemma 3.4, false for the norm it is stated with; here ||W_QK||_{2,1} happens to be the right one,
+      because W_QK^T is what acts on tokens.
+    - alpha = 0 at d = 1, although the class is not a single function.
+    - Logarithms of other quantities are dropped without a constant.
+    """
 
+    paper, place = TRAUGER, "Corollary D.0.2"
+    bounds, status = Quantity.RADEMACHER_COMPLEXITY, Status.FALSE
+    monotone = "+Bx +BQK -n +d +rho"
 
-RESULT = Result(
-    id="trauger.corD.0.2",
-    title="One layer, (2,1) norm of W_QK, l1 tokens",
-    paper=TRAUGER,
-    place="Corollary D.0.2",
-    bounds=Quantity.RADEMACHER_COMPLEXITY,
-    statement=(
-        "Rad <= O^(B (Bx^3 alpha/sqrt(n) (1 + ln((sqrt(n) - sqrt(ln 2d))/(Bx^2 alpha))) + Bx sqrt(ln(2d)/n))), "
-        "B = Bw Bc L_sigma Bv, alpha = 2 BQK sqrt(2 log d)"
-    ),
-    latex=(
-        r"\hat O\Bigl(B\Bigl(\tfrac{B_x^3\alpha}{\sqrt n}\bigl(1+\ln\tfrac{\sqrt n-\sqrt{\ln 2d}}{B_x^2\alpha}\bigr)"
-        r"+B_x\sqrt{\ln(2d)/n}\Bigr)\Bigr),\ \alpha=2B_{W_{QK}}\sqrt{2\log d}"
-    ),
-    sound_statement=(
-        "Theorem 4.1 (sound) with C = (BQK Bx)^2 min_h [ln(d+1) + h ln 2 + (1+1/h) ln(2d+1)], BQK >= ||W_QK||_{2,1} "
-        "(columns of W_QK = rows of the acting matrix), external chain; chain: the same cover at eps/2, proper."
-    ),
-    inputs=(
-        *WEIGHTS,
-        real("BQK", "bound on ||W_QK||_{2,1}, the sum of the column l2 norms", symbol="B_{W_QK}", example=0.5),
-        *SAMPLE,
-    ),
-    status=Status.FALSE,
-    reason="inherits Theorem 4.1 and the false Lemma 3.4; alpha vanishes at d = 1; logarithms are dropped",
-    printed=printed,
-    sound=sound,
-    assumptions=(*ASSUMPTIONS, "every token has l1 norm (not only l2 norm) at most Bx"),
-    defects=(
-        NORM_DEFECT,
-        (
-            "Rests on Lemma 3.4, false for the norm it is stated with; here ||W_QK||_{2,1} happens to be the "
-            "right one, "
-            "because W_QK^T is what acts on tokens."
-        ),
-        "alpha = 0 at d = 1, although the class is not a single function.",
-        "Logarithms of other quantities are dropped without a constant.",
-    ),
-    monotone={"Bx": 1, "BQK": 1, "n": -1, "d": 1, "rho": 1},
-    proof="docs/proofs/trauger.md",
-)
+    Bw: float = real("bound on ||w||_1, the readout", symbol="B_w")
+    Bc: float = real("bound on ||W_c||_{1,inf}: every column of W_c in an l1 ball", example=2, symbol="B_{W_c}")
+    L_sigma: float = real("Lipschitz constant of the activation, sigma(0) = 0", symbol="L_σ")
+    Bv: float = real("bound on ||W_v||_{1,inf}: every column of W_v in an l1 ball", example=1.5, symbol="B_{W_v}")
+    Bx: float = real("bound on the l2 norm of every token", symbol="B_x")
+    BQK: float = real("bound on ||W_QK||_{2,1}, the sum of the column l2 norms", example=0.5, symbol="B_{W_QK}")
+    n: int = count("sample size", example=1_000_000, aliases=("m", "N"))
+    d: int = count("token dimension", example=64)
+    rho: float = real("half the diameter of the token set", low_open=False, factory=derived("Bx", lambda x: x.Bx))
+    D: float = real("bound on the sup norm of every token", factory=derived("Bx", lambda x: x.Bx))
+    odd: bool | None = flag("the activation is odd (tanh, identity): the factor 2 drops")
+
+    def printed(self) -> Variants:
+        alpha = self.Bx * self.Bx * self.Bx * 2 * self.BQK * math.sqrt(2 * math.log(self.d))
+        return {
+            "value": printed_closed_form(
+                self.Bw * self.Bc * self.L_sigma * self.Bv, alpha, self.Bx, self.n, self.d, minus=True
+            )
+        }
+
+    def sound(self) -> Variants:
+        scale, sizes = self.Bw * self.Bc * self.L_sigma * self.Bv, token_sizes(self.Bx, self.rho, self.D)
+        rows = rows_two_one(self.BQK, self.d, self.d, domain=True)
+        # ||W||_2 <= ||W||_F <= the sum of the row norms.
+        others = (dual_sudakov(self.BQK, self.d, self.d), volumetric(self.BQK, self.d * self.d))
+        external = smallest(rows, *others)
+        proper = smallest(rows.made_proper(), *others)
+        return all_variants(
+            closed_variants(scale, self.BQK * self.Bx * (self.BQK * self.Bx) * rows.quadratic, self.n, self.d, *sizes),
+            chain_variants(scale, external.scaled(self.Bx), self.n, self.d, *sizes, self.odd, name="chain_external"),
+            chain_variants(scale, proper.scaled(self.Bx), self.n, self.d, *sizes, self.odd),
+        )

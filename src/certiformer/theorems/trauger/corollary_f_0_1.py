@@ -1,29 +1,11 @@
-r"""Corollary F.0.1: Theorem 4.2 with columns in l1 balls.
-
-Printed: Theorem 4.2 with C_1 = d B^2 ln(2k+1) and C_{B_x} = B_x^2 C_1 (Lemma 3.3), B the largest norm.
-
-Lemma 3.3 wants inputs of bounded **l1** norm, but the projections bound l2 norms, so the input dimension comes in
-once more. Sound, for the norms ||W_c^T||_{1,inf}, ||W_v^T||_{1,inf}, ||W_QK^T||_{1,inf}, ||w||_inf (the matrices act
-as x -> W^T x): the sound Theorem 4.2 with
-
-.. math:: C_c=k^2B^2\ln(2d+1),\quad C_v=d^2B^2\ln(2k+1),\quad C_{QK}=d^2B^2\ln(2d+1),\quad C_w=d^2B^2\ln3 .
-
-These covers leave the spectral balls: external, so W_c's inputs have norm up to L_sigma.
-"""
-
 from __future__ import annotations
 
 import math
 
 from certiformer.calculus.covers import columns_one_inf
-from certiformer.core import Quantity, Result, Status, Variants, count, real
+from certiformer.core import Quantity, Result, Status, Variants, count, derived, real
 from certiformer.theorems.trauger import TRAUGER
 from certiformer.theorems.trauger._multi_layer import (
-    ASSUMPTIONS,
-    DEFECTS,
-    INCREASING,
-    NETWORK,
-    OPTIONS,
     complexity_variants,
     covering_bound,
     ln_total,
@@ -32,85 +14,70 @@ from certiformer.theorems.trauger._multi_layer import (
 )
 
 
-def printed(
-    B: float,
-    Bx: float,
-    d: int,
-    k: int,
-    L_sigma: float,
-    Bc2: float,
-    Bv2: float,
-    BQK2: float,
-    Bw: float,
-    layers: int,
-    eps: float,
-    rho: float | None,
-    heads: int,
-    n: int | None,
-) -> Variants:
-    net = network(L_sigma, Bc2, Bv2, BQK2, Bw, layers, heads, Bx, rho)
-    constant = d * B * B * math.log(2 * k + 1)
-    return printed_variants(net, constant, Bx * Bx * constant, eps)
+class CorollaryF01(Result):
+    r"""Deep Transformer, (1, inf) norms.
 
+    Printed: Theorem 4.2 with C1 = d B^2 ln(2k+1), CBx = Bx^2 C1, B the largest norm of Lemma 3.3
+    .. math:: \log N(\varepsilon)=(\gamma+\eta)^3/\varepsilon^2,\quad C_1=dB^2\ln(2k+1),\ C_{B_x}=B_x^2C_1
+    Sound: Theorem 4.2 (sound, external) with C_c = k^2 B^2 ln(2d+1), C_v = d^2 B^2 ln(2k+1), C_QK = d^2 B^2
+    ln(2d+1), C_w = d^2 B^2 ln 3; B bounds ||W_c^T||_{1,inf}, ||W_v^T||_{1,inf}, ||W_QK^T||_{1,inf}, ||w||_inf.
+    Because: l1 inputs are not available after an l2 projection; a network with d = 601 shatters 90000 points
+    Assumes:
+    - the norm bounds are fixed before the sample is seen (or paid for: `strata`)
+    - Pi is the projection onto the unit ball (LayerNorm is not), sigma is L_sigma-Lipschitz with sigma(0) = 0
+    - tokens are fixed, not trained; scores X W_QK^T x
+    Defects:
+    - The sensitivity to W_QK at layer 1 lacks the factor Bx^2: scores and values both scale with the tokens. The
+      growth in Bx is Bx^6, not Bx^2.
+    - At layer 1 the terms of W_c and W_v should carry alpha_1, and W_v sees inputs of norm Bx; one term is printed
+      for both, without alpha_1 and with the unit-ball constant.
+    - In the third term of tau and the last of gamma the proof has L_sigma Bc2 where L_sigma Bv2 is printed.
+    - W_c sees inputs of norm up to L_sigma, so the unit-ball constant needs L_sigma <= 1.
+    - The proof attaches the wrong covers to the matrices, and writes 'is' for 'is at most'.
+    - The softmax constant is 1: 1 + 4q can be 1 + 2q.
+    - Lemma 3.3 needs inputs of l1 norm at most 1 at every layer; a projection onto the l2 ball gives sqrt(d).
+    - One pair of dimensions serves all matrices: W_c^T is d x k, W_v^T is k x d, W_QK^T is d x d, w^T is 1 x d.
+    - No orientation is stated; the opposite of Theorem 4.1's is needed.
+    """
 
-def sound(
-    B: float,
-    Bx: float,
-    d: int,
-    k: int,
-    L_sigma: float,
-    Bc2: float,
-    Bv2: float,
-    BQK2: float,
-    Bw: float,
-    layers: int,
-    eps: float,
-    rho: float | None,
-    heads: int,
-    n: int | None,
-) -> Variants:
-    net = network(L_sigma, Bc2, Bv2, BQK2, Bw, layers, heads, Bx, rho)
+    paper, place = TRAUGER, "Corollary F.0.1"
+    bounds, status = Quantity.LOG_COVERING_NUMBER, Status.FALSE
+    monotone = "+L_sigma +Bc2 +Bv2 +BQK2 +Bw +rho +heads -eps +B +Bx +d +k"
 
-    def constant(outputs: int, inputs: int) -> float:
-        # An l2 ball of R^inputs lies in the l1 ball of sqrt(inputs) times its radius.
-        return inputs * columns_one_inf(B, outputs, inputs).constant
+    B: float = real("bound on ||W_c^T||, ||W_v^T||, ||W_QK^T|| in the (1,inf) norm and on ||w||_inf", example=2)
+    Bx: float = real("bound on the l2 norm of the raw tokens", symbol="B_x")
+    d: int = count("token dimension", example=16)
+    k: int = count("hidden dimension", example=8)
+    L_sigma: float = real("Lipschitz constant of the activation, sigma(0) = 0", symbol="L_σ")
+    Bc2: float = real("bound on the spectral norm of every W_c", symbol="B_{c2}")
+    Bv2: float = real("bound on the spectral norm of every W_v", example=0.7, symbol="B_{v2}")
+    BQK2: float = real("bound on the spectral norm of every W_QK", example=0.5, symbol="B_{QK2}")
+    Bw: float = real("bound on the l2 norm of the readout w", symbol="B_w")
+    layers: int = count("number of layers", high=1000, example=2, aliases=("L",))
+    eps: float = real("radius of the cover", symbol="ε")
+    rho: float = real("half the diameter of the raw tokens", factory=derived("Bx", lambda x: x.Bx))
+    heads: int = count("heads per layer, summed before the outer projection", high=1000, example=1, default=1)
+    n: int | None = count(
+        "sample size, to add the Rademacher complexity", aliases=("m", "N"), default=None, otherwise="no complexity"
+    )
 
-    constants = {"w": constant(1, d), "c": constant(d, k), "v": constant(k, d), "q": constant(d, d)}
-    ln = ln_total(net, constants, proper=False)
-    return {"value": covering_bound(ln, eps), **complexity_variants(net, ln, n, proper=False)}
+    def printed(self) -> Variants:
+        net = network(self.L_sigma, self.Bc2, self.Bv2, self.BQK2, self.Bw, self.layers, self.heads, self.Bx, self.rho)
+        constant = self.d * self.B * self.B * math.log(2 * self.k + 1)
+        return printed_variants(net, constant, self.Bx * self.Bx * constant, self.eps)
 
+    def sound(self) -> Variants:
+        net = network(self.L_sigma, self.Bc2, self.Bv2, self.BQK2, self.Bw, self.layers, self.heads, self.Bx, self.rho)
 
-RESULT = Result(
-    id="trauger.corF.0.1",
-    title="Deep Transformer, (1, inf) norms",
-    paper=TRAUGER,
-    place="Corollary F.0.1",
-    bounds=Quantity.LOG_COVERING_NUMBER,
-    statement="Theorem 4.2 with C1 = d B^2 ln(2k+1), CBx = Bx^2 C1, B the largest norm of Lemma 3.3",
-    latex=r"\log N(\varepsilon)=(\gamma+\eta)^3/\varepsilon^2,\quad C_1=dB^2\ln(2k+1),\ C_{B_x}=B_x^2C_1",
-    sound_statement=(
-        "Theorem 4.2 (sound, external) with C_c = k^2 B^2 ln(2d+1), C_v = d^2 B^2 ln(2k+1), C_QK = d^2 B^2 ln(2d+1), "
-        "C_w = d^2 B^2 ln 3; B bounds ||W_c^T||_{1,inf}, ||W_v^T||_{1,inf}, ||W_QK^T||_{1,inf}, ||w||_inf."
-    ),
-    inputs=(
-        real("B", "bound on ||W_c^T||, ||W_v^T||, ||W_QK^T|| in the (1,inf) norm and on ||w||_inf", example=2),
-        real("Bx", "bound on the l2 norm of the raw tokens", symbol="B_x", example=1),
-        count("d", "token dimension", example=16),
-        count("k", "hidden dimension", example=8),
-        *NETWORK,
-        *OPTIONS,
-    ),
-    status=Status.FALSE,
-    reason="l1 inputs are not available after an l2 projection; a network with d = 601 shatters 90000 points",
-    printed=printed,
-    sound=sound,
-    assumptions=ASSUMPTIONS,
-    defects=(
-        *DEFECTS,
-        "Lemma 3.3 needs inputs of l1 norm at most 1 at every layer; a projection onto the l2 ball gives sqrt(d).",
-        "One pair of dimensions serves all matrices: W_c^T is d x k, W_v^T is k x d, W_QK^T is d x d, w^T is 1 x d.",
-        "No orientation is stated; the opposite of Theorem 4.1's is needed.",
-    ),
-    monotone={**dict.fromkeys(INCREASING, 1), "eps": -1, "B": 1, "Bx": 1, "d": 1, "k": 1},
-    proof="docs/proofs/trauger.md",
-)
+        def constant(outputs: int, inputs: int) -> float:
+            # An l2 ball of R^inputs lies in the l1 ball of sqrt(inputs) times its radius.
+            return inputs * columns_one_inf(self.B, outputs, inputs).constant
+
+        constants = {
+            "w": constant(1, self.d),
+            "c": constant(self.d, self.k),
+            "v": constant(self.k, self.d),
+            "q": constant(self.d, self.d),
+        }
+        ln = ln_total(net, constants, proper=False)
+        return {"value": covering_bound(ln, self.eps), **complexity_variants(net, ln, self.n, proper=False)}

@@ -1,14 +1,3 @@
-r"""Lemma 3.2: on inputs of bounded l1 norm, the scaled basis decides.
-
-F = {x -> Wx}, ||x||_1 <= B_x:
-
-.. math:: N_\infty(F,\varepsilon,N,\|\cdot\|_q) = N_\infty(F,\varepsilon,\{B_xe_1,\dots,B_xe_d\},\|\cdot\|_q),\quad
-          N\ge d
-
-True, and "at most" for every N. The calculator evaluates the right side exactly for a small finite class, with proper
-covers and strict radii as the paper defines them.
-"""
-
 from __future__ import annotations
 
 import itertools
@@ -33,16 +22,6 @@ from certiformer.core import (
 from certiformer.theorems.trauger import TRAUGER
 
 _MOST_MATRICES = 16
-
-
-def printed(W: tuple[float, ...], d: int, k: int, Bx: float, eps: float, q: float) -> Variants:
-    number = covering_number(_matrices(W, d, k), Bx, eps, q)
-    return {"value": printed_value(math.log(number)), "covering_number": side_number(number)}
-
-
-def sound(W: tuple[float, ...], d: int, k: int, Bx: float, eps: float, q: float) -> Variants:
-    number = covering_number(_matrices(W, d, k), Bx, eps, q)
-    return {"value": upper_bound(math.log(number)), "covering_number": side_number(number)}
 
 
 def covering_number(matrices: NDArray[np.float64], Bx: float, eps: float, q: float) -> int:
@@ -70,39 +49,49 @@ def _matrices(W: tuple[float, ...], d: int, k: int) -> NDArray[np.float64]:
     return np.array(W, dtype=np.float64).reshape(-1, k, d)
 
 
-RESULT = Result(
-    id="trauger.lem3.2",
-    title="Inputs of bounded l1 norm: the basis decides",
-    paper=TRAUGER,
-    place="Lemma 3.2",
-    bounds=Quantity.LOG_COVERING_NUMBER,
-    statement="N(F, eps, N points with ||x||_1 <= Bx) = N(F, eps, {Bx e_1, ..., Bx e_d}) for N >= d",
-    latex=r"N_\infty(F,\varepsilon,N,\|\cdot\|_q)=N_\infty(F,\varepsilon,\{B_xe_1,\dots,B_xe_d\},\|\cdot\|_q)",
-    sound_statement=(
-        "The same; for N < d as an inequality. More generally a cover on atoms a_1..a_M serves every input in their "
-        "absolutely convex hull: ||(W - What) x|| <= sum |c_j| ||(W - What) a_j||."
-    ),
-    inputs=(
-        reals(
-            "W",
-            "the finite class: k x d matrices by rows, one after the other",
-            low=-math.inf,
-            example=(1.0, 0.0, 0.0, 1.0, 1.0, 1.0, -1.0, 0.0),
-        ),
-        count("d", "input dimension", example=2),
-        count("k", "output dimension", default=1, example=1),
-        real("Bx", "bound on the l1 norm of the inputs", symbol="B_x", example=2),
-        real("eps", "radius, strict", symbol="ε", example=2.5),
-        real("q", "norm of the output, l_q", low=1, low_open=False, default=2.0, example=2),
-    ),
-    status=Status.TRUE,
-    reason="by the triangle inequality; N >= d is needed for equality only",
-    printed=printed,
-    sound=sound,
-    assumptions=("proper covers, strict radius: max over inputs of ||(W - What) x||_q < eps",),
-    defects=(
-        "The proof writes W_i, the symbol of a row, for column i.",
-        "Strict and non-strict inequalities are mixed.",
-    ),
-    proof="docs/proofs/trauger.md",
-)
+class Lemma32(Result):
+    r"""Inputs of bounded l1 norm: the basis decides.
+
+    F = {x -> Wx}, ||x||_1 <= B_x:
+
+
+    True, and "at most" for every N. The calculator evaluates the right side exactly for a small finite class, with
+    proper
+    covers and strict radii as the paper defines them.
+
+    .. math:: N_\infty(F,\varepsilon,N,\|\cdot\|_q) =
+    N_\infty(F,\varepsilon,\{B_xe_1,\dots,B_xe_d\},\|\cdot\|_q),\quad N\ge d
+
+    Printed: N(F, eps, N points with ||x||_1 <= Bx) = N(F, eps, {Bx e_1, ..., Bx e_d}) for N >= d
+    .. math:: N_\infty(F,\varepsilon,N,\|\cdot\|_q)=N_\infty(F,\varepsilon,\{B_xe_1,\dots,B_xe_d\},\|\cdot\|_q)
+    Sound: The same; for N < d as an inequality. More generally a cover on atoms a_1..a_M serves every input in
+    their absolutely convex hull: ||(W - What) x|| <= sum |c_j| ||(W - What) a_j||.
+    Because: by the triangle inequality; N >= d is needed for equality only
+    Assumes:
+    - proper covers, strict radius: max over inputs of ||(W - What) x||_q < eps
+    Defects:
+    - The proof writes W_i, the symbol of a row, for column i.
+    - Strict and non-strict inequalities are mixed.
+    """
+
+    paper, place = TRAUGER, "Lemma 3.2"
+    bounds, status = Quantity.LOG_COVERING_NUMBER, Status.TRUE
+
+    W: tuple[float, ...] = reals(
+        "the finite class: k x d matrices by rows, one after the other",
+        low=-math.inf,
+        example=(1.0, 0.0, 0.0, 1.0, 1.0, 1.0, -1.0, 0.0),
+    )
+    d: int = count("input dimension", example=2)
+    k: int = count("output dimension", example=1, default=1)
+    Bx: float = real("bound on the l1 norm of the inputs", example=2, symbol="B_x")
+    eps: float = real("radius, strict", example=2.5, symbol="ε")
+    q: float = real("norm of the output, l_q", low=1, low_open=False, example=2, default=2.0)
+
+    def printed(self) -> Variants:
+        number = covering_number(_matrices(self.W, self.d, self.k), self.Bx, self.eps, self.q)
+        return {"value": printed_value(math.log(number)), "covering_number": side_number(number)}
+
+    def sound(self) -> Variants:
+        number = covering_number(_matrices(self.W, self.d, self.k), self.Bx, self.eps, self.q)
+        return {"value": upper_bound(math.log(number)), "covering_number": side_number(number)}

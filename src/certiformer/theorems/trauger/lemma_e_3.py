@@ -1,44 +1,43 @@
-r"""Lemma E.3: how the readout passes on errors.
-
-.. math:: |w^\top g-\hat w^\top\hat g| \le \|w\|\,\|g-\hat g\| + |(w-\hat w)^\top\hat g|
-
-True: add and subtract w^T ghat.
-"""
-
 from __future__ import annotations
 
-from certiformer.core import Quantity, Result, Status, Variants, printed_value, real, upper_bound
+from certiformer.core import (
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    printed_value,
+    real,
+    upper_bound,
+)
 from certiformer.theorems.trauger import TRAUGER
 
 
-def printed(w: float, dg: float, dwg: float) -> Variants:
-    return {"value": printed_value(w * dg + dwg)}
+class LemmaE3(Result):
+    r"""Error of the readout.
 
+    True: add and subtract w^T ghat.
 
-def sound(w: float, dg: float, dwg: float) -> Variants:
-    terms = {"token": w * dg, "readout": dwg}
-    return {"value": upper_bound(w * dg + dwg, terms=terms, additive=True)}
+    .. math:: |w^\top g-\hat w^\top\hat g| \le \|w\|\,\|g-\hat g\| + |(w-\hat w)^\top\hat g|
 
+    Printed: |w^T g - what^T ghat| <= ||w|| ||g - ghat|| + |(w - what)^T ghat|
+    .. math:: |w^\top g-\hat w^\top\hat g|\le\|w\|\,\|g-\hat g\|+|(w-\hat w)^\top\hat g|
+    Sound: The same.
+    Because: the triangle inequality
+    Defects:
+    - Norm bars stand around a scalar.
+    """
 
-RESULT = Result(
-    id="trauger.lemE.3",
-    title="Error of the readout",
-    paper=TRAUGER,
-    place="Lemma E.3",
-    bounds=Quantity.OUTPUT_CHANGE,
-    statement="|w^T g - what^T ghat| <= ||w|| ||g - ghat|| + |(w - what)^T ghat|",
-    latex=r"|w^\top g-\hat w^\top\hat g|\le\|w\|\,\|g-\hat g\|+|(w-\hat w)^\top\hat g|",
-    sound_statement="The same.",
-    inputs=(
-        real("w", "l2 norm of the readout", low_open=False, symbol="||w||", example=2),
-        real("dg", "change of the token that is read", low_open=False, example=0.1),
-        real("dwg", "change of the readout at the covered token, |(w - what)^T ghat|", low_open=False, example=0.05),
-    ),
-    status=Status.TRUE,
-    reason="the triangle inequality",
-    printed=printed,
-    sound=sound,
-    defects=("Norm bars stand around a scalar.",),
-    monotone={"w": 1, "dg": 1, "dwg": 1},
-    proof="docs/proofs/trauger.md",
-)
+    paper, place = TRAUGER, "Lemma E.3"
+    bounds, status = Quantity.OUTPUT_CHANGE, Status.TRUE
+    monotone = "+w +dg +dwg"
+
+    w: float = real("l2 norm of the readout", low_open=False, example=2, symbol="||w||")
+    dg: float = real("change of the token that is read", low_open=False, example=0.1)
+    dwg: float = real("change of the readout at the covered token, |(w - what)^T ghat|", low_open=False, example=0.05)
+
+    def printed(self) -> Variants:
+        return {"value": printed_value(self.w * self.dg + self.dwg)}
+
+    def sound(self) -> Variants:
+        terms = {"token": self.w * self.dg, "readout": self.dwg}
+        return {"value": upper_bound(self.w * self.dg + self.dwg, terms=terms, additive=True)}

@@ -18,3 +18,10 @@ from certiformer.training.fast._patch_epochs import distinct_patches as distinct
 from certiformer.training.fast._patch_epochs import patch_epochs as patch_epochs
 from certiformer.training.fast._token_table import token_table as token_table
 from certiformer.training.fast._token_table import token_table_logits as token_table_logits
+from certiformer.training.fast._windows import WindowDescent as WindowDescent
+from certiformer.training.fast._windows import Windows as Windows
+from certiformer.training.fast._windows import heads_jacobian as heads_jacobian
+from certiformer.training.fast._windows import units_jacobian as units_jacobian
+from certiformer.training.fast._windows import window_heads as window_heads
+from certiformer.training.fast._windows import window_units as window_units
+from certiformer.training.fast._windows import windows as windows

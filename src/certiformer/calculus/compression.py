@@ -1,0 +1,184 @@
+r"""Preferent compression: what k examples, picked from n by a local rule, say about the risk of what they teach.
+
+A loop picks examples that its model gets wrong, and learns from those it picked, until no other is wrong. It returns
+a list T of k examples; a further example would *change* the list with probability phi(T), and a wrong one always does.
+
+.. math:: E_k(v) = \frac1n\sum_{m=k}^{n-1}\frac{\binom mk}{\binom nk}(1-v)^{m-n}
+          = \frac{P(\mathrm{Bin}(n,v)\ge k+1)}{n\,v\,P(\mathrm{Bin}(n,v)=k)}
+
+is an e-value at v = phi(T): its mean is at most one. So phi(T) <= eps(k, n, delta), the root of delta E_k(v) = 1.
+For a hold-out, the same function with k the number of errors is an e-value at the risk. Proofs: docs/proofs.
+"""
+
+from __future__ import annotations
+
+import functools
+import heapq
+import math
+
+import numpy as np
+from scipy.special import bdtr, gammaln
+
+from certiformer.calculus.tails import binomial_upper, log_binomial_cdf, log_binomial_pmf, partial_ratio
+from certiformer.core.errors import InputError
+from certiformer.core.rounding import up
+
+REFINEMENT = 5e-4
+"""Suprema over a cell are enclosed to this relative width; what is returned is the upper end."""
+_DEEPEST = 60
+_SMALLEST_DELTA = 1e-200
+
+
+def log_e_value(k: int, n: int, v: float) -> float:
+    """ln E_k(v); -inf for k = n, whose list claims nothing."""
+    _check_counts(k, n)
+    if not 0.0 <= v <= 1.0:
+        raise InputError("v", v, "a probability")
+    if k == n:
+        return -math.inf
+    if v == 0.0:
+        return math.log((n - k) / (n * (k + 1.0)))
+    if v == 1.0:
+        return math.inf
+    if v * n < k + 1:
+        # sf/pmf(k) = sum_{i > k} pmf(i)/pmf(k), whose terms decrease.
+        return math.log(partial_ratio(k, n, v, step=1, stop=n)) - math.log(n) - math.log(v)
+    above = math.log(-math.expm1(log_binomial_cdf(k, n, v)))
+    return above - math.log(n) - math.log(v) - log_binomial_pmf(k, n, v)
+
+
+def compression_upper(k: int, n: int, ln_delta: float) -> float:
+    """eps(k, n, delta): the root of n v P(Bin(n, v) = k) = delta P(Bin(n, v) >= k + 1), from above."""
+    _check_counts(k, n)
+    if math.isnan(ln_delta) or ln_delta > 0.0:
+        raise InputError("ln_delta", ln_delta, "a number at most 0")
+    if k == n or math.isinf(ln_delta):
+        return 1.0
+    low, high = 0.0, 1.0
+    while True:
+        middle = 0.5 * (low + high)
+        if not low < middle < high or high - low < 1e-15 * high:
+            return min(1.0, high + 4e-15 * high)
+        found = log_e_value(k, n, middle)
+        slack = 1e-14 * (abs(found) + abs(k - n * middle) + math.log(n)) + 1e-13
+        # Keep `high` where delta E is certainly above one.
+        if found - slack > -ln_delta:
+            high = middle
+        else:
+            low = middle
+
+
+def declared_picks(picks: int, left: int, n: int, ln_delta: float) -> float:
+    """v + (1 - v) q for exactly `picks` picks declared beforehand, right or not, `left` wrong among the others.
+
+    phi is Beta(j, n - j + 1), so v = U(j - 1, n, delta/2); those not picked are a clean sample: q = U(w, n - j,
+    delta/2).
+    """
+    _check_counts(picks + left, n)
+    if picks < 1:
+        raise InputError("picks", picks, "at least one pick")
+    half = ln_delta - math.log(2.0)
+    changed = binomial_upper(picks - 1, n, half)
+    wrong = binomial_upper(left, n - picks, half) if picks < n else 1.0
+    return up(changed + (1.0 - changed) * wrong)
+
+
+def published_with_a_plus(k: int, n: int, delta: float) -> float:
+    """The root of n v P(Bin(n, v) = k) = delta + P(Bin(n, v) >= k + 1): a product written as a sum, as seen in code.
+
+    It is right of k/n; at k = 0 the two sides do not cross and the program returns 0.
+    """
+    _check_counts(k, n)
+
+    def excess(v: float) -> float:
+        above = -math.expm1(log_binomial_cdf(k, n, v))
+        return math.log(n) + math.log(v) + log_binomial_pmf(k, n, v) - math.log(delta + above)
+
+    if k == n:
+        return 1.0
+    low, high = k / n, 1.0
+    if k == 0 or excess(low) <= 0.0:
+        return low
+    while low < 0.5 * (low + high) < high:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if excess(middle) > 0.0 else (low, middle)
+    return high
+
+
+@functools.lru_cache(maxsize=4096)
+def surrogate_joint(k: int, n: int, disagreements: int, m: int, ln_delta: float) -> float:
+    r"""sup{v + U(d, m, delta E_k(v)) : 0 <= v <= eps(k, n, delta)}: h may have seen everything that is labelled.
+
+    U decreases along v, so a cell [a, b] is bounded by b + U(d, m, delta E(a)); the cell that claims most is halved
+    until it is narrow.
+    """
+    _check_counts(disagreements, m)
+    highest = compression_upper(k, n, ln_delta)
+
+    def distance(v: float) -> float:
+        level = ln_delta + log_e_value(k, n, v)
+        level -= 1e-12 * (1.0 + abs(level))
+        return 0.0 if level >= 0.0 else binomial_upper(disagreements, m, level)
+
+    cells = [(-(highest + distance(0.0)), 0.0, highest, distance(0.0))]
+    attained = distance(0.0)
+    while True:
+        bound, low, high, at_low = cells[0]
+        attained = max(attained, low + at_low)
+        if -bound <= attained * (1.0 + REFINEMENT) or high - low < 1e-12:
+            return up(min(1.0, -bound))
+        heapq.heappop(cells)
+        middle = 0.5 * (low + high)
+        at_middle = distance(middle)
+        heapq.heappush(cells, (-(middle + at_low), low, middle, at_low))
+        heapq.heappush(cells, (-(high + at_middle), middle, high, at_middle))
+
+
+@functools.lru_cache(maxsize=4096)
+def surrogate_unseen(errors: int, n: int, disagreements: int, m: int, delta: float) -> float:
+    r"""inf{theta : sup_{p+q=theta} P(m e' + n d' <= m e + n d) < delta}: h is independent of the hold-out too.
+
+    e' ~ Bin(n, p) and d' ~ Bin(m, q) are independent; the tail decreases in both, so on a cell of p it is at most its
+    value at the left end of p and of q. Whole numbers are compared, not fractions. Levels below 1e-200, where sums of
+    probabilities underflow, get the two limits at delta/2 each.
+    """
+    _check_counts(errors, n)
+    _check_counts(disagreements, m)
+    if delta < _SMALLEST_DELTA:
+        half = math.log(delta) - math.log(2.0)
+        return up(min(1.0, binomial_upper(errors, n, half) + binomial_upper(disagreements, m, half)))
+    observed = m * errors + n * disagreements
+    first = np.arange(min(n, observed // m) + 1, dtype=np.float64)
+    second = np.minimum(m, (observed - m * first.astype(np.int64)) // n).astype(np.float64)
+    ln_choose = gammaln(n + 1.0) - gammaln(first + 1.0) - gammaln(n - first + 1.0)
+    slack = 1.0 + 1e-10 + 1e-14 * float(gammaln(n + 1.0))
+
+    def tail(p: float, q: float) -> float:
+        if p >= 1.0 or q >= 1.0:
+            return 0.0 if observed < n * m else 1.0
+        mass = np.exp(ln_choose + first * math.log(p) + (n - first) * math.log1p(-p)) if p > 0 else (first == 0) * 1.0
+        return float(np.sum(mass * bdtr(second, m, q))) * slack
+
+    def below(theta: float) -> bool:
+        """Certainly every tail of p + q = theta is below delta."""
+        stack = [(max(0.0, theta - 1.0), min(1.0, theta), 0)]
+        while stack:
+            low, high, depth = stack.pop()
+            if tail(low, max(0.0, theta - high)) < delta:
+                continue
+            middle = 0.5 * (low + high)
+            if depth == _DEEPEST or high - low < REFINEMENT * theta or tail(middle, theta - middle) >= delta:
+                return False
+            stack += [(low, middle, depth + 1), (middle, high, depth + 1)]
+        return True
+
+    low, high = max(errors / n, disagreements / m), 1.0
+    while high - low > REFINEMENT * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if below(middle) else (middle, high)
+    return up(high)
+
+
+def _check_counts(k: int, n: int) -> None:
+    if not 0 <= k <= n:
+        raise InputError("k", k, f"a whole number in [0, {n}]")

@@ -1,0 +1,5 @@
+"""Where the certificates come from."""
+
+from certiformer.core import Paper
+
+CERTIFICATES = Paper("certificates", "The certiformer authors", "Certificates that are not vacuous", 2026)

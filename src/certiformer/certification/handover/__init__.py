@@ -1,0 +1,111 @@
+"""What is certified is handed over: predictors as safetensors with their hash, loaded again with one call.
+
+The kinds of predictors are found by walking this package and `procedures`: a file that defines one is enough.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import pkgutil
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certiformer._version import __version__
+from certiformer.certificates import Evidence, Predictor
+from certiformer.core.errors import InputError, UnknownNameError
+
+FORMAT = "certiformer predictor"
+HOMES = ("certiformer.certification.handover", "certiformer.certification.procedures")
+
+
+def content_of(predictor: Predictor) -> bytes:
+    """The file of a predictor; the same predictor gives the same bytes."""
+    from safetensors.numpy import save
+
+    metadata = {
+        "format": FORMAT,
+        "certiformer": __version__,
+        "kind": predictor.kind,
+        "settings": json.dumps(predictor.settings(), sort_keys=True, allow_nan=False),
+    }
+    tensors = {name: np.ascontiguousarray(array) for name, array in sorted(predictor.tensors().items())}
+    data = bytes(save(tensors, metadata))
+    # The package writes metadata in no fixed order.
+    length = int.from_bytes(data[:8], "little")
+    header = json.dumps(json.loads(data[8 : 8 + length]), sort_keys=True, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + data[8 + length :]
+
+
+def files_of(evidence: Iterable[Evidence]) -> tuple[dict[str, dict[str, str]], dict[str, bytes]]:
+    """By key of the record where its predictor is (`file`, `sha256`), and the files; one file for one predictor."""
+    handed: dict[str, dict[str, str]] = {}
+    files: dict[str, bytes] = {}
+    known: dict[int, dict[str, str]] = {}
+    for record in evidence:
+        if record.predictor is None:
+            continue
+        if id(record.predictor) not in known:
+            name = f"predictor-{re.sub(r'[^A-Za-z0-9]+', '-', record.key).strip('-')}.safetensors"
+            files[name] = content_of(record.predictor)
+            known[id(record.predictor)] = {"file": name, "sha256": hashlib.sha256(files[name]).hexdigest()}
+        handed[record.key] = known[id(record.predictor)]
+    return handed, files
+
+
+def load_predictor(path: str | Path, *, apply: Callable[..., Any] | None = None) -> Predictor:
+    """A certified predictor from its file: `load_predictor("out/predictor-occam.safetensors").predict(inputs)`.
+
+    A model that is not of this package is handed over as its weights; `apply(weights, inputs)`, a function of a dict
+    of arrays by name and a batch, makes it predict again.
+    """
+    return read_predictor(Path(path), apply=apply)[0]
+
+
+def read_predictor(path: Path, *, apply: Callable[..., Any] | None = None) -> tuple[Predictor, str]:
+    """The predictor and the SHA-256 of its file."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        with safe_open(path, framework="numpy") as file:
+            metadata = dict(file.metadata() or {})
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+    except (SafetensorError, OSError) as error:
+        raise InputError("predictor", str(path), "a readable safetensors file", f"({error})") from error
+    if metadata.get("format") != FORMAT:
+        raise InputError("predictor", str(path), "a predictor written beside a report by certiformer certify")
+    settings = json.loads(metadata["settings"])
+    kind = kind_of(metadata["kind"])
+    if apply is not None:
+        settings = {**settings, "apply": apply}
+    return kind.restore(tensors, settings), digest
+
+
+def kind_of(name: str) -> type[Predictor]:
+    """The class of a kind of predictors."""
+    known: list[str] = []
+    for home in HOMES:
+        for kind in _kinds(home):
+            if kind.kind == name:
+                return kind
+            known.append(kind.kind)
+    raise UnknownNameError("kind of predictor", name, known, "It was written by another version of certiformer")
+
+
+def _kinds(home: str) -> Iterator[type[Predictor]]:
+    try:
+        package = importlib.import_module(home)
+    except ModuleNotFoundError:
+        return
+    for info in pkgutil.iter_modules(package.__path__, home + "."):
+        for value in vars(importlib.import_module(info.name)).values():
+            here = isinstance(value, type) and issubclass(value, Predictor) and value.__module__ == info.name
+            if here and hasattr(value, "kind"):
+                yield value

@@ -1,0 +1,230 @@
+"""Linear heads on frozen features: quantised, Gaussian, drawn once. Plain numpy."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr
+
+from certiformer.calculus.quantised import gaussian_nats
+from certiformer.certificates import Evidence, Predictor
+from certiformer.certificates._predictor import Array, Labels, Tensors
+from certiformer.certificates.occam import Occam
+from certiformer.certificates.pacbayes_gibbs import Gibbs
+from certiformer.certificates.pacbayes_single import SingleDraw
+from certiformer.certification.split import split
+from certiformer.core.errors import InputError
+
+SIZES = (4, 8, 16, 32, 64, 128)
+STEPS = tuple(2.0**j for j in range(-2, 6))
+SPACINGS = tuple(2.0 ** (0.5 * j) for j in range(-6, 3))
+SCALES = tuple(2.0 ** (0.5 * j) for j in range(-8, 9))
+PAIRS = 20_000
+
+
+def prepared(features: npt.ArrayLike) -> Array:
+    """Each row scaled to unit length (zero rows stay), and 1 appended: a fixed map."""
+    values = np.asarray(features, np.float64)
+    sizes = np.linalg.norm(values, axis=1, keepdims=True)
+    return np.hstack([values / np.where(sizes > 0, sizes, 1.0), np.ones((len(values), 1))])
+
+
+def mistakes(scores: Array, labels: Labels) -> npt.NDArray[np.bool_]:
+    """Where a head errs; ties are mistakes. Two classes have one column, the logit of class 1 over class 0."""
+    if scores.shape[1] == 1:
+        return np.asarray((2 * labels - 1) * scores[:, 0] <= 0)
+    rows = np.arange(len(labels))
+    rest = scores.copy()
+    rest[rows, labels] = -np.inf
+    return np.asarray(scores[rows, labels] <= np.max(rest, axis=1))
+
+
+def sizes(width: int) -> tuple[int, ...]:
+    """The dimensions of the subspaces that the prior of the quantised heads pays for."""
+    return (*(size for size in SIZES if size < width), width)
+
+
+def subspace(width: int, size: int, seed: int) -> Array:
+    """A fixed random subspace, drawn from a seed and never from the data; all of it when size is the width."""
+    if size == width:
+        return np.eye(width)
+    return np.random.default_rng([seed, size]).standard_normal((width, size)) / math.sqrt(size)
+
+
+def code_length(z: npt.NDArray[np.int64], width: int) -> dict[str, float]:
+    """-ln P of quantised coordinates in nats: uniform grids of sizes, steps and spacings, a discrete Gaussian."""
+    return {
+        "grids of sizes, steps and spacings": math.log(len(sizes(width)) * len(STEPS) * len(SPACINGS)),
+        "coordinates": min(gaussian_nats(z.ravel(), spacing, 1.0) for spacing in SPACINGS),
+    }
+
+
+def halves(n: int, seed: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The rows behind the prior, and those the posterior is certified on."""
+    parts = split(n, {"prior": n // 2, "certify": n - n // 2}, seed)
+    return parts["prior"], parts["certify"]
+
+
+class Head(Predictor):
+    """Scores of prepared features; what is certified is this map, the frozen encoder included."""
+
+    @property
+    @abstractmethod
+    def weights(self) -> Array:
+        """(width + 1, 1) for two classes, (width + 1, classes) for more."""
+
+    def outputs(self, inputs: npt.ArrayLike) -> Array:
+        weights = self.weights
+        features = prepared(inputs)
+        if features.shape[1] != len(weights):
+            raise InputError("features", f"{features.shape[1] - 1} columns", f"{len(weights) - 1}, as in training")
+        scores = features @ weights
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+@dataclass(frozen=True, eq=False)
+class QuantisedHead(Head):
+    """step * basis @ z, the basis being the subspace that the seed draws."""
+
+    kind: ClassVar[str] = "quantised linear head"
+    z: npt.NDArray[np.int64]
+    width: int
+    step: float
+    seed: int
+
+    @property
+    def weights(self) -> Array:
+        return subspace(self.width, len(self.z), self.seed) @ (self.step * self.z)
+
+    def tensors(self) -> Tensors:
+        return {"z": self.z}
+
+    def settings(self) -> Mapping[str, Any]:
+        return {"width": self.width, "step": self.step, "seed": self.seed}
+
+    @classmethod
+    def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
+        return cls(tensors["z"].astype(np.int64), settings["width"], settings["step"], settings["seed"])
+
+    def recount(self, record: Evidence, inputs: npt.ArrayLike, labels: Labels) -> Evidence:
+        if not isinstance(record, Occam) or self.step not in STEPS or len(self.z) not in sizes(self.width):
+            raise InputError("predictor", self.kind, "a head on the paid grids, behind an Occam row")
+        parts = code_length(self.z, self.width)
+        wrong = self.errors(inputs, labels)
+        return replace(record, errors=wrong, n=len(labels), code_length=math.fsum(parts.values()), parts=parts)
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianHead(Head):
+    """Weights from N(mean, scale^2 I), drawn afresh for every prediction; the prior is N(prior, scale^2 I)."""
+
+    kind: ClassVar[str] = "Gaussian linear head"
+    mean: Array
+    prior: Array
+    scale: float
+    seed: int
+
+    @property
+    def weights(self) -> Array:
+        return self.mean + self.scale * np.random.default_rng().standard_normal(self.mean.shape)
+
+    def outputs(self, inputs: npt.ArrayLike) -> Array:
+        """Every row with weights of its own: scores of a Gaussian head are Gaussian."""
+        features = prepared(inputs)
+        noise = np.random.default_rng().standard_normal((len(features), self.mean.shape[1]))
+        spread = self.scale * np.linalg.norm(features, axis=1, keepdims=True)
+        scores = np.asarray(features @ self.mean + spread * noise, np.float64)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def tensors(self) -> Tensors:
+        return {"mean": self.mean, "prior": self.prior}
+
+    def settings(self) -> Mapping[str, Any]:
+        return {"scale": self.scale, "seed": self.seed}
+
+    @classmethod
+    def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
+        return cls(tensors["mean"], tensors["prior"], settings["scale"], settings["seed"])
+
+    @property
+    def divergence(self) -> float:
+        """KL(Q || P) in nats, the choice of the scale paid."""
+        return float(np.sum((self.mean - self.prior) ** 2)) / (2.0 * self.scale**2) + math.log(len(SCALES))
+
+    def rate(self, features: Array, labels: Labels) -> tuple[float, int | None]:
+        """The empirical error of Q: exact for two classes, the rate among fresh pairs for more."""
+        if self.mean.shape[1] == 1:
+            return exact_error(self.mean, self.scale, features, labels), None
+        rng = np.random.default_rng([self.seed, 2])
+        return error_by_pairs(self.mean, self.scale, features, labels, rng, PAIRS), PAIRS
+
+    def recount(self, record: Evidence, inputs: npt.ArrayLike, labels: Labels) -> Evidence:
+        if not isinstance(record, Gibbs) or self.scale not in SCALES:
+            raise InputError("predictor", self.kind, "a scale on the paid grid, behind a PAC-Bayes row")
+        rows = halves(len(labels), self.seed)[1]
+        rate, pairs = self.rate(prepared(inputs)[rows], labels[rows])
+        return replace(record, error=rate, n=len(rows), KL=self.divergence, pairs=pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnHead(Head):
+    """One draw from a Gaussian head, by a seed of its own."""
+
+    kind: ClassVar[str] = "linear head drawn once"
+    mean: Array
+    prior: Array
+    scale: float
+    seed: int
+
+    @property
+    def weights(self) -> Array:
+        return self.mean + self.scale * np.random.default_rng([self.seed, 1]).standard_normal(self.mean.shape)
+
+    def tensors(self) -> Tensors:
+        return {"mean": self.mean, "prior": self.prior, "weights": self.weights}
+
+    def settings(self) -> Mapping[str, Any]:
+        return {"scale": self.scale, "seed": self.seed}
+
+    @classmethod
+    def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
+        found = cls(tensors["mean"], tensors["prior"], settings["scale"], settings["seed"])
+        if not np.array_equal(found.weights, tensors["weights"]):
+            raise InputError("predictor", "weights that its seed does not draw", "the draw that was certified")
+        return found
+
+    @property
+    def log_ratio(self) -> float:
+        """ln dQ/dP at the draw, the choice of the scale paid."""
+        drawn = self.weights
+        apart = float(np.sum((drawn - self.prior) ** 2) - np.sum((drawn - self.mean) ** 2))
+        return apart / (2.0 * self.scale**2) + math.log(len(SCALES))
+
+    def recount(self, record: Evidence, inputs: npt.ArrayLike, labels: Labels) -> Evidence:
+        if not isinstance(record, SingleDraw) or self.scale not in SCALES:
+            raise InputError("predictor", self.kind, "a scale on the paid grid, behind a single-draw row")
+        rows = halves(len(labels), self.seed)[1]
+        wrong = int(np.sum(mistakes(prepared(inputs)[rows] @ self.weights, labels[rows])))
+        return replace(record, errors=wrong, n=len(rows), log_ratio=self.log_ratio, seed=self.seed)
+
+
+def exact_error(mean: Array, scale: float, features: Array, labels: Labels) -> float:
+    """Error of N(mean, scale^2 I) for two classes: the mean of Phi(-y <w,x>/(scale ||x||))."""
+    signs = 2 * labels - 1
+    return float(np.mean(ndtr(-signs * (features @ mean)[:, 0] / (scale * np.linalg.norm(features, axis=1)))))
+
+
+def error_by_pairs(
+    mean: Array, scale: float, features: Array, labels: Labels, rng: np.random.Generator, pairs: int
+) -> float:
+    """Fresh weights and an example drawn with replacement for every pair."""
+    rows = rng.integers(len(labels), size=pairs)
+    chosen = features[rows]
+    noise = rng.standard_normal((pairs, mean.shape[1])) * np.linalg.norm(chosen, axis=1, keepdims=True)
+    return float(np.mean(mistakes(chosen @ mean + scale * noise, labels[rows])))

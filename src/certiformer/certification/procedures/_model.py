@@ -1,0 +1,106 @@
+"""Any model with parameters, ours, an Equinox module or `apply(params, x)`: a tree and a function of a batch."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+
+from certiformer.certification.predictors import checked_outputs
+from certiformer.core.errors import InputError
+
+Array = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int64]
+BLOCK = 500
+"""Rows are evaluated in blocks of this many, the last one filled up: an output never depends on the neighbours."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parametrised:
+    """`apply(params, batch)` gives (n,) for one logit or (n, classes); training begins at the tree `params`."""
+
+    params: Any
+    apply: Callable[[Any, jax.Array], jax.Array]
+    rebuild: Callable[[Any], Any]
+    """From trained parameters to the model as its owner knows it."""
+
+    def at(self, params: Any) -> Parametrised:
+        return replace(self, params=params)
+
+    def outputs(self, params: Any, inputs: npt.ArrayLike) -> Array:
+        """Outputs row by row, in blocks of one compiled shape."""
+        values = np.asarray(inputs)
+        compiled = _compiled(self.apply)
+        parts = []
+        for start in range(0, len(values), BLOCK):
+            part = values[start : start + BLOCK]
+            short = BLOCK - len(part)
+            filled = np.concatenate([part, np.repeat(part[:1], short, axis=0)]) if short else part
+            parts.append(np.asarray(compiled(params, jnp.asarray(filled)))[: len(part)])
+        return checked_outputs("the model's outputs", np.concatenate(parts), len(values))
+
+
+_COMPILED: dict[Callable[..., Any], Callable[..., Any]] = {}
+
+
+def _compiled(apply: Callable[[Any, jax.Array], jax.Array]) -> Callable[[Any, jax.Array], jax.Array]:
+    if apply not in _COMPILED:
+        if len(_COMPILED) > 16:
+            _COMPILED.clear()
+        _COMPILED[apply] = jax.jit(apply)
+    return _COMPILED[apply]
+
+
+def parametrised(model: Any, params: Any = None, *, batched: bool = False) -> Parametrised:
+    """An Equinox module (a model of this package is one), or `apply(params, x)` with its parameters."""
+    if isinstance(model, Parametrised):
+        return model
+    if params is not None:
+        apply = model if batched else jax.vmap(model, in_axes=(None, 0))
+        return Parametrised(params, apply, lambda trained: jax.tree_util.Partial(model, trained))
+    if not isinstance(model, eqx.Module):
+        raise InputError(
+            "model",
+            type(model).__name__,
+            "an Equinox module, a model of this package, or apply(params, x) with params",
+            "A function without parameters cannot be trained: certify it on held-out examples",
+        )
+    weights, rest = eqx.partition(model, eqx.is_inexact_array)
+
+    def module(trained: Any, batch: jax.Array) -> jax.Array:
+        return jax.vmap(eqx.combine(trained, rest))(batch)
+
+    return Parametrised(weights, module, lambda trained: eqx.combine(trained, rest))
+
+
+def margins(outputs: Array, labels: Labels) -> Array:
+    """y f for one logit, f_y - max_{j != y} f_j for several; labels are classes from 0. Wrong: at most 0."""
+    if outputs.ndim == 1:
+        return np.asarray((2 * labels - 1) * outputs, np.float64)
+    rows = np.arange(len(labels))
+    rest = outputs.copy()
+    rest[rows, labels] = -np.inf
+    return np.asarray(outputs[rows, labels] - np.max(rest, axis=1), np.float64)
+
+
+def loss_of(outputs: jax.Array, labels: jax.Array) -> jax.Array:
+    """Logistic loss of one logit, cross-entropy of several, per example; labels are classes from 0."""
+    if outputs.ndim == 1:
+        return jax.nn.softplus(-(2.0 * labels - 1.0) * outputs)
+    return jax.nn.logsumexp(outputs, axis=-1) - jnp.take_along_axis(outputs, labels[:, None], axis=-1)[:, 0]
+
+
+def tree_hash(tree: Any) -> str:
+    """SHA-256 of all leaves, bit by bit."""
+    digest = hashlib.sha256()
+    for leaf in jax.tree.leaves(tree):
+        array = np.ascontiguousarray(leaf)
+        digest.update(f"{array.dtype.str}{array.shape}".encode() + array.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,90 @@
+"""`certiformer probe`: a frozen encoder and a head, from labelled texts to a certificate."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from certiformer.cli._output import console, print_json
+
+if TYPE_CHECKING:
+    from certiformer.probing.probe import Progress
+
+
+def probe(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="An encoder's folder: weights, config.json, tokenizer.")],
+    texts: Annotated[Path, typer.Option(metavar="FILE", help="A CSV file with a header: text, label.")],
+    text: Annotated[str, typer.Option(help="The column of the texts.")] = "text",
+    label: Annotated[str, typer.Option(help="The column of the labels.")] = "label",
+    group: Annotated[str | None, typer.Option(help="A column of groups: one text of each is used.")] = None,
+    most: Annotated[int | None, typer.Option(help="Use at most so many texts, drawn at random.")] = None,
+    tokens: Annotated[int, typer.Option(help="Texts are cut at so many tokens.")] = 128,
+    delta: Annotated[float, typer.Option(help="Probability that any guarantee of the report is wrong.")] = 0.05,
+    seed: Annotated[int, typer.Option(help="Seed of the split and of the draws.")] = 0,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where report, heads and features go.")] = Path("out"),
+    head: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A certified head: label the texts with it instead.")
+    ] = None,
+    cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep embeddings on disk, by content.")] = True,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Certify a text classifier: embed labelled texts with a frozen encoder, train heads, guarantee their errors."""
+    from certiformer.probing.probe import predict
+    from certiformer.probing.probe import probe as run
+
+    with _bar(quiet=json) as progress:
+        if head is not None:
+            found = predict(path, head, texts, text=text, cache=cache, progress=progress)
+        else:
+            result = run(
+                path,
+                texts,
+                text=text,
+                label=label,
+                group=group,
+                most=most,
+                tokens=tokens,
+                delta=delta,
+                seed=seed,
+                cache=cache,
+                progress=progress,
+                command=shlex.join(["certiformer", *sys.argv[1:]]),
+            )
+    if head is not None:
+        if json:
+            print_json({"predictions": found})
+        else:
+            sys.stdout.write("".join(f"{name}\n" for name in found))
+        return
+    page, report = result.write(out)
+    if json:
+        print_json(result.report.document)
+        return
+    from certiformer.cli.certify import show
+
+    show(console, result.report.document)
+    removed = result.report.document["provenance"]["exact_duplicates_removed"]
+    console.print(f"exact duplicates removed before anything else: {removed}")
+    console.print(f"wrote {page}, {report}, features.npz and the heads {', '.join(result.report.files)}")
+    console.print("check it: certiformer verify report.json --data features.npz; use it: certiformer probe --head FILE")
+
+
+@contextmanager
+def _bar(*, quiet: bool) -> Iterator[Progress | None]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    errors = Console(stderr=True)
+    if quiet or not errors.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("embedding"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=errors, transient=True) as bar:
+        task = bar.add_task("embedding", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,48 @@
+"""`certiformer verify`: a report checked again, from predictor, data and report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from certiformer.cli._output import console, print_json
+from certiformer.report.page import guaranteed
+
+
+def verify(
+    report: Annotated[Path, typer.Argument(help="report.json, with the certified predictors beside it.")],
+    data: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What it was certified with: predictions or examples (.npz).")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Recompute every row of a report from predictor, data and report, and say which could not be checked."""
+    from certiformer.certification.verify import verify as run
+
+    found = run(report, data=data)
+    if json:
+        print_json(found.as_json())
+    else:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column("row", no_wrap=True)
+        for name in ("reported", "recomputed"):
+            table.add_column(name, justify="right", no_wrap=True)
+        table.add_column("agrees", no_wrap=True)
+        table.add_column("from", overflow="fold")
+        for row in found.rows:
+            again = "-" if row.recomputed is None else guaranteed(row.recomputed)
+            source = row.why or ("the data" if row.counted else "the counts in the report")
+            answer = "yes" if row.agrees else "NO"
+            table.add_row(row.id, guaranteed(row.reported), again, answer, source, style=None if row.agrees else "red")
+        console.print(table)
+        for why in dict.fromkeys(one.why for one in found.unchecked):
+            ids = ", ".join(one.id for one in found.unchecked if one.why == why)
+            console.print(f"not checked: {ids}: {why}", highlight=False)
+        counted = sum(row.counted for row in found.rows)
+        verdict = "Every number that was computed again agrees" if found.agrees else "The report does not hold"
+        console.print(f"[bold]{verdict}[/bold] ({counted} rows counted again from the data).")
+    if not found.agrees:
+        raise typer.Exit(1)

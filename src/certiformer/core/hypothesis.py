@@ -1,0 +1,85 @@
+"""What a number rests on, and who vouches for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+State = Literal["verified", "vouched", "open", "fails"]
+
+_FILLERS = frozenset(
+    {"a", "an", "and", "are", "as", "at", "be", "by", "every", "for", "from", "has", "in", "is", "it", "not"}
+    | {"of", "on", "or", "that", "the", "these", "this", "to", "was", "with"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A condition under which a number holds.
+
+    `state` is "verified" (the program decided that it is true), "vouched" (the caller said so), "open" (nobody did)
+    or "fails". `why` says what was measured, who said so, or how it could be said. An open hypothesis that an input
+    could have settled is `statable`: until it is settled the number is shown, but not offered as the best one.
+    Open ones that no input can settle (independent examples) are named beside the number.
+    """
+
+    requires: str
+    state: State
+    why: str = ""
+    statable: bool = False
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            object.__setattr__(self, "id", slug(self.requires))
+
+    @property
+    def blocks(self) -> bool:
+        """It is known to fail, or it is open although an input could have settled it."""
+        return self.state == "fails" or (self.state == "open" and self.statable)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"id": self.id, "requires": self.requires, "state": self.state, "why": self.why}
+
+
+def verified(requires: str, holds: bool, measured: float | str | None = None, *, id: str = "") -> Hypothesis:
+    """A hypothesis that the program decided."""
+    shown = f"{measured:.6g}" if isinstance(measured, float) else "" if measured is None else str(measured)
+    return Hypothesis(requires, "verified" if holds else "fails", shown and f"here {shown}", id=id)
+
+
+def stated(requires: str, said: bool | None, by: str, *, id: str = "") -> Hypothesis:
+    """A hypothesis that the caller settles with an input: `by` is what to write, `said` what was written."""
+    if said is None:
+        return Hypothesis(requires, "open", f"state it with {by}", statable=True, id=id)
+    if said:
+        return Hypothesis(requires, "vouched", f"by the caller: {by}", id=id)
+    return Hypothesis(requires, "fails", f"the caller denies {by}", id=id)
+
+
+def assumed(requires: str, *, id: str = "") -> Hypothesis:
+    """A hypothesis about the world that no input settles: sampling, what was done before the data were seen."""
+    return Hypothesis(requires, "open", "nobody but the caller can know", id=id)
+
+
+def slug(requires: str) -> str:
+    """A short name made of the first words that carry meaning."""
+    words = [word for word in re.findall(r"[a-z0-9]+", requires.lower()) if word not in _FILLERS]
+    return "-".join(words[:6]) or "hypothesis"
+
+
+def together(*groups: Iterable[Hypothesis]) -> tuple[Hypothesis, ...]:
+    """All of them, each id once: of two with one id and words the less certain one stays."""
+    order: tuple[State, ...] = ("verified", "vouched", "open", "fails")
+    found: dict[tuple[str, str], Hypothesis] = {}
+    for hypothesis in (each for group in groups for each in group):
+        key = (hypothesis.id, hypothesis.requires)
+        known = found.get(key)
+        if known is None or (order.index(hypothesis.state), hypothesis.statable) > (
+            order.index(known.state),
+            known.statable,
+        ):
+            found[key] = hypothesis
+    return tuple(found.values())

@@ -1,0 +1,191 @@
+"""Arda et al., figure 2: one network trained on windows of a series whose memory reaches L steps back."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from certiformer.experiments.study import Scale
+from certiformer.models.independent_heads import IndependentHeads, IndependentHeadsConfig
+from certiformer.models.indrnn import IndRNN, IndRNNConfig
+from certiformer.sweep import Experiment, Outcome
+from certiformer.sweep.run import Config
+from certiformer.tasks.autoregressive import autoregressive
+from certiformer.training import fast
+
+NETWORKS = ("indrnn", "transformer")
+BLOCK = {"indrnn": "u", "transformer": "W"}  # recurrent weights, attention weights
+NAMES_OF_WEIGHTS = {"indrnn": ("c", "u", "w"), "transformer": ("c", "u", "W")}
+ALPHA = 1.5  # |u_i| at the start, as released
+COEFFICIENT, VARIANCE = 0.9, 0.1  # x_t = 0.9 x_{t-L} + N(0, 0.1)
+# Gradients through 97 steps at |u| = 1.5 carry a percent of noise in single precision.
+PRECISION = {"indrnn": "float64", "transformer": "float32"}
+
+PAPER_LAGS = (4, 16, 72, 96)  # the paper's, from its figure
+SHORT, LONG = 500, 5000
+"""Steps of the runs behind the figure's upper panel (gradient norms) and lower panel (validation loss), as released."""
+
+# Measured on one core: nanoseconds for one sample, head or unit, and token of a step; seconds for the rest of a step,
+# and to begin.
+NANOSECONDS = {"indrnn": 3.8, "transformer": 2.8}
+SECONDS_PER_STEP = 2e-4
+SECONDS_TO_START = 0.5
+
+
+class Batches(NamedTuple):
+    """What a run reads: training windows, validation windows of both kinds, windows for the Jacobian."""
+
+    train: fast.Windows
+    shared: fast.Windows
+    fresh: fast.Windows
+    probe: fast.Windows
+
+
+def run(config: Config) -> Outcome:
+    """Train one network with plain gradient descent, watching the norms of its memory's gradients.
+
+    `gradient_short`, `jacobian_short`: the largest over the first 500 steps; `gradient`, `jacobian`: over all steps.
+    """
+    network, steps, every = config["network"], config["steps"], config["every"]
+    data, weights = _batches(config), _weights(config)
+    descent = (fast.window_units if network == "indrnn" else fast.window_heads)(data.train)
+    jacobian = fast.units_jacobian if network == "indrnn" else fast.heads_jacobian
+    block, rate = BLOCK[network], weights["c"].dtype.type(config["rate"])
+    losses: list[float] = []
+    norms: list[float] = []
+    memory: list[float] = []
+    looks: dict[str, list[float]] = {name: [] for name in ("validation", "fresh", "jacobian", "jacobian_largest")}
+    diverged = -1
+    for step in range(steps):
+        loss, gradient = descent.gradient(weights)
+        if not math.isfinite(loss) or (losses and loss > BLOWUP * (1.0 + losses[0])):
+            diverged = step
+            break
+        losses.append(loss)
+        norms.append(float(np.linalg.norm(gradient[block].astype(np.float64))))
+        memory.append(float(np.max(np.abs(weights[block]))))
+        if step % every == 0:
+            each = jacobian(weights, data.probe).astype(np.float64)
+            looks["validation"].append(descent.loss(weights, data.shared))
+            looks["fresh"].append(descent.loss(weights, data.fresh))
+            looks["jacobian"].append(float(np.sqrt(np.mean(each**2))))
+            looks["jacobian_largest"].append(float(np.max(each)))
+        weights = {name: value - rate * gradient[name] for name, value in weights.items()}
+    best_step = every * int(np.argmin(looks["validation"]))
+    few = -(-SHORT // every)
+    return Outcome(
+        {
+            "gradient": max(norms),
+            "gradient_short": max(norms[:SHORT]),
+            "gradient_at_start": norms[0],
+            "jacobian": max(looks["jacobian"]),
+            "jacobian_short": max(looks["jacobian"][:few]),
+            "jacobian_at_start": looks["jacobian"][0],
+            "jacobian_largest": max(looks["jacobian_largest"]),
+            "validation": min(looks["validation"]),
+            "validation_fresh": min(looks["fresh"]),
+            "best_step": best_step,
+            "still_falling": best_step + every >= steps,
+            "training": min(losses),
+            "memory": max(memory),
+            "diverged": diverged,
+        },
+        {name: np.array(_thinned(looks[name]), np.float32) for name in ("validation", "fresh", "jacobian")},
+    )
+
+
+BLOWUP = 1e6
+"""A loss this many times larger than the first counts as divergence."""
+CURVE = 100
+
+
+def _thinned(values: list[float]) -> list[float]:
+    """At most 100 points of a curve, evenly spaced from the first on."""
+    return values[:: max(1, -(-len(values) // CURVE))]
+
+
+def _weights(config: Config) -> dict[str, Any]:
+    """The same key starts the network whatever the lag."""
+    network = config["network"]
+    key, dtype = jax.random.fold_in(jax.random.key(config["seed"]), 1), PRECISION[network]
+    channels = 1 + 2 * config["pairs"]
+    with jax.enable_x64(dtype == "float64"):
+        if network == "indrnn":
+            model: Any = IndRNN.init(key, IndRNNConfig(channels, config["width"], alpha=ALPHA), dtype=dtype)
+        else:
+            model = IndependentHeads.init(key, IndependentHeadsConfig(channels, config["width"]), dtype=dtype)
+    return {name: np.array(getattr(model, name)) for name in NAMES_OF_WEIGHTS[network]}
+
+
+def _batches(config: Config) -> Batches:
+    """Windows of one series split at random, as released, and validation windows of a series of their own."""
+    key, n_test, dtype = jax.random.key(config["seed"]), config["n_test"], PRECISION[config["network"]]
+    with jax.enable_x64(dtype == "float64"):
+        task = autoregressive(
+            key,
+            n=config["n"],
+            n_test=n_test,
+            split="random",
+            lag=config["lag"],
+            coefficient=COEFFICIENT,
+            variance=VARIANCE,
+            pairs=config["pairs"],
+            dtype=dtype,
+        )
+        apart = task.source.windows(jax.random.fold_in(key, 2), n_test)
+        labels = (np.asarray(apart.labels) - task.meta["centre"]) / task.meta["spread"]
+    train = fast.windows(task.train.inputs, task.train.labels, dtype)
+    few = slice(0, config["n_jacobian"])
+    return Batches(
+        train,
+        fast.windows(task.test.inputs, task.test.labels, dtype),
+        fast.windows(apart.inputs, labels, dtype),
+        fast.Windows(train.values[few], train.positions, train.y[few]),
+    )
+
+
+def experiment(scale: Scale) -> Experiment:
+    """Seeds times lags times networks; rivals see the same series. The paper's short runs come before its long ones."""
+    common: Config = {"width": 64, "pairs": 8, "rate": 0.05}
+    full: Config = {"n": 4000, "n_test": 1000, "n_jacobian": 256, "every": 10}
+    lags, seeds, sizes = {
+        "smoke": ((2, 4), 2, ({"n": 48, "n_test": 16, "n_jacobian": 8, "steps": 20, "every": 10},)),
+        "quick": ((4, 8, 16, 32, 48), 5, ({"n": 500, "n_test": 250, "n_jacobian": 64, "steps": 500, "every": 20},)),
+        "paper": (PAPER_LAGS, 20, tuple({**full, "steps": steps} for steps in (SHORT, LONG))),
+    }[scale]
+    return Experiment(
+        "arda.fig2",
+        run=f"{__name__}:run",
+        configs=[
+            {"network": network, "lag": lag, "seed": seed, **size, **common}
+            for size in sizes
+            for seed in range(1, seeds + 1)
+            for lag in lags
+            for network in NETWORKS
+        ],
+    )
+
+
+def cost(config: Config) -> float:
+    """Seconds on one core: see the constants. A look is a forward pass, about 0.6 of a gradient's time."""
+    looked = 0.6 * (2 * config["n_test"] + 2 * config["n_jacobian"]) / config["every"]
+    elements = (config["n"] + looked) * config["width"] * (config["lag"] + 1)
+    each = SECONDS_PER_STEP + 1e-9 * NANOSECONDS[config["network"]] * elements
+    return float(SECONDS_TO_START + config["steps"] * each)
+
+
+def probe(config: Config) -> float:
+    """A few steps of this shape, timed here in seconds of the processor, for the whole run."""
+    few = config | {"steps": min(config["steps"], 2 * config["every"])}
+    run(few)  # compiles
+    started = time.process_time()
+    _batches(config)
+    drawn = time.process_time() - started
+    started = time.process_time()
+    run(few)
+    stepping = max(0.0, time.process_time() - started - drawn)
+    return float(drawn + stepping * config["steps"] / few["steps"])

@@ -1,0 +1,1 @@
+"""A frozen encoder and a head, from labelled texts to certificates."""

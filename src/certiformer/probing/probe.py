@@ -1,0 +1,180 @@
+"""`certiformer probe`: labelled texts and a frozen encoder to certificates of heads, with everything handed over.
+
+The encoder was trained elsewhere and must not have seen these texts' labels. Texts are embedded once; heads are trained
+here: one on a part, certified on the rest (hold-out), others on everything (Occam, PAC-Bayes, ...). All guarantees of
+the report hold together with probability 1 - delta.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from certiformer.certificates import Predictor
+from certiformer.certificates.holdout import HoldOut
+from certiformer.certification.document import Report
+from certiformer.certification.handover import load_predictor
+from certiformer.certification.handover.heldout_head import HeldOutHead
+from certiformer.certification.handover.linear_head import prepared
+from certiformer.certification.linear_head import fit
+from certiformer.certification.pipeline import build
+from certiformer.certification.predictions import of_predictions
+from certiformer.certification.split import split
+from certiformer.checkpoints.cache import Cache
+from certiformer.checkpoints.cache import folder as cache_folder
+from certiformer.checkpoints.encoder import Encoder
+from certiformer.checkpoints.readers._json import read_json
+from certiformer.core.errors import CertiformerError, InputError
+from certiformer.probing.embedding import embed
+from certiformer.probing.texts import Texts, chosen, read_texts, rows_of
+
+TOKENS = 128
+HELD_OUT = 0.5
+"""The part of the texts that certifies the hold-out head; the other part trains it."""
+LEAST = 40
+CARD = "probe.json"
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """The report and the features behind it: what is needed to verify and to predict."""
+
+    report: Report
+    arrays: Mapping[str, npt.NDArray[Any]]
+    card: Mapping[str, Any]
+
+    def write(self, folder: str | Path) -> tuple[Path, Path]:
+        """The report with its predictors, features.npz (for `certiformer verify --data`), and probe.json."""
+        paths = self.report.write(folder)
+        buffer = io.BytesIO()
+        np.savez(buffer, **self.arrays)  # type: ignore[arg-type]
+        target = Path(folder)
+        try:
+            (target / "features.npz").write_bytes(buffer.getvalue())
+            (target / CARD).write_text(json.dumps(self.card, indent=2) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise CertiformerError(f"cannot write to {target}: {error.strerror}. Choose another --out") from error
+        return paths
+
+
+def probe(
+    path: str | Path,
+    texts: str | Path,
+    *,
+    text: str = "text",
+    label: str = "label",
+    group: str | None = None,
+    most: int | None = None,
+    tokens: int = TOKENS,
+    delta: float = 0.05,
+    seed: int = 0,
+    cache: bool = True,
+    progress: Progress | None = None,
+    command: str = "",
+) -> Probe:
+    """Embed, split, train heads, certify. `most` uses at most that many texts, drawn at random."""
+    data = read_texts(texts, text=text, label=label, group=group)
+    used = chosen(data, most, seed)
+    if len(used) < LEAST:
+        raise InputError("texts", f"{len(used)} to use", f"at least {LEAST}", "Give more labelled texts")
+    store = Cache(cache_folder() if cache else None, "embeddings")
+    kept = [data.texts[index] for index in used]
+    features = embed(Path(path), kept, longest=tokens, cache=store, progress=progress)
+    arrays, head = _arrays(features, data.labels[used], len(data.names), seed)
+    findings = of_predictions(
+        arrays,
+        seed=seed,
+        title=f"{Path(texts).name} with {Path(path).name}",
+        provenance=_provenance(path, texts, data, used, tokens),
+    )
+    evidence = tuple(
+        replace(record, predictor=head, subject="the linear head that is held out from the certified texts")
+        if isinstance(record, HoldOut)
+        else record
+        for record in findings.evidence
+    )
+    report = build(replace(findings, evidence=evidence), delta, command=command)
+    card = {
+        "encoder": Encoder(path).identity(),
+        "tokens": tokens,
+        "classes": list(data.names),
+        "heads": sorted(report.files),
+    }
+    return Probe(report, arrays, card)
+
+
+def _arrays(
+    features: npt.NDArray[np.float64], labels: npt.NDArray[np.int64], classes: int, seed: int
+) -> tuple[dict[str, npt.NDArray[Any]], HeldOutHead]:
+    """The arrays of a predictions file, and the head behind the held-out logits."""
+    n = len(labels)
+    held = round(HELD_OUT * n)
+    parts = split(n, {"train": n - held, "certify": held}, seed)
+    inside, outside = parts["train"], parts["certify"]
+    seen = prepared(features)
+    weights = fit(seen[inside], labels[inside], classes)
+    head = HeldOutHead(weights, outside)
+    scores = seen @ weights
+    logits = scores[:, 0] if scores.shape[1] == 1 else scores
+    ids = np.arange(n)
+    return {
+        "heldout_logits": logits[outside],
+        "heldout_labels": labels[outside],
+        "heldout_ids": ids[outside],
+        "train_logits": logits[inside],
+        "train_labels": labels[inside],
+        "train_ids": ids[inside],
+        "head_features": features,
+        "head_labels": labels,
+        "classes": np.array(classes),
+    }, head
+
+
+def _provenance(
+    path: str | Path, texts: str | Path, data: Texts, used: npt.NDArray[np.int64], tokens: int
+) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "encoder": str(path),
+        "texts": str(texts),
+        "texts_sha256": data.hash,
+        "distinct_texts": len(data.texts),
+        "exact_duplicates_removed": data.duplicates,
+        "duplicates_with_another_label": data.conflicting,
+        "texts_used": len(used),
+        "tokens_per_text": tokens,
+        "classes": ", ".join(data.names),
+        "feature_tuning": "none: the encoder is frozen and was trained elsewhere",
+    }
+    if data.groups is not None:
+        found["groups"] = f"{len(set(data.groups))}, one text of each is used: the claim is about new groups"
+    return found
+
+
+def predict(
+    path: str | Path,
+    head: str | Path,
+    texts: str | Path,
+    *,
+    text: str = "text",
+    cache: bool = True,
+    progress: Progress | None = None,
+) -> list[str]:
+    """Class names for the texts of a CSV file, by a head that `probe` certified."""
+    card = read_json(Path(head).parent / CARD, CARD)
+    encoder = Encoder(path)
+    if card.get("encoder") != encoder.identity():
+        raise InputError("encoder", str(path), "the weights that the head was trained on", f"See {CARD} beside it")
+    kept = [row[text] for row in rows_of(Path(texts), [text])]
+    store = Cache(cache_folder() if cache else None, "embeddings")
+    features = embed(Path(path), kept, longest=int(card["tokens"]), cache=store, progress=progress)
+    predictor: Predictor = load_predictor(head)
+    return [str(card["classes"][number]) for number in predictor.predict(features)]

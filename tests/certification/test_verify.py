@@ -1,0 +1,202 @@
+"""What is certified is handed over, loads, predicts; and a report can be checked again."""
+
+import json
+
+import jax
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import certiformer
+from certiformer import models
+from certiformer.certificates.holdout import HoldOut
+from certiformer.certification.handover.model import Weights
+from certiformer.cli import app
+from certiformer.core.errors import InputError, UnknownNameError
+
+
+def arrays(classes=2):
+    rng = np.random.default_rng(0)
+    n, width = 240, 4
+    labels = rng.integers(classes, size=n)
+    features = np.eye(classes, width)[labels] + 0.4 * rng.normal(size=(n, width))
+    logits = np.eye(classes)[labels] + 0.6 * rng.normal(size=(n, classes))
+    return {
+        "heldout_labels": labels,
+        "heldout_logits": logits,
+        "head_features": features,
+        "head_labels": labels,
+        "progressive_losses": (rng.random(100) < 0.1).astype(float),
+        "unlabelled_predictions": labels,
+        "unlabelled_final_predictions": np.where(np.arange(n) < 3, 0, labels),
+    }
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def written(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    given = arrays(request.param)
+    np.savez(folder / "preds.npz", **given)
+    report = certiformer.certify(predictions=folder / "preds.npz", models=3)
+    report.write(folder)
+    return folder, given, report
+
+
+def command(*words):
+    return CliRunner().invoke(app, ["verify", *map(str, words)])
+
+
+def test_every_row_is_counted_again_from_data_and_predictors(written):
+    folder, _, report = written
+    found = certiformer.verify(folder / "report.json", data=folder / "preds.npz")
+    sound = {row.id for row in report.certificates if row.version == "sound" and row.value is not None}
+    assert {row.id for row in found.rows} == sound
+    assert found.unchecked == ()
+    for row in found.rows:
+        assert row.agrees, row
+        assert row.counted
+        assert row.recomputed == report[row.id].value
+    result = command(folder / "report.json", "--data", folder / "preds.npz", "--json")
+    assert result.exit_code == 0
+    document = json.loads(result.stdout)
+    assert set(document) == {"rows", "unchecked"}
+    assert all({"id", "reported", "recomputed", "agrees"} <= set(row) for row in document["rows"])
+
+
+def test_without_data_the_arithmetic_is_checked_and_the_counts_are_named(written):
+    folder, _, report = written
+    found = certiformer.verify(folder / "report.json")
+    assert found.agrees
+    assert not any(row.counted for row in found.rows)
+    assert "betting" not in {row.id for row in found.rows}  # its losses are not in the report
+    sound = {row.id for row in report.certificates if row.version == "sound" and row.value is not None}
+    assert {one.id for one in found.unchecked} == sound
+    shown = command(folder / "report.json")
+    assert shown.exit_code == 0
+    assert "not checked: holdout" in shown.stdout
+
+
+def test_a_predictor_loads_and_predicts_what_was_certified(written):
+    folder, given, report = written
+    rows = {row["id"]: row for row in report.document["certificates"]}
+    assert rows["holdout"]["predictor"] is None
+    assert rows["holdout"]["subject"] == "the model"
+    occam = certiformer.load_predictor(folder / rows["occam"]["predictor"]["file"])
+    assert occam.errors(given["head_features"], given["head_labels"]) == rows["occam"]["evidence"]["errors"]
+    assert np.sum(occam.predict(given["head_features"]) != given["head_labels"]) == rows["occam"]["evidence"]["errors"]
+    gibbs = certiformer.load_predictor(folder / rows["pacbayes.gibbs"]["predictor"]["file"])
+    assert np.mean(gibbs.predict(given["head_features"]) == given["head_labels"]) > 0.5
+    with pytest.raises(InputError, match="4, as in training"):
+        occam.predict(np.zeros((3, 7)))
+
+
+@pytest.mark.parametrize(
+    ("id", "change"),
+    [
+        ("holdout", {"value": 0.001}),
+        ("holdout", {"evidence": {"key": "holdout", "errors": 0, "n": 240, "models": 3}}),
+        ("occam", {"value": 0.001}),
+        ("pacbayes.single", {"evidence": {"key": "nobody"}}),
+    ],
+)
+def test_a_number_that_was_changed_is_found(written, tmp_path, id, change):
+    folder, _, _ = written
+    document = json.loads((folder / "report.json").read_text())
+    next(row for row in document["certificates"] if row["id"] == id).update(change)
+    (folder / "changed.json").write_text(json.dumps(document))
+    found = certiformer.verify(folder / "changed.json", data=folder / "preds.npz")
+    assert [row.id for row in found.rows if not row.agrees] == [id]
+    assert command(folder / "changed.json", "--data", folder / "preds.npz").exit_code == 1
+
+
+def test_shares_beyond_delta_are_found(written):
+    folder, _, _ = written
+    document = json.loads((folder / "report.json").read_text())
+    document["delta"] /= 2
+    (folder / "overspent.json").write_text(json.dumps(document))
+    assert not any(row.agrees for row in certiformer.verify(folder / "overspent.json").rows)
+
+
+def test_other_data_and_other_predictors_are_found(written, tmp_path):
+    folder, given, report = written
+    other = {**given, "heldout_labels": np.roll(given["heldout_labels"], 1)}
+    np.savez(tmp_path / "other.npz", **other)
+    found = {row.id: row for row in certiformer.verify(folder / "report.json", data=tmp_path / "other.npz").rows}
+    assert not found["holdout"].agrees
+    assert "counted again" in found["holdout"].why
+    assert found["occam"].agrees
+    report.write(tmp_path)
+    name = report["occam"].predictor["file"]
+    (tmp_path / name).write_bytes((folder / report["pacbayes.single"].predictor["file"]).read_bytes())
+    exchanged = {row.id: row for row in certiformer.verify(tmp_path / "report.json", data=folder / "preds.npz").rows}
+    assert not exchanged["occam"].agrees
+    assert "sha256" in exchanged["occam"].why
+    (tmp_path / name).unlink()
+    missing = certiformer.verify(tmp_path / "report.json", data=folder / "preds.npz")
+    assert [one.id for one in missing.unchecked] == ["occam"]
+
+
+# Models
+
+
+def test_a_model_of_this_package_is_handed_over_and_verified(tmp_path):
+    rng = np.random.default_rng(0)
+    model = models.build("shallow_encoder", jax.random.key(1), d=4, d_m=6)
+    x = rng.normal(size=(60, 3, 4)).astype(np.float32)
+    y = np.where(x[:, :, 0].sum(1) > 0, 1, -1)
+    report = certiformer.certify(model, heldout=(x[:40], y[:40]), final=model, unlabelled=x[40:])
+    report.write(tmp_path)
+    np.savez(tmp_path / "data.npz", inputs=x[:40], labels=y[:40])
+    found = certiformer.verify(tmp_path / "report.json", data=tmp_path / "data.npz")
+    assert {row.id: (row.agrees, row.counted) for row in found.rows} == {
+        "holdout": (True, True),
+        "betting": (True, True),
+        "disagreement": (True, False),
+    }
+    assert [one.id for one in found.unchecked] == ["disagreement"]
+    loaded = certiformer.load_predictor(tmp_path / report["holdout"].predictor["file"])
+    np.testing.assert_allclose(loaded.outputs(x), jax.vmap(model)(x), rtol=1e-5, atol=1e-6)
+
+
+def test_a_trained_model_is_verified_on_its_own_part(tmp_path):
+    x = np.random.default_rng(0).normal(size=(80, 3, 4)).astype(np.float32)
+    y = np.where(x[:, :, 0].sum(1) > 0, 1, -1)
+    model = models.build("shallow_encoder", jax.random.key(1), d=4, d_m=6)
+    certiformer.certify(fit=lambda inputs, labels, seed: model, data=(x, y), seed=5).write(tmp_path)
+    np.savez(tmp_path / "data.npz", inputs=x, labels=y)
+    found = {row.id: row for row in certiformer.verify(tmp_path / "report.json", data=tmp_path / "data.npz").rows}
+    assert found["holdout"].agrees
+    assert found["holdout"].counted
+
+
+def test_weights_of_another_model_need_their_function(tmp_path):
+    from certiformer.certification.handover import content_of
+
+    (tmp_path / "w.safetensors").write_bytes(content_of(Weights({"w": np.array([1.0, -1.0])})))
+    with pytest.raises(InputError, match="apply"):
+        certiformer.load_predictor(tmp_path / "w.safetensors").predict(np.eye(2))
+    loaded = certiformer.load_predictor(tmp_path / "w.safetensors", apply=lambda weights, x: x @ weights["w"])
+    assert loaded.predict(np.eye(2)).tolist() == [1, 0]
+
+
+# Files that are no reports
+
+
+def test_what_cannot_be_read_is_refused(tmp_path):
+    for name, content in {"text.json": "hello", "list.json": "[]", "other.json": "{}"}.items():
+        (tmp_path / name).write_text(content)
+        with pytest.raises(InputError, match="report"):
+            certiformer.verify(tmp_path / name)
+    with pytest.raises(InputError, match="report"):
+        certiformer.verify(tmp_path / "nothing.json")
+    with pytest.raises(InputError, match="predictor"):
+        certiformer.load_predictor(tmp_path / "text.json")
+    with pytest.raises(UnknownNameError, match="data"):
+        certiformer.verify(tmp_path / "text.json", dta=1)
+
+
+def test_counts_from_elsewhere_are_recomputed_but_not_counted(tmp_path):
+    certiformer.certify(evidence=HoldOut(errors=3, n=100)).write(tmp_path)
+    found = certiformer.verify(tmp_path / "report.json")
+    assert found.agrees
+    assert [one.id for one in found.unchecked] == ["holdout"]
