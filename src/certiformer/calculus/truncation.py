@@ -49,20 +49,24 @@ class Tail(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SubGaussian:
-    """P(b > t) <= a exp(-t^2/2v); v is in units of the inputs squared."""
+    """P(b > t) <= a exp(-t^2/2v); v is in units of the inputs squared. `ln_a` is given where a is beyond floats."""
 
     a: float
     v: float
+    ln_a: float | None = None
 
     def probability(self, t: float) -> float:
         return min(1.0, self._formula(t))
 
     def _formula(self, t: float) -> float:
-        return self.a * math.exp(-(t**2) / (2.0 * self.v))
+        if self.ln_a is None:
+            return self.a * math.exp(-(t**2) / (2.0 * self.v))
+        return math.exp(min(self.ln_a - t**2 / (2.0 * self.v), 700.0))
 
     @property
     def crossing(self) -> float:
-        return math.sqrt(2.0 * self.v * math.log(self.a)) if self.a > 1.0 else 0.0
+        ln_a = math.log(self.a) if self.ln_a is None else self.ln_a
+        return math.sqrt(2.0 * self.v * ln_a) if ln_a > 0.0 else 0.0
 
     def area(self, t: float) -> float:
         return self.a * math.sqrt(math.pi * self.v / 2.0) * float(erfc(t / math.sqrt(2.0 * self.v)))
@@ -98,7 +102,9 @@ class Power:
 
 def gaussian_tokens(tokens: int, dimension: int, spectral: float) -> SubGaussian:
     """T centred Gaussian tokens in R^d, covariance of spectral norm s: a = T 2^{d/2}, v = 2 s."""
-    return SubGaussian(tokens * 2.0 ** (dimension / 2.0), 2.0 * spectral)
+    if dimension <= 1024:
+        return SubGaussian(tokens * 2.0 ** (dimension / 2.0), 2.0 * spectral)
+    return SubGaussian(math.inf, 2.0 * spectral, math.log(tokens) + dimension / 2.0 * math.log(2.0))
 
 
 def entrywise_power(C: float, tokens: int, dimension: int, beta: float) -> Power:

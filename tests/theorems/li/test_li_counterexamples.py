@@ -239,7 +239,7 @@ def test_bounded_inputs_refute_the_sub_gaussian_theorems():
     excess = basis_regression(d, n, power=1, runs=3)
     radii = np.exp(np.linspace(-38, -24, 29))
     for id, extra in (("li.thm6.4", {}), ("li.thm6.5", {"H": 1}), ("li.thm6.6", {"layers": 1})):
-        inputs = {**NORM_CLASS, **extra, "d": d, "n": n, "M": 12.0, "T": 1, "nu": 1.0}
+        inputs = {**NORM_CLASS, **extra, "d": d, "n": n, "M": 12.0, "T": 1, "nu": 1.0, "a": 1.0 + d, "v": 1.0}
         confined = {} if "layers" in extra else {"clipped": 1}  # clipping at B = 1 changes nothing here
         flags = {"B": 1.0, "radius": 1e-12, "squared_loss": 1, "well_specified": 1, **confined}
         claim = find(id).evaluate({**inputs, **flags})

@@ -128,6 +128,8 @@ def test_which_variants_of_the_corollary_apply():
     dishonest = evaluate("li.cor4.5", **inputs, bernstein=1, well_specified=1, honest_kappa=0)
     assert dishonest.best is None
     robustly = {**POWER, "moment": 4.0, "eta": 0.05, "fraction": 0.0, "clipped": 1}
+    assert not evaluate("li.thm6.9", **robustly).sound["S9"].applies  # Bayes may be out of reach
+    robustly["well_specified"] = 1
     assert evaluate("li.thm6.9", **robustly).sound["S9"].applies
     assert not evaluate("li.thm6.9", **robustly, honest_kappa=0).sound["S9"].applies
     assert not evaluate("li.thm6.9", **{**robustly, "clipped": 0}).sound["S9"].applies
@@ -348,27 +350,29 @@ def test_truncated_variants_are_those_of_the_calculus():
 
 
 def test_truncated_evaluations_say_what_they_need():
-    plain = evaluate("li.thm6.4", **SUBG)
+    assert evaluate("li.thm6.4", **SUBG, well_specified=1).best is None  # nobody vouches for the tail
+    given = {**SUBG, "a": 9.0, "v": 1.0}
+    plain = evaluate("li.thm6.4", **given)
     assert "S7" not in plain.sound
     assert "S7clip_lip" not in plain.sound
     assert "S7clip_hp" not in plain.sound
     assert plain.best is None
-    assert evaluate("li.thm6.4", **SUBG, well_specified=1).best == "S4_opt"
-    assert evaluate("li.thm6.4", **SUBG, clipped=1, well_specified=1).best == "S4clip_opt"
-    assert evaluate("li.thm6.4", **SUBG, squared_loss=1, well_specified=1).sound["S8"].applies
-    assert evaluate("li.thm6.4", **SUBG, clipped=1, squared_loss=1, well_specified=1).best == "S7clip_sq_opt"
-    given_v = evaluate("li.thm6.4", **SUBG, V=5.0, bernstein=1, well_specified=1)
+    assert evaluate("li.thm6.4", **given, well_specified=1).best == "S4_opt"
+    assert evaluate("li.thm6.4", **given, clipped=1, well_specified=1).best == "S4clip_opt"
+    assert evaluate("li.thm6.4", **given, squared_loss=1, well_specified=1).sound["S8"].applies
+    assert evaluate("li.thm6.4", **given, clipped=1, squared_loss=1, well_specified=1).best == "S7clip_sq_opt"
+    given_v = evaluate("li.thm6.4", **given, V=5.0, bernstein=1, well_specified=1)
     assert given_v.sound["S7"].applies
     assert not given_v.sound["S7clip_lip"].applies
-    assert not evaluate("li.thm6.4", **SUBG, V=5.0, well_specified=1).sound["S7"].applies
-    assert not evaluate("li.thm6.4", **SUBG, V=5.0, bernstein=1).sound["S7"].applies
-    assert not evaluate("li.thm6.4", **SUBG, clipped=1, squared_loss=1).sound["S7clip_sq"].applies
-    assert evaluate("li.thm6.4", **SUBG, clipped=1, squared_loss=1, approx=0.1).sound["S7clip_sq"].applies
+    assert not evaluate("li.thm6.4", **given, V=5.0, well_specified=1).sound["S7"].applies
+    assert not evaluate("li.thm6.4", **given, V=5.0, bernstein=1).sound["S7"].applies
+    assert not evaluate("li.thm6.4", **given, clipped=1, squared_loss=1).sound["S7clip_sq"].applies
+    assert evaluate("li.thm6.4", **given, clipped=1, squared_loss=1, approx=0.1).sound["S7clip_sq"].applies
     assert not evaluate("li.thmB.4", **SETTING, **RANKS, squared_loss=1).sound["S2"].applies
     assert "S9" not in sound("li.thm6.9", **POWER, moment=4.0)
     assert evaluate("li.thm6.6", **SUBG, layers=2).best is None
-    assert evaluate("li.thm6.6", **SUBG, layers=2, well_specified=1).best == "S4clip_opt"
-    hp = evaluate("li.thm6.6", **SUBG, layers=2, V=5.0, bernstein=1, approx=0.1, eta=0.05, fraction=0.0)
+    assert evaluate("li.thm6.6", **given, layers=2, well_specified=1).best == "S4clip_opt"
+    hp = evaluate("li.thm6.6", **given, layers=2, V=5.0, bernstein=1, approx=0.1, eta=0.05, fraction=0.0)
     assert hp.sound["S7clip_lip"].applies
     assert not hp.sound["S7clip_hp"].applies
 
@@ -579,3 +583,34 @@ def test_the_printed_allocation_knows_its_range():
 
 def test_rates_beyond_floats():
     assert evaluate("li.rem6.12", n=10**6, beta=1.007).printed["rate"].value == math.inf
+
+
+@pytest.mark.parametrize("id", ["li.thm4.4", "li.thm4.7", "li.thm4.11"])
+def test_a_class_that_misses_the_target_has_no_fast_rate(id):
+    """f0 = 1, F = {0, 0.1}, noise sub-Gaussian: the excess is 0.81 for every n."""
+    norms = {"Bc": 1, "Bv": 1, "L_sigma": 1, "BX": 0.1} if id != "li.thm4.11" else {"rho": 0.1}
+    inputs = {"Bw": 1, "kappa": 2, "B": 1, "Roff": 0, "n": 10**6, "logN": 0.7, "sigma": 0.1, "squared_loss": 1, **norms}
+    if id == "li.thm4.7":
+        inputs["H"] = 1
+    silent = evaluate(id, **inputs)
+    assert silent.best != "B"
+    assert silent.sound["B"].value < 0.81
+    assert {h.id: h.state for h in silent.sound["B"].hypotheses}["reference"] == "open"
+    assert evaluate(id, **inputs, approx=0.81).sound["B"].value >= 0.81
+    assert evaluate(id, **inputs, well_specified=1).best == "B"
+
+
+def test_robust_loss_says_that_bayes_must_be_in_reach():
+    inputs = {**POWER, "moment": 1.01, "eta": 0.05, "fraction": 0.0, "clipped": 1}
+    assert not evaluate("li.thm6.9", **inputs).sound["S9"].applies
+    assert evaluate("li.thm6.9", **inputs, approx=1.0).sound["S9"].applies
+
+
+def test_long_tokens_and_flat_tails_are_answered():
+    assert sound("li.ass6.2", T=5, d=3000, nu=1.0, t=2.0, spectral=1.0)["tokens"] == 1.0
+    assert sound("li.rem6.12", n=10_000, beta=1.0)["rate_clipped"] > 0
+
+
+def test_a_tilt_out_of_range_is_called_by_its_name():
+    with pytest.raises(InputError, match=r"^tilt: got 100\.0"):
+        evaluate("li.thm6.4", **SUBG, tilt=100.0)

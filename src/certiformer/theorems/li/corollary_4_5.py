@@ -7,28 +7,17 @@ from certiformer.core import (
     Bound,
     Hypothesis,
     Quantity,
-    Result,
     Status,
     Variants,
     assumed,
     count,
-    flag,
     printed_value,
     real,
     side_number,
-    stated,
     upper_bound,
     verified,
 )
-from certiformer.theorems.li import LI
-from certiformer.theorems.li._variants import (
-    bernstein_condition,
-    honest,
-    noise,
-    reference,
-    risk,
-    slow_quantity,
-)
+from certiformer.theorems.li._setting import LipschitzLoss
 
 COVER = "logN is that of a proper cover of the whole domain at the given radius, fixed before the data"
 
@@ -37,7 +26,7 @@ def _risk_bound(value: float, M: float, *hypotheses: Hypothesis, note: str = "")
     return upper_bound(value, clip=M, bounds=Quantity.RISK, hypotheses=hypotheses, note=note)
 
 
-class Corollary45(Result):
+class Corollary45(LipschitzLoss):
     r"""Excess risk by covering numbers, one head.
 
     Under a Bernstein condition S1, for the squared loss S2, against the empirical risk S3, without any
@@ -67,20 +56,16 @@ class Corollary45(Result):
     - The 1 + is superfluous.
     """
 
-    paper, place = LI, "Corollary 4.5"
+    place = "Corollary 4.5"
     bounds, status = Quantity.EXCESS_RISK, Status.FALSE
     monotone = "-n +logN +kappa +radius +V"
 
     n: int = count("sample size", example=1_000_000, aliases=("m", "N"))
     logN: float = real("log covering number at the radius", low_open=False, example=200)
-    kappa: float = real("Lipschitz constant of the loss l(y, .), for every label y", example=2, symbol="κ")
     M_SH: float = real("2 kappa (B + sup|f|), the paper's scale", example=8)
     V: float = real("Bernstein constant: E g^2 <= V E g for the excess losses g", example=3)
     M: float = real("bound on -g (S1) and range of the loss (S3, S4)", example=4)
     radius: float = real("cover radius", example=0.001, symbol="δ", aliases=("cover_radius",))
-    approx: float = real(
-        "excess risk of the best predictor in the class over Bayes", low_open=False, example=0.0, default=0.0
-    )
     b_h: float | None = real("bound on |f - f0|^2", example=4, default=None, otherwise="S2 left out")
     sigma: float | None = real(
         "sub-Gaussian parameter of the noise", example=0.5, symbol="σ", default=None, otherwise="S2 left out"
@@ -91,10 +76,6 @@ class Corollary45(Result):
     eta: float | None = real(
         "failure probability", high=1.0, example=0.05, default=None, otherwise="expectation forms only"
     )
-    honest_kappa: bool | None = flag("kappa holds for every label y, not only for the conditional risk")
-    bernstein: bool | None = flag("the Bernstein condition holds with the constant V")
-    squared_loss: bool | None = flag("squared loss, f0(X) = E[Y|X], noise sub-Gaussian with parameter sigma")
-    well_specified: bool | None = flag("the Bayes predictor belongs to the class (or `approx` bounds its excess risk)")
 
     def printed(self) -> Variants:
         value = 2.0 * self.M_SH / self.n * (1.0 + self.logN) + 8.0 * self.kappa * self.radius + self.approx
@@ -102,9 +83,7 @@ class Corollary45(Result):
 
     def sound(self) -> Variants:
         cover = excess_risk.given_cover(self.logN)
-        fixed, kappa_check = assumed(COVER), honest(self.honest_kappa)
-        in_class = reference(self.well_specified, self.approx)
-        condition = (fixed, kappa_check, bernstein_condition(self.bernstein), in_class)
+        fixed = assumed(COVER)
         in_range = assumed("the loss lies in an interval of length M")
         first = excess_risk.bernstein(
             cover, self.radius, self.n, V=self.V, M=self.M, kappa=self.kappa, approximation=self.approx
@@ -113,10 +92,8 @@ class Corollary45(Result):
             cover, self.radius, self.n, loss_range=self.M, kappa=self.kappa, approximation=self.approx
         )
         variants: dict[str, Bound] = {
-            "S1": risk(first, None, *condition, assumed("-g <= M almost surely")),
-            "S4": risk(
-                slow, self.M, fixed, kappa_check, in_range, bounds=slow_quantity(self.well_specified, self.approx)
-            ),
+            "S1": self.fast(first, None, fixed, assumed("-g <= M almost surely")),
+            "S4": self.slow(slow, self.M, fixed, in_range),
             "A": side_number(first.tilt.oracle, "the oracle factor of S1"),
             "inverse_lambda": side_number(1.0 / first.tilt.lam, "at most 2V + 2M/3"),
         }
@@ -124,21 +101,16 @@ class Corollary45(Result):
             squared = excess_risk.squared(
                 cover, self.radius, self.n, b_h=self.b_h, sigma=self.sigma, approximation=self.approx
             )
-            variants["S2"] = risk(squared, self.b_h, fixed, noise(self.squared_loss), in_class)
+            variants["S2"] = self.squared(squared, self.b_h, fixed)
         ln_inverse_eta = None if self.eta is None else math.log(1.0 / self.eta)
         if ln_inverse_eta is not None:
             high = excess_risk.bernstein_hp(
                 cover, self.radius, self.n, V=self.V, M=self.M, kappa=self.kappa, ln_inverse_eta=ln_inverse_eta
             )
-            exact = stated(
-                "the reference belongs to the class, so that P_n g <= 0 for the minimiser",
-                self.well_specified,
-                "well_specified=1",
-            )
-            variants["S1_hp"] = risk(high, None, *condition, exact, bounds=Quantity.EXCESS_RISK_HP)
+            variants["S1_hp"] = self.fast(high, None, fixed, self.bayes_in_class, bounds=Quantity.EXCESS_RISK_HP)
         if self.emp is not None:
             setting = {"M": self.M, "kappa": self.kappa, "empirical": self.emp}
-            hypotheses = (fixed, kappa_check, assumed("the loss lies in [0, M]"))
+            hypotheses = (fixed, self.honest, assumed("the loss lies in [0, M]"))
             hopeful = excess_risk.optimistic_best(cover, self.radius, self.n, **setting)
             expected = assumed("emp is the expected empirical risk, not the observed one")
             variants["S3"] = _risk_bound(hopeful.value, self.M, *hypotheses, expected)

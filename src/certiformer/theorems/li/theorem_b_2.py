@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Result, Status, Variants, count, flag, real
-from certiformer.theorems.li import LI
-from certiformer.theorems.li._norm_based import printed_one_layer, sound_one_layer
+from certiformer.core import Quantity, Status
+from certiformer.theorems.li._bounded import NormBased
+from certiformer.theorems.li._networks import ManyHeads
 
 
-class TheoremB2(Result):
+class TheoremB2(ManyHeads, NormBased):
     r"""Excess risk of H heads, norm based.
 
     H heads need H covers, so gamma is H times that of one head (gamma^3 grows like H^3, not H^2).
@@ -19,61 +19,12 @@ class TheoremB2(Result):
     Because: log of a log covering number, and one cover where H are needed; H = 1 is Theorem B.1
     Assumes:
     - ||W||_{1,1} bounds on every head's W_c, W_v, W_QK; ||w||_2 <= Bw
-    - heads are summed before one readout, without 1/sqrt(H)
-    - norms, ranks and the cover radius are fixed before the data are seen (or paid for: `strata`)
-    - the predictor minimises the empirical risk over the whole class (else add the optimisation error)
-    - no residual stream, no MLP, no biases; a 1/sqrt(d_head) factor is part of W_QK
     Defects:
-    - The log covering number of the class is gamma^3/delta^2; the theorem puts log(gamma^3/delta^2) in its place.
-      One head, k = 1, all norms 1, d = 10, delta = 0.05: log N is at least 20.8, the printed logarithm is 11.3.
-    - gamma lacks B_QK altogether, B_c in the W_c term, B_w in the w term and the 2^(2/3) of the paper's own
-      constraint.
-    - The constraint on the radii drops B_X (one line above it is there), B_v at W_c and B_x^2 at W_QK: the output
-      moves up to 27 times further than allowed for.
-    - The readout is bounded in l2 while the cover is for l1 balls.
-    - Only the CLS token is assumed bounded, all tokens are used; B_X = ||X||_{2->2} grows like sqrt(T), so the
-      bound is not free of the sequence length.
-    - Inherits Corollary 4.5: no Bernstein condition, and a Lipschitz constant that ignores the label noise.
-    - The value can be negative (small n, large radius).
     - H separate covers add up to gamma^3 ~ H^3; the printed gamma^3 ~ H^2 scales one cover: H = 16 gives 16384 C
       against 259060 C in the paper's own optimisation problem.
     - H = 1 is Theorem B.1 and has its counterexample.
     """
 
-    paper, place = LI, "Theorem B.2"
+    place = "Theorem B.2"
     bounds, status = Quantity.EXCESS_RISK, Status.FALSE
     monotone = "-n"
-
-    d: int = count("token dimension", example=4)
-    k: int = count("width of the value matrix", example=3)
-    Bw: float = real("bound on ||w||_2, the readout", symbol="B_w")
-    Bc: float = real("bound on the norm of W_c", example=1.2, symbol="B_c")
-    Bv: float = real("bound on the norm of W_v", example=0.9, symbol="B_v")
-    BQK: float = real("bound on the norm of W_QK", example=0.7, symbol="B_QK")
-    L_sigma: float = real("Lipschitz constant of the activation, sigma(0) = 0", symbol="L_σ")
-    kappa: float = real("Lipschitz constant of the loss l(y, .), for every label y", example=2, symbol="κ")
-    B: float = real("bound on the Bayes predictor |f0(X)|")
-    Bx: float = real("bound on the l2 norm of every token", symbol="B_x")
-    BX: float = real("bound on ||X||_{2->2} (enters the printed side only)", example=1.5, symbol="B_X")
-    sigma: float = real("the label noise Y - E[Y|X] is sub-Gaussian with this parameter", example=0.5, symbol="σ")
-    n: int = count("sample size", example=1_000_000, aliases=("m", "N"))
-    radius: float = real("cover radius", example=0.001, symbol="δ", aliases=("cover_radius",))
-    H: int = count("number of heads, summed before the readout", example=2)
-    approx: float = real(
-        "excess risk of the best predictor in the class over Bayes", low_open=False, example=0.0, default=0.0
-    )
-    V: float | None = real(
-        "Bernstein constant: E g^2 <= V E g for the excess losses g", default=None, otherwise="variant S1 is left out"
-    )
-    honest_kappa: bool | None = flag("kappa holds for every label y, not only for the conditional risk")
-    bernstein: bool | None = flag("the Bernstein condition holds with the constant V")
-    squared_loss: bool | None = flag("squared loss, f0(X) = E[Y|X], noise sub-Gaussian with parameter sigma")
-    well_specified: bool | None = flag("the Bayes predictor belongs to the class (or `approx` bounds its excess risk)")
-
-    def printed(self) -> Variants:
-        inputs = self.as_inputs()
-        return printed_one_layer(**inputs)
-
-    def sound(self) -> Variants:
-        inputs = self.as_inputs()
-        return sound_one_layer(**inputs)

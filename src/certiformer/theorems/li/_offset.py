@@ -1,0 +1,104 @@
+"""What Theorems 4.4, 4.7 and 4.11 share: excess risk by offset complexity, printed and in its three sound forms."""
+
+from __future__ import annotations
+
+from certiformer.calculus import excess_risk
+from certiformer.core import (
+    Bound,
+    Quantity,
+    Variants,
+    assumed,
+    count,
+    flag,
+    printed_value,
+    real,
+    side_number,
+    stated,
+    upper_bound,
+)
+from certiformer.theorems.li._setting import SquaredLoss
+
+
+class OffsetComplexity(SquaredLoss):
+    """Excess risk by offset complexity.
+
+    Assumes:
+    - Roff is the expectation over samples; one sample gives an estimate, a search in a network a lower bound
+    - the predictor minimises the empirical risk over the whole class
+    Defects:
+    - The proof has 3 inf, the theorem 1 inf.
+    - 0 <= g is asserted; it fails for g(X, Y; f) once labels are noisy, and for its conditional mean unless f* is
+      Bayes.
+    - The proof replaces g(X, Y; f) by its conditional mean inside a supremum: the noise process is lost.
+      Assumption 4.3 thereby lets kappa ignore the noise altogether.
+    - Counterexample 1: squared loss, f in [-1, 1], Y ~ N(0, 100^2), n = 100: excess 0.947, 4 R_off = 0.040.
+    - Counterexample 2: absolute loss, Y ~ N(0, n), n = 10^10 + 1: excess 2.4e-6, Corollary 4.5 gives 2.0e-8; it
+      decays like n^(-1/2).
+    - Counterexample 3: squared loss, bounded labels, a cross {(s,0)} u {(0,s)} that misses the target: n^(-1/2)
+      again.
+    - Counterexample 4: squared loss, well specified, Y = +-1000: the scale is (f - f0)^2 + 4 Var(Y|x), not M.
+    - M is defined with and without the factor 2; the softmax matrix has norm up to sqrt(T), only its rows are
+      probabilities; ||X||_{2->2} may be replaced by the largest token norm.
+    """
+
+    kappa: float = real("Lipschitz constant of the loss l(y, .), for every label y", example=2, symbol="κ")
+    B: float = real("bound on the Bayes predictor |f0(X)|")
+    Roff: float = real(
+        "offset complexity of the excess losses at 1/(2 range), twice the range being what `sound` calls by its name "
+        "(M_SH, M_MH or M_ML), not the input M",
+        low=-1e300,
+        low_open=False,
+        example=0.02,
+    )
+    Roff_loss: float | None = real(
+        "offset complexity of the *losses* at a/((1+a) M)", low=-1e300, default=None, otherwise="A left out"
+    )
+    emp: float | None = real(
+        "expected empirical risk of the minimiser", low_open=False, default=None, otherwise="A left out"
+    )
+    a: float = real("parameter of variant A", default=1.0)
+    n: int | None = count(
+        "sample size (finite class)", aliases=("m", "N"), default=None, otherwise="finite-class forms left out"
+    )
+    logN: float | None = real(
+        "log of the number of functions (finite class)", low_open=False, default=None, otherwise="left out"
+    )
+    M: float | None = real("the loss lies in [0, M]", default=None, otherwise="A_finite left out")
+    sigma: float | None = real("sub-Gaussian parameter of the noise", symbol="σ", default=None, otherwise="B left out")
+    noise_free: bool | None = flag("the label is a function of the input and f* is the Bayes predictor")
+
+    def printed_form(self, name: str, output: float) -> Variants:
+        """4 R_off + inf, and the printed M = 2 kappa (B + sup|f|)."""
+        scale = 2.0 * self.kappa * (self.B + output)
+        return {name: side_number(scale), "value": printed_value(4.0 * self.Roff + self.approx)}
+
+    def forms(self, name: str, output: float) -> Variants:
+        """4.4-A, 4.4-B (finite class, a' = 1 and a = 5/2) and 4.4-C, for |f| <= output."""
+        distance = self.B + output
+        exact_labels = stated(
+            "labels are a function of the inputs (or 0 <= g <= M almost surely), f* is Bayes",
+            self.noise_free,
+            "noise_free=1",
+            id="noise-free",
+        )
+        variants: dict[str, Bound] = {
+            name: side_number(2.0 * self.kappa * distance, "with the token norm, and kappa honest"),
+            "C": upper_bound(excess_risk.offset_c(self.Roff, self.approx), hypotheses=(exact_labels,)),
+        }
+        in_range = assumed("the loss lies in [0, M]")
+        if self.emp is not None and self.Roff_loss is not None:
+            value = excess_risk.offset_a(self.a, self.Roff_loss, self.emp)
+            variants["A"] = upper_bound(value, clip=self.M, bounds=Quantity.RISK, hypotheses=(in_range,))
+        if self.n is None or self.logN is None:
+            return variants
+        if self.emp is not None and self.M is not None:
+            value = excess_risk.offset_sample_cover(
+                self.a, self.logN, self.n, M=self.M, kappa=0.0, radius=0.0, empirical=self.emp
+            )
+            variants["A_finite"] = upper_bound(value, clip=self.M, bounds=Quantity.RISK, hypotheses=(in_range,))
+        if self.sigma is not None:
+            value = excess_risk.offset_b_finite(
+                2.5, 1.0, self.logN, self.n, b_h=distance**2, sigma=self.sigma, approximation=self.approx
+            )
+            variants["B"] = self.squared(value, distance**2)
+        return variants
