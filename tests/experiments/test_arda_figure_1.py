@@ -6,31 +6,32 @@ import jax
 import numpy as np
 import pytest
 
+from certiformer.experiments import _arda_width_runs as runs
 from certiformer.experiments import arda_figure_1 as figure
 from certiformer.sweep import Row
 
 TINY = {"teacher": "paper", "width": 4, "seed": 2, "n": 12, "n_more": 4, "pool": 8, "steps": 16}
 
 
-@pytest.fixture(scope="module", params=figure.TEACHERS)
+@pytest.fixture(scope="module", params=runs.TEACHERS)
 def config(request):
     return TINY | {"teacher": request.param}
 
 
 @pytest.fixture(scope="module")
 def outcome(config):
-    return figure.run(config)
+    return runs.run(config)
 
 
 @pytest.fixture(scope="module")
 def start():
     with jax.enable_x64(True):
-        model = figure._network(TINY, "float64")
+        model = runs._network(TINY, "float64")
         return {name: np.array(getattr(model, name)) for name in ("c", "u", "W")}
 
 
 def problem(config):
-    drawn = figure._problem(config["teacher"], config["seed"], config["n"], config["n_more"], config["pool"])
+    drawn = runs._problem(config["teacher"], config["seed"], config["n"], config["n_more"], config["pool"])
     return drawn.teacher, np.asarray(drawn.x, float), np.asarray(drawn.y, float)
 
 
@@ -154,11 +155,11 @@ def test_training_is_projected_gradient_descent(config, outcome, start):
 
 
 def test_a_run_is_determined_by_its_seed(config, outcome):
-    assert figure.run(config).values == outcome.values
-    assert figure.run(config | {"seed": 5}).values["training"] != outcome.values["training"]
+    assert runs.run(config).values == outcome.values
+    assert runs.run(config | {"seed": 5}).values["training"] != outcome.values["training"]
 
 
-def planted(widths=(8, 16, 32, 64, 128), seeds=range(1, 7), teachers=figure.TEACHERS, skip=()):
+def planted(widths=(8, 16, 32, 64, 128), seeds=range(1, 7), teachers=runs.TEACHERS, skip=()):
     """Every error is a power of m times a factor of its seed, which all widths share."""
     exponents = {
         "linearisation": -0.5,
@@ -242,11 +243,11 @@ def test_missing_runs_are_no_obstacle(rows):
 
 def test_scales():
     for scale, seeds, widths in (("quick", 5, 5), ("paper", 10, 6)):
-        configs = [run.config for run in figure.experiment(scale).runs]
+        configs = [run.config for run in runs.experiment(scale).runs]
         assert len({c["seed"] for c in configs}) >= seeds
         assert len({c["width"] for c in configs}) >= widths
         assert len(configs) == 2 * len({c["seed"] for c in configs}) * len({c["width"] for c in configs})
-    assert sum(figure.cost(run.config) for run in figure.experiment("quick").runs) <= 240
+    assert sum(runs.cost(run.config) for run in runs.experiment("quick").runs) <= 240
 
 
 def test_a_probe_projects_what_a_step_takes(monkeypatch):
@@ -256,7 +257,7 @@ def test_a_probe_projects_what_a_step_takes(monkeypatch):
     def timed(config):
         now[0] += 3.0 + 0.01 * config["steps"]
 
-    monkeypatch.setattr(figure, "run", timed)
-    monkeypatch.setattr(figure.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(runs, "run", timed)
+    monkeypatch.setattr(runs.time, "process_time", lambda: now[0])
     long = TINY | {"steps": 4000}
-    assert figure.probe(long) == pytest.approx(40.0 + figure.cost(long | {"steps": 0}))
+    assert runs.probe(long) == pytest.approx(40.0 + runs.cost(long | {"steps": 0}))

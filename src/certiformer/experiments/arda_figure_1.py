@@ -1,225 +1,24 @@
-"""Arda et al., figure 1: linearisation error, approximation error and training loss against the width m.
-
-Runs go one by one: on a core, a batch of seeds by `vmap` is slower for each seed than the blocks of a single run.
-"""
+"""Arda et al., figure 1: linearisation error, approximation error and training loss against the width m."""
 
 from __future__ import annotations
 
-import functools
 import math
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
 
 import certiformer
 from certiformer.experiments import statistics
+from certiformer.experiments._arda_width_runs import DIMENSION, PARTS, RADIUS, cost, experiment, probe, step_size
 from certiformer.experiments.statistics import Interval, Prediction
-from certiformer.experiments.study import Analysis, Finding, Plot, Scale, Study
-from certiformer.measure.linearization import boundary_move, linear_prediction
-from certiformer.models.independent_heads import IndependentHeads, IndependentHeadsConfig
+from certiformer.experiments.study import Analysis, Finding, Plot, Study
 from certiformer.report import plots
-from certiformer.sweep import Experiment, Outcome, Row
-from certiformer.sweep.run import Config
-from certiformer.tasks.ntk_teacher import NTKTeacher, ntk_teacher
-from certiformer.training import fast, loop
-from certiformer.training.optimisers import gradient_descent
-from certiformer.training.projection import onto_omega
-from certiformer.training.steps import Data, begin, full_batch
+from certiformer.sweep import Row
 
-TEACHERS = ("paper", "released_diagonal")
-DIMENSION, TOKENS, ANCHORS = 8, 16, 16
-RADIUS = 3.0  # rho and nu, the same for every block
-RADII = {"c": RADIUS, "u": RADIUS, "W": RADIUS}
-STEP_SCALE = 1.75  # the step is 1.75/sqrt(number of steps), as released
-PARTS = tuple(2**k for k in range(4, -1, -1))  # the training loss is also read after 1/16, 1/8, ... of the steps
-
-PAPER_WIDTHS = (8, 16, 32, 64, 128, 256)  # the paper's
 TOLERANCE = 0.05  # for logarithms and small widths: the exponents are asymptotic
-
-# Measured on one core: seconds for one sample, head and step of training, for the rest of a step, for one input and
-# draw of the teacher's pool, and for one input and head of the two errors.
-SECONDS_PER_HEAD = 8.5e-8
-SECONDS_PER_STEP = 3e-4
-SECONDS_PER_LABEL = 9e-8
-SECONDS_PER_ERROR = 2.5e-6
-
-
-class Problem(NamedTuple):
-    """Inputs and labels of one seed; the first `n` train."""
-
-    teacher: NTKTeacher
-    x: Array
-    y: Array
-
-
-def run(config: Config) -> Outcome:
-    """The three errors of a network of one width, at its initialisation and after projected gradient descent."""
-    heads, n = config["width"], config["n"]
-    problem = _problem(config["teacher"], config["seed"], n, config["n_more"], config["pool"])
-    with jax.enable_x64(True):
-        start = _network(config, "float64")
-        exact = (problem.x.astype(jnp.float64), problem.y.astype(jnp.float64))
-        linearisation = np.asarray(_linearisation(start, exact[0]))
-        approximation, proxy = (np.asarray(e) for e in _approximation(start, problem.teacher, *exact))
-        norms = np.asarray(jnp.linalg.norm(start.u[: heads // 2], axis=1))
-    start = _network(config, "float32")
-    step = _step(heads, config["steps"])
-    state = begin(start, gradient_descent(_rate(config["steps"])), jax.random.key(0), projected=True)
-    batch = Data(fast.blocks(problem.x[:n], problem.y[:n], heads))
-    done = loop.run(step, state, batch, steps=config["steps"], chunk=min(config["steps"], 500), progress=False)
-    lowest = np.minimum.accumulate(np.asarray(done.metrics["loss"], np.float64))
-    return Outcome(
-        {
-            "linearisation": float(np.mean(linearisation)),
-            "linearisation_largest": float(np.max(linearisation)),
-            "approximation": float(np.max(approximation)),
-            "approximation_released": float(np.max(proxy)),
-            "training": float(lowest[-1]),
-            "training_at_start": float(done.metrics["loss"][0]),
-            "travelled": _travelled(start, done.state.params),
-        },
-        {"training_after": lowest[[max(1, config["steps"] // part) - 1 for part in PARTS]], "u_norms": norms},
-    )
-
-
-@functools.lru_cache(maxsize=4)
-def _problem(teacher: str, seed: int, n: int, n_more: int, pool: int) -> Problem:
-    """The same inputs and labels for every width, as released; kept, because labels cost as much as a short run."""
-    task = ntk_teacher(
-        jax.random.key(seed),
-        n=n,
-        n_test=n_more,
-        variant=teacher,
-        d=DIMENSION,
-        tokens=TOKENS,
-        anchors=ANCHORS,
-        pool=pool,
-        nu=(RADIUS, RADIUS, RADIUS),
-        dtype=jnp.float32,
-    )
-    parts = (task.train, task.test)
-    x, y = (jnp.concatenate([getattr(part, name) for part in parts]) for name in ("inputs", "labels"))
-    assert isinstance(task.source, NTKTeacher)
-    return Problem(task.source, x, y)
-
-
-def _network(config: Config, dtype: str) -> IndependentHeads:
-    key = jax.random.fold_in(jax.random.key(config["seed"]), config["width"])
-    return IndependentHeads.init(key, IndependentHeadsConfig(DIMENSION, config["width"]), dtype=dtype)
-
-
-@jax.jit
-def _linearisation(start: IndependentHeads, x: Array) -> Array:
-    """|f - f_lin| on every input, all heads moved to the boundary of Omega_rho."""
-    moved = boundary_move(start, x, RADII)
-
-    def one(part: Array) -> Array:
-        return jnp.abs(jax.vmap(moved)(part) - linear_prediction(_output, start, moved, part))
-
-    errors: Array = jax.lax.map(one, _parts(x)).reshape(-1)
-    return errors
-
-
-@jax.jit
-def _approximation(start: IndependentHeads, teacher: NTKTeacher, x: Array, y: Array) -> tuple[Array, Array]:
-    """|f_lin - y| at the transported parameters; and the same with the teacher's own features, as released."""
-    target = transported(start, teacher)
-    linear = jax.lax.map(lambda part: linear_prediction(_output, start, target, part), _parts(x)).reshape(-1)
-    # The paper's features are the student's: its average is the linearisation.
-    average = linear if teacher.variant == "paper" else teacher.average(x, start.u, start.W)
-    return jnp.abs(linear - y), jnp.abs(average - y)
-
-
-def _output(model: IndependentHeads, x: Array) -> Array:
-    return model(x)
-
-
-def _parts(x: Array) -> Array:
-    """The inputs in equal parts of at most 256: some heads times tokens times 256 numbers fit into memory."""
-    size = max(size for size in range(1, 257) if len(x) % size == 0)
-    return x.reshape(-1, size, *x.shape[1:])
-
-
-def transported(start: IndependentHeads, teacher: NTKTeacher) -> IndependentHeads:
-    """Equation (11): c + v_c/sqrt(m), u + c v_u/sqrt(m), W + c v_w/sqrt(m), with v at the initial (u, W)."""
-    v_c, v_u, v_w = teacher.transport(start.u, start.W)
-    scale = float(start.config.heads) ** -0.5
-    c = start.c
-    return replace(
-        start,
-        c=c + scale * v_c,
-        u=start.u + scale * c[:, None] * v_u,
-        W=start.W + scale * c[:, None, None] * v_w,
-    )
-
-
-def _rate(steps: int) -> float:
-    return STEP_SCALE / math.sqrt(steps)
-
-
-@functools.cache
-def _step(heads: int, steps: int) -> loop.Step:
-    """Projected gradient descent; one compiled program serves all runs of a shape."""
-    return full_batch(fast.independent_heads(), gradient_descent(_rate(steps)), project=onto_omega(RADII, heads))
-
-
-def _travelled(start: IndependentHeads, end: IndependentHeads) -> float:
-    """The longest way of a block of a head, in units of what Omega_rho allows: 1 where the projection has held it."""
-    longest = 0.0
-    for name, radius in RADII.items():
-        way = np.asarray(getattr(end, name) - getattr(start, name)).reshape(start.config.heads, -1)
-        longest = max(longest, float(np.max(np.linalg.norm(way, axis=1))) * math.sqrt(start.config.heads) / radius)
-    return longest
-
-
-def experiment(scale: Scale) -> Experiment:
-    """Teachers times seeds times widths."""
-    widths, seeds, sizes = {
-        "smoke": ((4, 8), 2, {"n": 48, "n_more": 16, "pool": 64, "steps": 32}),
-        "quick": (PAPER_WIDTHS[:5], 5, {"n": 500, "n_more": 750, "pool": 2048, "steps": 1200}),
-        "paper": (PAPER_WIDTHS, 10, {"n": 4000, "n_more": 1000, "pool": 8192, "steps": 4000}),
-    }[scale]
-    return Experiment(
-        "arda.fig1",
-        run=f"{__name__}:run",
-        configs=[
-            {"teacher": teacher, "width": width, "seed": seed, **sizes}
-            for teacher in TEACHERS
-            for seed in range(1, seeds + 1)
-            for width in widths
-        ],
-    )
-
-
-def cost(config: Config) -> float:
-    """Seconds on one core; the labels of a seed are shared by the widths."""
-    inputs, heads = config["n"] + config["n_more"], config["width"]
-    labels = SECONDS_PER_LABEL * inputs * config["pool"] / len(PAPER_WIDTHS)
-    errors = SECONDS_PER_ERROR * inputs * heads
-    training = config["steps"] * (SECONDS_PER_STEP + SECONDS_PER_HEAD * config["n"] * heads)
-    return float(labels + errors + training)
-
-
-def probe(config: Config) -> float:
-    """Some steps more and some steps fewer of this shape, timed here: the difference tells what a step takes."""
-    fewer, more = (config | {"steps": min(config["steps"], steps)} for steps in (2, 12))
-    seconds = []
-    for few in (fewer, more):
-        run(few)  # compiles, and draws the labels
-        started = time.perf_counter()
-        run(few)
-        seconds.append(time.perf_counter() - started)
-    per_step = max(0.0, seconds[1] - seconds[0]) / max(1, more["steps"] - fewer["steps"])
-    return float(cost(config | {"steps": 0}) + per_step * config["steps"])
-
 
 Cells = Mapping[str, Mapping[int, Mapping[int, Row]]]  # teacher, width, seed
 MEASURES = {
@@ -377,7 +176,7 @@ def _remarks(
         held = sum(row.values["travelled"] >= 1.0 - 1e-4 for row in rows)
         steps = {row.config["steps"] for row in rows}
         m = max(row.config["width"] for row in rows)
-        curvature = _rate(max(steps)) * _bounds("arda.thm1", m).sound["G2"].value
+        curvature = step_size(max(steps)) * _bounds("arda.thm1", m).sound["G2"].value
         remarks.append(
             f"The projection held a block in {held} of {len(rows)} runs; the longest way was {way:.2g} of the radius. "
             f"The step times the sound bound on the squared gradient is {curvature:.2g} at m = {m}"

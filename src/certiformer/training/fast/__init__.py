@@ -6,6 +6,9 @@ objectives for the steps, give first derivatives only, and work on blocks of sam
 
 from certiformer.training.fast._blocks import Blocks as Blocks
 from certiformer.training.fast._blocks import blocks as blocks
+from certiformer.training.fast._head_descent import HeadDescent as HeadDescent
+from certiformer.training.fast._head_descent import head_descent as head_descent
+from certiformer.training.fast._head_descent import onto_ball as onto_ball
 from certiformer.training.fast._independent_heads import independent_heads as independent_heads
 from certiformer.training.fast._indrnn import indrnn as indrnn
 from certiformer.training.fast._many_attentions import many_attentions as many_attentions

@@ -1,0 +1,226 @@
+"""Arda et al., figure 1: one network of width m: linearisation, approximation of a teacher, and training."""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+from dataclasses import replace
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Array
+
+from certiformer.core.errors import CertiformerError
+from certiformer.experiments.study import Scale
+from certiformer.measure.linearization import boundary_move, linear_prediction
+from certiformer.models.independent_heads import IndependentHeads, IndependentHeadsConfig
+from certiformer.sweep import Experiment, Outcome
+from certiformer.sweep.run import Config
+from certiformer.tasks.ntk_teacher import NTKTeacher, ntk_teacher
+from certiformer.training import fast
+
+TEACHERS = ("paper", "released_diagonal")
+DIMENSION, TOKENS, ANCHORS = 8, 16, 16
+RADIUS = 3.0  # rho and nu, the same for every block
+RADII = {"c": RADIUS, "u": RADIUS, "W": RADIUS}
+STEP_SCALE = 1.75  # the step is 1.75/sqrt(number of steps), as released
+PARTS = tuple(2**k for k in range(4, -1, -1))  # the training loss is also read after 1/16, 1/8, ... of the steps
+
+PAPER_WIDTHS = (8, 16, 32, 64, 128, 256)  # the paper's
+
+# Measured on one core: seconds for one sample, head and step of training, for the rest of a step, for one input and
+# draw of the teacher's pool, and for one input and head of the two errors.
+SECONDS_PER_HEAD = 7.5e-8
+SECONDS_PER_STEP = 1.5e-3
+SECONDS_PER_LABEL = 9e-8
+SECONDS_PER_ERROR = 2.5e-6
+
+
+class Problem(NamedTuple):
+    """Inputs and labels of one seed; the first `n` train."""
+
+    teacher: NTKTeacher
+    x: Array
+    y: Array
+
+
+def run(config: Config) -> Outcome:
+    """The three errors of a network of one width, at its initialisation and after projected gradient descent."""
+    heads, n = config["width"], config["n"]
+    problem = _problem(config["teacher"], config["seed"], n, config["n_more"], config["pool"])
+    with jax.enable_x64(True):
+        network = _network(config, "float64")
+        exact = (problem.x.astype(jnp.float64), problem.y.astype(jnp.float64))
+        linearisation = np.asarray(_linearisation(network, exact[0]))
+        approximation, proxy = (np.asarray(e) for e in _approximation(network, problem.teacher, *exact))
+        norms = np.asarray(jnp.linalg.norm(network.u[: heads // 2], axis=1))
+    start = _weights(config)
+    losses, end = _descend(start, problem.x[:n], problem.y[:n], config["steps"])
+    lowest = np.minimum.accumulate(np.array(losses))
+    return Outcome(
+        {
+            "linearisation": float(np.mean(linearisation)),
+            "linearisation_largest": float(np.max(linearisation)),
+            "approximation": float(np.max(approximation)),
+            "approximation_released": float(np.max(proxy)),
+            "training": float(lowest[-1]),
+            "training_at_start": losses[0],
+            "travelled": _travelled(start, end),
+        },
+        {"training_after": lowest[[max(1, config["steps"] // part) - 1 for part in PARTS]], "u_norms": norms},
+    )
+
+
+@functools.lru_cache(maxsize=4)
+def _problem(teacher: str, seed: int, n: int, n_more: int, pool: int) -> Problem:
+    """The same inputs and labels for every width, as released; kept, because labels cost as much as a short run."""
+    task = ntk_teacher(
+        jax.random.key(seed),
+        n=n,
+        n_test=n_more,
+        variant=teacher,
+        d=DIMENSION,
+        tokens=TOKENS,
+        anchors=ANCHORS,
+        pool=pool,
+        nu=(RADIUS, RADIUS, RADIUS),
+        dtype=jnp.float32,
+    )
+    parts = (task.train, task.test)
+    x, y = (jnp.concatenate([getattr(part, name) for part in parts]) for name in ("inputs", "labels"))
+    assert isinstance(task.source, NTKTeacher)
+    return Problem(task.source, x, y)
+
+
+def _network(config: Config, dtype: str) -> IndependentHeads:
+    key = jax.random.fold_in(jax.random.key(config["seed"]), config["width"])
+    return IndependentHeads.init(key, IndependentHeadsConfig(DIMENSION, config["width"]), dtype=dtype)
+
+
+@jax.jit
+def _linearisation(start: IndependentHeads, x: Array) -> Array:
+    """|f - f_lin| on every input, all heads moved to the boundary of Omega_rho."""
+    moved = boundary_move(start, x, RADII)
+
+    def one(part: Array) -> Array:
+        return jnp.abs(jax.vmap(moved)(part) - linear_prediction(_output, start, moved, part))
+
+    errors: Array = jax.lax.map(one, _parts(x)).reshape(-1)
+    return errors
+
+
+@jax.jit
+def _approximation(start: IndependentHeads, teacher: NTKTeacher, x: Array, y: Array) -> tuple[Array, Array]:
+    """|f_lin - y| at the transported parameters; and the same with the teacher's own features, as released."""
+    target = transported(start, teacher)
+    linear = jax.lax.map(lambda part: linear_prediction(_output, start, target, part), _parts(x)).reshape(-1)
+    # The paper's features are the student's: its average is the linearisation.
+    average = linear if teacher.variant == "paper" else teacher.average(x, start.u, start.W)
+    return jnp.abs(linear - y), jnp.abs(average - y)
+
+
+def _output(model: IndependentHeads, x: Array) -> Array:
+    return model(x)
+
+
+def _parts(x: Array) -> Array:
+    """The inputs in equal parts of at most 256: some heads times tokens times 256 numbers fit into memory."""
+    size = max(size for size in range(1, 257) if len(x) % size == 0)
+    return x.reshape(-1, size, *x.shape[1:])
+
+
+def transported(start: IndependentHeads, teacher: NTKTeacher) -> IndependentHeads:
+    """Equation (11): c + v_c/sqrt(m), u + c v_u/sqrt(m), W + c v_w/sqrt(m), with v at the initial (u, W)."""
+    v_c, v_u, v_w = teacher.transport(start.u, start.W)
+    scale = float(start.config.heads) ** -0.5
+    c = start.c
+    return replace(
+        start,
+        c=c + scale * v_c,
+        u=start.u + scale * c[:, None] * v_u,
+        W=start.W + scale * c[:, None, None] * v_w,
+    )
+
+
+Weights = dict[str, npt.NDArray[np.float32]]
+
+
+def _weights(config: Config) -> Weights:
+    network = _network(config, "float32")
+    return {name: np.array(getattr(network, name)) for name in RADII}
+
+
+def step_size(steps: int) -> float:
+    """1.75/sqrt(number of steps), as released."""
+    return STEP_SCALE / math.sqrt(steps)
+
+
+def _descend(start: Weights, x: Array, y: Array, steps: int) -> tuple[list[float], Weights]:
+    """Projected gradient descent: the loss before every step, and the last weights."""
+    descent, rate = fast.head_descent(x, y), np.float32(step_size(steps))
+    allowed = {name: radius / math.sqrt(len(start["c"])) for name, radius in RADII.items()}
+    weights, losses = start, []
+    for step in range(steps):
+        loss, gradient = descent.gradient(weights)
+        if not math.isfinite(loss):
+            raise CertiformerError(f"training diverged at step {step}: loss {loss:g}")
+        losses.append(loss)
+        weights = {
+            name: fast.onto_ball(value - rate * gradient[name], start[name], allowed[name])
+            for name, value in weights.items()
+        }
+    return losses, weights
+
+
+def _travelled(start: Weights, end: Weights) -> float:
+    """The longest way of a block of a head, in units of what Omega_rho allows: 1 where the projection has held it."""
+    longest, heads = 0.0, len(start["c"])
+    for name, radius in RADII.items():
+        way = (end[name] - start[name]).reshape(heads, -1)
+        longest = max(longest, float(np.max(np.linalg.norm(way, axis=1))) * math.sqrt(heads) / radius)
+    return longest
+
+
+def experiment(scale: Scale) -> Experiment:
+    """Seeds times widths, for the released teacher, which made the figure, and then for the paper's."""
+    widths, seeds, sizes = {
+        "smoke": ((4, 8), 2, {"n": 48, "n_more": 16, "pool": 64, "steps": 32}),
+        "quick": (PAPER_WIDTHS[:5], 5, {"n": 500, "n_more": 750, "pool": 2048, "steps": 1200}),
+        "paper": (PAPER_WIDTHS, 10, {"n": 4000, "n_more": 1000, "pool": 8192, "steps": 4000}),
+    }[scale]
+    return Experiment(
+        "arda.fig1",
+        run=f"{__name__}:run",
+        configs=[
+            {"teacher": teacher, "width": width, "seed": seed, **sizes}
+            for teacher in reversed(TEACHERS)
+            for seed in range(1, seeds + 1)
+            for width in widths
+        ],
+    )
+
+
+def cost(config: Config) -> float:
+    """Seconds on one core; the labels of a seed are shared by the widths."""
+    inputs, heads = config["n"] + config["n_more"], config["width"]
+    labels = SECONDS_PER_LABEL * inputs * config["pool"] / len(PAPER_WIDTHS)
+    errors = SECONDS_PER_ERROR * inputs * heads
+    training = config["steps"] * (SECONDS_PER_STEP + SECONDS_PER_HEAD * config["n"] * heads)
+    return float(labels + errors + training)
+
+
+def probe(config: Config) -> float:
+    """Some steps more and some steps fewer of this shape, timed here: the difference tells what a step takes."""
+    fewer, more = (config | {"steps": min(config["steps"], steps)} for steps in (2, 12))
+    seconds = []
+    for few in (fewer, more):
+        run(few)  # compiles, and draws the labels
+        started = time.process_time()
+        run(few)
+        seconds.append(time.process_time() - started)
+    per_step = max(0.0, seconds[1] - seconds[0]) / max(1, more["steps"] - fewer["steps"])
+    return float(cost(config | {"steps": 0}) + per_step * config["steps"])

@@ -1,0 +1,98 @@
+"""Gradient and loss of Arda's shallow Transformer on any tokens, for projected descent on NumPy arrays by name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Array
+
+from certiformer.core.errors import InputError
+from certiformer.models.independent_heads import IndependentHeads, IndependentHeadsConfig
+from certiformer.training.fast import native
+from certiformer.training.fast._blocks import Blocks, blocks
+from certiformer.training.fast._independent_heads import independent_heads
+
+Numbers = npt.NDArray[np.float32]
+Weights = Mapping[str, Numbers]
+MANY = 64
+"""From here on heads fill the vector lanes; with fewer of them, samples do."""
+
+
+class HeadDescent(Protocol):
+    """What a step of gradient descent on the mean squared error needs."""
+
+    def gradient(self, weights: Weights) -> tuple[float, dict[str, Numbers]]:
+        """The loss and its gradient in c (m), u (m, d) and W (m, d, d)."""
+        ...
+
+
+def head_descent(x: npt.ArrayLike, y: npt.ArrayLike, *, native_kernel: bool | None = None) -> HeadDescent:
+    """Samples (n, T, d) with labels (n,); tanh, query = last token, single precision."""
+    inputs, labels = np.array(x, np.float32), np.array(y, np.float32)
+    if inputs.ndim != 3 or labels.shape != inputs.shape[:1]:
+        raise InputError("x, y", (inputs.shape, labels.shape), "shapes (n, tokens, d) and (n,)")
+    return _Native(inputs, labels) if native.wanted(native_kernel) else _Compiled(inputs, labels)
+
+
+def onto_ball(block: Numbers, centre: Numbers, radius: float) -> Numbers:
+    """For each head (leading axis): centre + delta * min(1, radius/||delta||), as `training.projection` has it."""
+    delta = block - centre
+    square = np.sum(delta * delta, axis=tuple(range(1, delta.ndim)), keepdims=True)
+    inside = square <= radius * radius
+    factor = np.where(inside, 1.0, radius / np.sqrt(np.where(inside, 1.0, square))).astype(block.dtype)
+    nearest: Numbers = centre + delta * factor
+    return nearest
+
+
+class _Native:
+    def __init__(self, x: Numbers, y: Numbers) -> None:
+        from certiformer.training.fast.native import _few_heads, _heads
+
+        self._many: Any = _heads.heads
+        self._few: Any = _few_heads.few_heads
+        self._x, self._y = x, y
+        block, (n, tokens, d) = _few_heads.BLOCK, x.shape
+        padded = np.concatenate([x, np.zeros((-n % block, tokens, d), np.float32)])
+        self._blocks = np.ascontiguousarray(padded.reshape(-1, block, tokens, d).transpose(0, 2, 3, 1))
+
+    def gradient(self, weights: Weights) -> tuple[float, dict[str, Numbers]]:
+        if len(weights["c"]) < MANY:
+            gradient = {name: np.empty_like(weights[name]) for name in ("c", "u", "W")}
+            loss = self._few(self._blocks, self._y, *(weights[name] for name in gradient), *gradient.values())
+            return float(loss), gradient
+        u, W = np.ascontiguousarray(weights["u"].T), np.ascontiguousarray(weights["W"].transpose(1, 2, 0))
+        c, d_u, d_W = np.empty_like(weights["c"]), np.empty_like(u), np.empty_like(W)
+        loss = float(self._many(self._x, self._y, weights["c"], u, W, c, d_u, d_W))
+        return loss, {"c": c, "u": np.ascontiguousarray(d_u.T), "W": np.ascontiguousarray(d_W.transpose(2, 0, 1))}
+
+
+class _Compiled:
+    def __init__(self, x: Numbers, y: Numbers) -> None:
+        self._x, self._y = x, y
+        self._blocks: Blocks | None = None
+
+    def gradient(self, weights: Weights) -> tuple[float, dict[str, Numbers]]:
+        m, d = weights["u"].shape
+        if self._blocks is None:
+            self._blocks = blocks(self._x, self._y, m)
+        arrays = {name: jnp.asarray(value) for name, value in weights.items()}
+        loss, gradient = _program()(IndependentHeads(IndependentHeadsConfig(d, m), **arrays), self._blocks)
+        return float(loss), {name: np.asarray(getattr(gradient, name)) for name in weights}
+
+
+@functools.cache
+def _program() -> Callable[..., Any]:
+    objective = independent_heads()
+
+    @jax.jit
+    def both(model: IndependentHeads, data: Blocks) -> tuple[Array, Any]:
+        (loss, _), gradient = jax.value_and_grad(objective, has_aux=True)(model, data)
+        return loss, gradient
+
+    return both
