@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from certiformer.certificates._law import Law
 from certiformer.certificates._predictor import Predictor
-from certiformer.core import Hypothesis, assumed
+from certiformer.core import Hypothesis, Result, assumed
 from certiformer.core.errors import InputError
 
 THE_MODEL = "the model"
@@ -29,7 +29,10 @@ class Evidence(ABC):
     It does not pay for a model that was trained, chosen or changed after somebody looked at a score on these examples.
     """
 
+    bound: ClassVar[type[Result]]
+    """The theorem: its fields are counted here, but for delta."""
     id: ClassVar[str]
+    """That of the bound."""
     bounds: ClassVar[str] = "risk_01"
     measures: ClassVar[str] = "error rate"
     """What is bounded, in the words of a table."""
@@ -47,6 +50,11 @@ class Evidence(ABC):
     note: str = ""
     models: int = 1
     predictor: Predictor | None = field(default=None, compare=False, repr=False)
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "bound" in vars(cls):
+            cls.id = cls.bound.id
 
     def __post_init__(self) -> None:
         if self.models < 1:

@@ -86,7 +86,7 @@ MOST_LOSSES = 100_000
 class Betting(Evidence):
     """Hold-out losses in [low, high] in the order they came; `smoothing` and the order were fixed beforehand."""
 
-    id: ClassVar[str] = "betting"
+    bound: ClassVar[type[Result]] = BettingBound
     bounds: ClassVar[str] = "smoothed_cross_entropy"
     measures: ClassVar[str] = "smoothed cross-entropy"
     weight: ClassVar[float] = 1.0

@@ -69,7 +69,7 @@ class CompressionBound(Result):
 class Compression(Evidence):
     """`k` of `n` examples were picked, `left` others are still wrong, at one of `stages` stages of a declared grid."""
 
-    id: ClassVar[str] = "compression"
+    bound: ClassVar[type[Result]] = CompressionBound
     weight: ClassVar[float] = 3.0
     cost: ClassVar[str] = "examples picked"
     guarantee: ClassVar[str] = (

@@ -12,7 +12,7 @@ import numpy as np
 from certiformer.calculus.coordinate_covers import box_nats
 from certiformer.certificates._covers import CoverEvidence, Scale, SumForm
 from certiformer.certificates._law import Law, Random, Trial
-from certiformer.core import Variants
+from certiformer.core import Result, Variants
 
 
 class CoverOfCoordinatesBound(SumForm):
@@ -38,7 +38,7 @@ class CoverOfCoordinatesBound(SumForm):
 class CoverOfCoordinates(CoverEvidence):
     """Examples with margin at most gamma, ln of a cover at gamma/2 over the whole domain, the price of the cell."""
 
-    id: ClassVar[str] = "cover.coordinates"
+    bound: ClassVar[type[Result]] = CoverOfCoordinatesBound
     guarantee: ClassVar[str] = (
         "Guarantees the error rate of {subject}, for every real value of its few coordinates at once, from a cover of "
         "the coordinates over the whole input domain and the examples with a small margin. All examples train and "

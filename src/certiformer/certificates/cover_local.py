@@ -12,7 +12,7 @@ from certiformer.calculus.coordinate_covers import ball_nats, cap_nats
 from certiformer.certificates._covers import CoverEvidence, InCoordinates, Scale
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.certificates.cover_coordinates import NETWORKS, POINTS
-from certiformer.core import Variants, count, real
+from certiformer.core import Result, Variants, count, real
 from certiformer.core.errors import InputError
 
 
@@ -51,7 +51,7 @@ class LocalCoverBound(InCoordinates):
 class LocalCover(CoverEvidence):
     """Examples that some weights within twice the radii get wrong, -ln of the mass within the radii, the price."""
 
-    id: ClassVar[str] = "cover.local"
+    bound: ClassVar[type[Result]] = LocalCoverBound
     cost: ClassVar[str] = "prior mass"
     no_coordinates: ClassVar[Mapping[str, Any]] = {"dimension": 0, "R": 0.0, "rho": 1.0}
     guarantee: ClassVar[str] = (

@@ -12,7 +12,7 @@ from certiformer.calculus.coordinate_covers import cross_polytope_nats
 from certiformer.certificates._covers import CoverEvidence, Scale, SumForm
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.certificates.cover_coordinates import GAMMA, POINTS, paid_cover, worst_threshold
-from certiformer.core import Variants
+from certiformer.core import Result, Variants
 
 
 class SoftCoverBound(SumForm):
@@ -38,7 +38,7 @@ class SoftCoverBound(SumForm):
 class SoftCover(CoverEvidence):
     """Examples with margin at most gamma, -ln of the prior mass within gamma/2, the price of the cell."""
 
-    id: ClassVar[str] = "cover.soft"
+    bound: ClassVar[type[Result]] = SoftCoverBound
     cost: ClassVar[str] = "prior mass"
     guarantee: ClassVar[str] = (
         "Guarantees the error rate of {subject}, for every real value of its few coordinates at once: networks near "

@@ -75,7 +75,7 @@ class DisagreementBound(Result):
 class Disagreement(Evidence):
     """h1 made `errors` on n held-out examples; h and h1 differ on some of the fresh unlabelled ones."""
 
-    id: ClassVar[str] = "disagreement"
+    bound: ClassVar[type[Result]] = DisagreementBound
     weight: ClassVar[float] = 2.0
     guarantee: ClassVar[str] = (
         "Guarantees the error rate of {subject} through a certified sibling: it errs at most as often as the sibling "

@@ -71,7 +71,7 @@ class HoldOutBound(Result):
 class HoldOut(Evidence):
     """`errors` among `n` examples that played no part in choosing the model."""
 
-    id: ClassVar[str] = "holdout"
+    bound: ClassVar[type[Result]] = HoldOutBound
     weight: ClassVar[float] = 4.0
     guarantee: ClassVar[str] = (
         "Guarantees that {subject} errs on at most this fraction of new examples from the distribution the held-out "

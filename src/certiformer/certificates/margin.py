@@ -98,7 +98,7 @@ class Margin(Evidence):
     radii of the stratum, whose price is in `paid` too.
     """
 
-    id: ClassVar[str] = "margin"
+    bound: ClassVar[type[Result]] = MarginBound
     weight: ClassVar[float] = 2.0
     cost: ClassVar[str] = "covering number"
     guarantee: ClassVar[str] = (

@@ -71,7 +71,7 @@ class Occam(Evidence):
     afterwards (`models`) is paid for only if the set itself was fixed before the first of them was run.
     """
 
-    id: ClassVar[str] = "occam"
+    bound: ClassVar[type[Result]] = OccamBound
     weight: ClassVar[float] = 3.0
     cost: ClassVar[str] = "code length"
     guarantee: ClassVar[str] = (

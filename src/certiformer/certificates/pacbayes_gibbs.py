@@ -83,7 +83,7 @@ class GibbsBound(Result):
 class Gibbs(Evidence):
     """Empirical error of the posterior Q, exact (`pairs` None) or the rate among `pairs` fresh pairs."""
 
-    id: ClassVar[str] = "pacbayes.gibbs"
+    bound: ClassVar[type[Result]] = GibbsBound
     bounds: ClassVar[str] = "gibbs_risk_01"
     measures: ClassVar[str] = "error rate, randomised"
     weight: ClassVar[float] = 2.0

@@ -67,7 +67,7 @@ class SingleDrawBound(Result):
 class SingleDraw(Evidence):
     """Errors of one network drawn once from Q with a seed recorded beforehand; ln dQ/dP at the draw."""
 
-    id: ClassVar[str] = "pacbayes.single"
+    bound: ClassVar[type[Result]] = SingleDrawBound
     weight: ClassVar[float] = 3.0
     cost: ClassVar[str] = "log ratio of posterior and prior"
     guarantee: ClassVar[str] = (

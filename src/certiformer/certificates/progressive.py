@@ -83,7 +83,7 @@ class ProgressiveBound(Result):
 class Progressive(Evidence):
     """Average loss in [0, 1] of one pass, each of the n examples predicted before it was learnt."""
 
-    id: ClassVar[str] = "progressive"
+    bound: ClassVar[type[Result]] = ProgressiveBound
     bounds: ClassVar[str] = "mean_iterate_risk_01"
     measures: ClassVar[str] = "error rate, mean iterate"
     weight: ClassVar[float] = 2.0

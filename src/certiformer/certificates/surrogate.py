@@ -106,7 +106,7 @@ class Surrogate(Evidence):
     `form` is declared beforehand: "joint" lets h have seen everything that is labelled, "joint_unseen" does not.
     """
 
-    id: ClassVar[str] = "surrogate"
+    bound: ClassVar[type[Result]] = SurrogateBound
     weight: ClassVar[float] = 2.0
     guarantee: ClassVar[str] = (
         "Guarantees the error rate of {subject}, which nobody changed: it errs at most as often as a certified "

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json as json_module
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from certiformer.cli._output import console, print_json
 from certiformer.core.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 _FEW = 3
 
@@ -77,6 +79,8 @@ def _document(text: str) -> dict[str, Any]:
 
 def _progress() -> Progress:
     """A bar on stderr, so that stdout holds the result alone."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     return Progress(
         BarColumn(bar_width=24),
         TextColumn("{task.completed}/{task.total} {task.description}"),

@@ -7,7 +7,6 @@ from dataclasses import replace
 from certiformer.certificates import Evidence
 from certiformer.certificates._evidence import OBSERVED
 from certiformer.certification.rows.certificate import Certificate, does_not_apply, from_evaluation, size_needed
-from certiformer.core import find
 
 MOST_COUNTED = 1e7
 """Beyond this many examples, counts are not projected."""
@@ -15,7 +14,7 @@ MOST_COUNTED = 1e7
 
 def evidence_row(evidence: Evidence, share: float, classes: int) -> Certificate:
     """The bound at the share divided among the models compared, with its verdict and the n that would say more."""
-    trivial, result, paid = evidence.trivial(classes), find(evidence.id), share / evidence.models
+    trivial, result, paid = evidence.trivial(classes), evidence.bound, share / evidence.models
     row = from_evaluation(
         result.evaluate(evidence.inputs(paid)),
         bounds=evidence.bounds,
@@ -51,7 +50,7 @@ def evidence_row(evidence: Evidence, share: float, classes: int) -> Certificate:
 
 def absent_row(kind: type[Evidence], reason: str) -> Certificate:
     """A certificate for which nothing was counted, with the reason."""
-    return does_not_apply(find(kind.id), kind.bounds, reason)
+    return does_not_apply(kind.bound, kind.bounds, reason)
 
 
 def _dominating(evidence: Evidence, row: Certificate) -> str:
