@@ -96,7 +96,7 @@ def explanation_json(result: type[Result]) -> dict[str, Any]:
                 "symbol": entry.symbol or entry.name,
                 "range": entry.range,
                 "required": entry.required,
-                "default": None if entry.required else entry.default,
+                "default": None if entry.required or entry.factory is not None else entry.default,
                 "derived": entry.left_out or None,
                 "aliases": list(entry.aliases),
             }
