@@ -59,7 +59,7 @@ class Corollary2(Result):
 
     Printed: L(theta_K) <= 2/K + 5 (2 BPhi + log K)^2/(4 gamma^2 eta K); E[gap] <= 17 (2 BPhi + log K)^2/(gamma^2
     eta n), if sqrt(H) >~ d sqrt(T) R^5 B2^2 g0^3, g0 = (2 BPhi + log K)/gamma, and eta is small enough
-    .. math:: \hat L(\theta_K)\le\frac2K+\frac{5(2B_\Phi+\log K)^2}{4\gamma^2\eta K},\quadE[L-\hat
+    .. math:: \hat L(\theta_K)\le\frac2K+\frac{5(2B_\Phi+\log K)^2}{4\gamma^2\eta K},\quad E[L-\hat
        L]\le\frac{17(2B_\Phi+\log K)^2}{\gamma^2\eta n}
     Sound: deora.thm1 and deora.thm2 at the target of deora.ass2: D = sqrt(2) lambda, b = B2 + lambda ninf, b0 = B2,
     Lt = 1/K, L0 = log(1 + e^BPhi), lambda >= 0 least with -BPhi + lambda gamma - lambda^2 beta3(b)/sqrt(H) >=
@@ -173,7 +173,7 @@ class Corollary2(Result):
                 assumed("P1-P3 of Definition 1 hold with these numbers"),
             )
             train, certificate, hypotheses = training_bound(model, run)
-            bounds = stability_bounds(model, run, certificate, self.n, (*hypotheses, *good, *hypotheses))
+            bounds = stability_bounds(model, run, certificate, self.n, (*hypotheses, *good, *sampling))
             bounds["train"] = _with(train, good)
             return bounds, multiple
 

@@ -33,36 +33,32 @@ from certiformer.theorems.deora._training import (
 class Theorem2(Result):
     r"""Expected generalization gap of gradient descent.
 
-    ]
+    Under a certificate of Theorem 1 (angle s, norm B, total loss S).
 
-        Under a certificate of Theorem 1 (angle s, norm B, total loss S).
+    It is a statement in expectation. Two hypotheses that no program can see must be claimed: the start does not
+    depend on the sample, and R (with the other inputs) holds almost surely. Without the first the gap can be 0.69 at a
+    value of 3e-4.
 
-        It is a statement in expectation. Two hypotheses that no program can see must be claimed: the start does not
-        depend on
-        the sample, and R (with the other inputs) holds almost surely. Without the first the gap can be 0.69 at a
-        value of
-        3e-4.
-
-        Printed: E[gap] <= (4/n) E[2 K Lt + 9 D^2/(4 eta)] under the conditions of Theorem 1 (up to constants)
-        .. math:: E[L(\theta_K)-\hat L(\theta_K)]\le\frac4nE\bigl[2K\hat
-           L(\theta)+\tfrac{9\|\theta-\theta_0\|^2}{4\eta}\bigr]
-        Sound: With s, B, S of deora.thm1: stability <= (eta beta1(B)/n) e^A (L0+S), A = 2 eta beta3(B)(L0+S)/(sqrt(H)
-        cos s), E[gap] <= 2 beta1(B) stability; theta_0, eta, K, H independent of the sample, R and the inputs almost
-        sure.
-        .. math:: \mathrm{stability}\le\frac{\eta\beta_1(B)}{n}e^A(L_0+S),\quad A=\frac{2\eta\beta_3(B)(L_0+S)}{\sqrt
-           H\cos s}, \qquad \mathrm{gap}\le 2\beta_1(B)\,\mathrm{stability}.
-        Because: true with sqrt(H) >= 72 beta3(b + 3D) D^2, eta <= 1/beta1(b + 3D)^2 and a start independent of the
-        sample
-        Assumes:
-        - the n samples are i.i.d.; theta_0, eta, K, H do not depend on them
-        - R bounds every token of the population; D, b, b0, Lt, L0 bound their values for almost every training set
-        - K is fixed in advance, not chosen from the training or validation curve
-        Defects:
-        - The condition on H hides its constant: 72 beta3(b + 3D) D^2 (1872 in the form of (3)).
-        - The proof uses eta beta1^2 <= 1, which the huge rho implies; at any sharper step size that factor has to stay.
-        - That theta_0 must not depend on the sample is not said: a start fitted to the sample has gap 0.69 at value
-          3e-4.
-        - (21) in its proof misplaces a bracket (deora.eq21).
+    Printed: E[gap] <= (4/n) E[2 K Lt + 9 D^2/(4 eta)] under the conditions of Theorem 1 (up to constants)
+    .. math:: E[L(\theta_K)-\hat L(\theta_K)]\le\frac4nE\bigl[2K\hat
+       L(\theta)+\tfrac{9\|\theta-\theta_0\|^2}{4\eta}\bigr]
+    Sound: With s, B, S of deora.thm1: stability <= (eta beta1(B)/n) e^A (L0+S), A = 2 eta beta3(B)(L0+S)/(sqrt(H)
+    cos s), E[gap] <= 2 beta1(B) stability; theta_0, eta, K, H independent of the sample, R and the inputs almost
+    sure.
+    .. math:: \mathrm{stability}\le\frac{\eta\beta_1(B)}{n}e^A(L_0+S),\quad A=\frac{2\eta\beta_3(B)(L_0+S)}{\sqrt
+       H\cos s}, \qquad \mathrm{gap}\le 2\beta_1(B)\,\mathrm{stability}.
+    Because: true with sqrt(H) >= 72 beta3(b + 3D) D^2, eta <= 1/beta1(b + 3D)^2 and a start independent of the
+    sample
+    Assumes:
+    - the n samples are i.i.d.; theta_0, eta, K, H do not depend on them
+    - R bounds every token of the population; D, b, b0, Lt, L0 bound their values for almost every training set
+    - K is fixed in advance, not chosen from the training or validation curve
+    Defects:
+    - The condition on H hides its constant: 72 beta3(b + 3D) D^2 (1872 in the form of (3)).
+    - The proof uses eta beta1^2 <= 1, which the huge rho implies; at any sharper step size that factor has to stay.
+    - That theta_0 must not depend on the sample is not said: a start fitted to the sample has gap 0.69 at value
+      3e-4.
+    - (21) in its proof misplaces a bracket (deora.eq21).
     """
 
     paper, place = DEORA, "Theorem 2"
