@@ -9,10 +9,11 @@ from certiformer.core import (
     Result,
     Status,
     Variants,
-    assumed,
     count,
+    flag,
     printed_value,
     real,
+    stated,
     upper_bound,
     verified,
 )
@@ -43,6 +44,7 @@ class Section33(Result):
     P: float = real("log N(eps) <= P/eps^2", example=3)
     A: float = real("bound on |f|", example=2)
     n: int = count("sample size", example=100_000, aliases=("N", "m"))
+    proper: bool | None = flag("the covers are proper, as the paper defines them")
 
     def printed(self) -> Variants:
         s = math.sqrt(self.P / self.n)
@@ -51,7 +53,9 @@ class Section33(Result):
 
     def sound(self) -> Variants:
         cover = quadratic_cover(self.P)
-        proper = assumed("the covers are proper, as the paper defines them")
+        proper = stated(
+            "the covers are proper: their members belong to the class", self.proper, "proper=1", id="proper-covers"
+        )
         return {
             "closed": upper_bound(chaining.dudley_closed(self.P, self.A, self.n), clip=self.A),
             "closed_half": upper_bound(chaining.dudley_closed_half(self.P, self.A, self.n), clip=self.A),

@@ -25,58 +25,76 @@ from certiformer.core import (
     Bound,
     Hypothesis,
     Quantity,
+    Result,
     Variants,
-    assumed,
+    count,
+    derived,
     printed_value,
+    real,
     side_number,
     upper_bound,
     verified,
 )
-
-ASSUMPTIONS = (
-    "the norm bounds are fixed before the sample is seen (or paid for: `strata`)",
-    "Pi is the projection onto the unit ball (LayerNorm is not), sigma is L_sigma-Lipschitz with sigma(0) = 0",
-    "tokens are fixed, not trained; scores X W_QK^T x",
-)
-DEFECTS = (
-    (
-        "The sensitivity to W_QK at layer 1 lacks the factor Bx^2: scores and values both scale with the "
-        "tokens. The growth "
-        "in Bx is Bx^6, not Bx^2."
-    ),
-    (
-        "At layer 1 the terms of W_c and W_v should carry alpha_1, and W_v sees inputs of norm Bx; one term "
-        "is printed for "
-        "both, without alpha_1 and with the unit-ball constant."
-    ),
-    "In the third term of tau and the last of gamma the proof has L_sigma Bc2 where L_sigma Bv2 is printed.",
-    "W_c sees inputs of norm up to L_sigma, so the unit-ball constant needs L_sigma <= 1.",
-    "The proof attaches the wrong covers to the matrices, and writes 'is' for 'is at most'.",
-    "The softmax constant is 1: 1 + 4q can be 1 + 2q.",
-)
-# Not in `layers`: a contracting layer makes the class smaller.
-INCREASING = ("L_sigma", "Bc2", "Bv2", "BQK2", "Bw", "rho", "heads")
+from certiformer.theorems.trauger import TRAUGER
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
-    """The norms of a deep network."""
+class DeepTransformer(Result):
+    """A deep network, by its norms.
 
-    L_sigma: float
-    Bc2: float
-    Bv2: float
-    BQK2: float
-    Bw: float
-    layers: int
-    heads: int
-    Bx: float
-    rho: float
+    Assumes:
+    - the norm bounds are fixed before the sample is seen (or paid for: `strata`)
+    - Pi is the projection onto the unit ball (LayerNorm is not), sigma is L_sigma-Lipschitz with sigma(0) = 0
+    - tokens are fixed, not trained; scores X W_QK^T x
+    Defects:
+    - The sensitivity to W_QK at layer 1 lacks the factor Bx^2: scores and values both scale with the tokens. The
+      growth in Bx is Bx^6, not Bx^2.
+    - At layer 1 the terms of W_c and W_v should carry alpha_1, and W_v sees inputs of norm Bx; one term is
+      printed for both, without alpha_1 and with the unit-ball constant.
+    - In the third term of tau and the last of gamma the proof has L_sigma Bc2 where L_sigma Bv2 is printed.
+    - W_c sees inputs of norm up to L_sigma, so the unit-ball constant needs L_sigma <= 1.
+    - The proof attaches the wrong covers to the matrices, and writes 'is' for 'is at most'.
+    - The softmax constant is 1: 1 + 4q can be 1 + 2q.
+    """
+
+    paper = TRAUGER
+    # Not in `layers`: a contracting layer makes the class smaller.
+    monotone = "+L_sigma +Bc2 +Bv2 +BQK2 +Bw +rho +heads -eps"
+
+    L_sigma: float = real("Lipschitz constant of the activation, sigma(0) = 0", symbol="L_σ")
+    Bc2: float = real("bound on the spectral norm of every W_c", symbol="B_{c2}")
+    Bv2: float = real("bound on the spectral norm of every W_v", example=0.7, symbol="B_{v2}")
+    BQK2: float = real("bound on the spectral norm of every W_QK", example=0.5, symbol="B_{QK2}")
+    Bw: float = real("bound on the l2 norm of the readout w", symbol="B_w")
+    layers: int = count("number of layers", high=1000, example=2, aliases=("L",))
+    eps: float = real("radius of the cover", symbol="ε")
+    Bx: float = real("bound on the l2 norm of the raw tokens", symbol="B_x")
+    rho: float = real(
+        "half the diameter of the raw tokens", factory=derived("Bx: no token is further from zero", lambda x: x.Bx)
+    )
+    heads: int = count("heads per layer, summed before the outer projection", high=1000, example=1, default=1)
+    n: int | None = count(
+        "sample size, to add the Rademacher complexity", aliases=("m", "N"), default=None, otherwise="no complexity"
+    )
+
+    @property
+    def half_diameter(self) -> float:
+        return min(self.rho, self.Bx)
 
     @property
     def radius(self) -> float:
         """Largest output: B_w times the norm of the CLS token, which the last projection and W_c both bound."""
         last = self.Bx if self.layers == 1 else 1.0
         return self.Bw * min(1.0, self.heads * self.Bc2 * self.L_sigma * min(1.0, self.Bv2 * last))
+
+
+class SizedTransformer(DeepTransformer):
+    """A deep network whose matrices have known sizes and one common norm bound."""
+
+    monotone = f"{DeepTransformer.monotone} +B +Bx +d +k"
+
+    B: float = real("bound on the norm of every weight", example=2)
+    d: int = count("token dimension", example=16)
+    k: int = count("hidden dimension", example=8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,21 +106,7 @@ class Weight:
     ln_beta: float
 
 
-def network(
-    L_sigma: float,
-    Bc2: float,
-    Bv2: float,
-    BQK2: float,
-    Bw: float,
-    layers: int,
-    heads: int,
-    Bx: float,
-    rho: float | None,
-) -> Network:
-    return Network(L_sigma, Bc2, Bv2, BQK2, Bw, layers, heads, Bx, Bx if rho is None else min(rho, Bx))
-
-
-def weights(net: Network, *, proper: bool) -> list[Weight]:
+def weights(net: DeepTransformer, *, proper: bool) -> list[Weight]:
     """Every weight of the network, one entry per layer and kind (heads share theirs)."""
     ln_sigma, ln_c, ln_v = math.log(net.L_sigma), math.log(net.Bc2), math.log(net.Bv2)
     inner = input_sensitivity(1.0, 1.0, net.BQK2)  # 1 + 2q in the unit ball
@@ -110,7 +114,7 @@ def weights(net: Network, *, proper: bool) -> list[Weight]:
     found = [Weight("w", 0.0, 0.0)]
     for i in range(1, net.layers + 1):
         ln_b = math.log(net.Bx) if i == 1 else 0.0
-        ln_rho = _ln(net.rho) if i == 1 else 0.0
+        ln_rho = _ln(net.half_diameter) if i == 1 else 0.0
         ln_reach = math.log(net.Bw) + (net.layers - i) * ln_layer  # B_w alpha_i
         hidden = min(0.0, ln_v + ln_b) if proper else 0.0
         found += [
@@ -121,7 +125,7 @@ def weights(net: Network, *, proper: bool) -> list[Weight]:
     return found
 
 
-def ln_total(net: Network, constants: Mapping[str, float], *, proper: bool) -> float:
+def ln_total(net: DeepTransformer, constants: Mapping[str, float], *, proper: bool) -> float:
     """ln of gamma^3 (Lemma E.1), where a weight of kind i costs constants[i] (input norm/eps)^2."""
     parts = [
         (_ln(constants[weight.kind]) + 2.0 * weight.ln_input + 2.0 * weight.ln_beta) / 3.0
@@ -138,7 +142,7 @@ def covering_bound(ln_constant: float, eps: float, *hypotheses: Hypothesis) -> B
 
 
 def complexity_variants(
-    net: Network, ln_constant: float, n: int | None, *hypotheses: Hypothesis, proper: bool
+    net: DeepTransformer, ln_constant: float, n: int | None, *hypotheses: Hypothesis, proper: bool
 ) -> dict[str, Bound]:
     """Dudley's bound for log N = C/eps^2 at the radius of the output, where a sample size is given."""
     if n is None:
@@ -157,11 +161,7 @@ def complexity_variants(
     }
 
 
-def proper_covers() -> Hypothesis:
-    return assumed("the covers are proper in the class with all its norm bounds, as the paper defines covering numbers")
-
-
-def printed_variants(net: Network, C1: float, CBx: float, eps: float) -> Variants:
+def printed_variants(net: DeepTransformer, C1: float, CBx: float, eps: float) -> Variants:
     """gamma, eta and (gamma + eta)^3/eps^2 letter by letter."""
     ln_1, ln_x, two_thirds = _ln(C1) / 3.0, _ln(CBx) / 3.0, 2.0 / 3.0
     ln_sigma, ln_w = math.log(net.L_sigma), math.log(net.Bw)

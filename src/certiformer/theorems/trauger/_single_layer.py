@@ -10,88 +10,102 @@ from certiformer.calculus.softmax import weight_sensitivity
 from certiformer.core import (
     Bound,
     Hypothesis,
-    Variants,
+    Result,
+    count,
+    derived,
+    flag,
     printed_value,
+    real,
     stated,
     upper_bound,
     verified,
 )
-
-ASSUMPTIONS = (
-    "the radii are fixed before the sample is seen (or paid for: `strata`)",
-    "sigma is L_sigma-Lipschitz with sigma(0) = 0",
-    "one layer, scores X W_QK^T x_CLS, no projection; tokens fixed, not trained",
-)
-NORM_DEFECT = (
-    "Inherited from Theorem 4.1: the norms of W_c and W_v themselves are needed, not of their transposes; the factor 2 "
-    "and Dudley's constant are inside O(); beyond its range the formula falls and turns negative."
-)
+from certiformer.theorems.trauger import TRAUGER
 
 
-def printed_closed_form(scale: float, alpha: float, token: float, n: int, d: int, *, minus: bool) -> Bound:
-    """B (alpha/sqrt n (1 + ln(sqrt n [- sqrt ln 2d] / (alpha/token))) + token sqrt(ln 2d / n)), all O() constants 1.
+class OneLayer(Result):
+    """A one-layer Transformer f(X) = w^T W_c^T sigma(W_v^T X^T softmax(X W_QK^T x_CLS)).
 
-    `alpha` is 2 token^2 sqrt(C); the form falls and turns negative once alpha/token > sqrt n - sqrt(ln 2d).
+    Assumes:
+    - the radii are fixed before the sample is seen (or paid for: `strata`)
+    - sigma is L_sigma-Lipschitz with sigma(0) = 0
+    - one layer, scores X W_QK^T x_CLS, no projection; tokens fixed, not trained
     """
-    root = math.sqrt(n)
-    available = root - math.sqrt(math.log(2 * d))
-    in_range = verified("2 Bx sqrt(C) <= sqrt(n) - sqrt(ln 2d)", alpha / token <= available, alpha / token)
-    last = token * math.sqrt(math.log(2 * d) / n)
-    if alpha == 0.0:
-        return printed_value(
-            scale * last, hypotheses=(in_range,), note="alpha = 0: the first term is read as its limit 0"
-        )
-    inside = (available if minus else root) / (alpha / token)
-    if inside <= 0:
-        return printed_value(math.inf, hypotheses=(in_range,), note="the logarithm's argument is not positive")
-    return printed_value(scale * (alpha / root * (1.0 + math.log(inside)) + last), hypotheses=(in_range,))
 
+    paper = TRAUGER
 
-def token_sizes(Bx: float, rho: float | None, D: float | None) -> tuple[float, float]:
-    """Half-diameter and sup norm of the tokens, neither of which can exceed their l2 norm."""
-    return (Bx if rho is None else min(rho, Bx)), (Bx if D is None else min(D, Bx))
+    Bw: float = real("bound on ||w||_1, the readout", symbol="B_w")
+    Bc: float = real("bound on ||W_c||_{1,inf}: every column of W_c in an l1 ball", example=2, symbol="B_{W_c}")
+    L_sigma: float = real("Lipschitz constant of the activation, sigma(0) = 0", symbol="L_σ")
+    Bv: float = real("bound on ||W_v||_{1,inf}: every column of W_v in an l1 ball", example=1.5, symbol="B_{W_v}")
+    Bx: float = real("bound on the l2 norm of every token", symbol="B_x")
+    n: int = count("sample size", example=1_000_000, aliases=("m", "N"))
+    d: int = count("token dimension", example=64)
+    rho: float = real(
+        "half the diameter of the token set",
+        low_open=False,
+        factory=derived("Bx: no token is further from zero", lambda x: x.Bx),
+    )
+    D: float = real(
+        "bound on the sup norm of every token",
+        factory=derived("Bx: no entry exceeds the norm", lambda x: x.Bx),
+    )
+    odd: bool | None = flag("the activation is odd (tanh, identity): the factor 2 drops")
 
+    @property
+    def scale(self) -> float:
+        """B_w B_c L_sigma B_v: what stands before the attended token."""
+        return self.Bw * self.Bc * self.L_sigma * self.Bv
 
-def closed_variants(
-    scale: float, constant: float, n: int, d: int, half_diameter: float, radius: float
-) -> dict[str, Bound]:
-    """Rad <= scale min(D, 2 E), E Dudley's closed form for ln N = ln 2d + rho^4 C/eps^2 at radius D; any covers."""
-    additive = math.log(2 * d)
-    sensitivity = weight_sensitivity(half_diameter)
-    entropy = sensitivity * sensitivity * constant
-    return {
-        "closed": _bound(scale, radius, 2.0, chaining.dudley_closed(entropy, radius, n, additive)),
-        "closed_half": _bound(scale, radius, 2.0, chaining.dudley_closed_half(entropy, radius, n, additive)),
-    }
+    @property
+    def sensitivity(self) -> float:
+        """rho^2: what an error of the scores moves the attended token by."""
+        return weight_sensitivity(min(self.rho, self.Bx))
 
+    @property
+    def reach(self) -> float:
+        """D, the sup norm of the attended token."""
+        return min(self.D, self.Bx)
 
-def chain_variants(
-    scale: float,
-    cover: Cover,
-    n: int,
-    d: int,
-    half_diameter: float,
-    radius: float,
-    odd: bool | None,
-    *hypotheses: Hypothesis,
-    name: str = "chain",
-) -> dict[str, Bound]:
-    """Rad <= scale min(D, 2 E), E the best chain of covers of {x -> W_QK^T x}; 2 becomes 1 for odd sigma.
+    def printed_form(self, alpha: float, *, minus: bool, scale: float | None = None) -> Bound:
+        """B (alpha/sqrt n (1 + ln(sqrt n [- sqrt ln 2d]/(alpha/Bx))) + Bx sqrt(ln 2d/n)), all O() constants 1.
 
-    Covers at eps/rho^2 of the score maps, times 2d signed coordinates, cover the functions s e_j^T a(.; W) at eps.
-    """
-    seen = cover.scaled(weight_sensitivity(half_diameter))
-    best = (chaining.proper_chain if cover.proper else chaining.external_chain)(seen, radius, n, math.log(2 * d))
-    oddness = stated("the activation is odd", odd, "odd=1")
-    return {
-        name: _bound(scale, radius, 2.0, best, *hypotheses),
-        f"{name}_odd": _bound(scale, radius, 1.0, best, *hypotheses, oddness),
-    }
+        `alpha` is 2 Bx^2 sqrt(C); the form falls and turns negative once alpha/Bx > sqrt n - sqrt(ln 2d).
+        """
+        front, ratio, root = self.scale if scale is None else scale, alpha / self.Bx, math.sqrt(self.n)
+        available = root - math.sqrt(math.log(2 * self.d))
+        in_range = verified("2 Bx sqrt(C) <= sqrt(n) - sqrt(ln 2d)", ratio <= available, ratio)
+        last = self.Bx * math.sqrt(math.log(2 * self.d) / self.n)
+        if alpha == 0.0:
+            note = "alpha = 0: the first term is read as its limit 0"
+            return printed_value(front * last, hypotheses=(in_range,), note=note)
+        inside = (available if minus else root) / ratio
+        if inside <= 0:
+            return printed_value(math.inf, hypotheses=(in_range,), note="the logarithm's argument is not positive")
+        return printed_value(front * (alpha / root * (1.0 + math.log(inside)) + last), hypotheses=(in_range,))
 
+    def closed(self, constant: float) -> dict[str, Bound]:
+        """Rad <= scale min(D, 2 E), E Dudley's closed form for ln N = ln 2d + rho^4 C/eps^2 at radius D; any covers."""
+        additive, entropy = math.log(2 * self.d), self.sensitivity * self.sensitivity * constant
+        return {
+            "closed": self._bound(2.0, chaining.dudley_closed(entropy, self.reach, self.n, additive)),
+            "closed_half": self._bound(2.0, chaining.dudley_closed_half(entropy, self.reach, self.n, additive)),
+        }
 
-def _bound(scale: float, radius: float, factor: float, complexity: float, *hypotheses: Hypothesis) -> Bound:
-    return upper_bound(scale * min(radius, factor * complexity), clip=scale * radius, hypotheses=hypotheses)
+    def chains(self, cover: Cover, *hypotheses: Hypothesis, name: str = "chain") -> dict[str, Bound]:
+        """Rad <= scale min(D, 2 E), E the best chain of covers of {x -> W_QK^T x}; 2 becomes 1 for odd sigma.
 
+        Covers at eps/rho^2 of the score maps, times 2d signed coordinates, cover the functions s e_j^T a(.; W) at eps.
+        """
+        seen = cover.scaled(self.sensitivity)
+        run = chaining.proper_chain if cover.proper else chaining.external_chain
+        best = run(seen, self.reach, self.n, math.log(2 * self.d))
+        oddness = stated("the activation is odd", self.odd, "odd=1", id="odd-activation")
+        return {
+            name: self._bound(2.0, best, *hypotheses),
+            f"{name}_odd": self._bound(1.0, best, *hypotheses, oddness),
+        }
 
-def all_variants(*groups: Variants) -> Variants:
-    return {name: bound for group in groups for name, bound in group.items()}
+    def _bound(self, factor: float, complexity: float, *hypotheses: Hypothesis) -> Bound:
+        ceiling = self.scale * self.reach
+        return upper_bound(self.scale * min(self.reach, factor * complexity), clip=ceiling, hypotheses=hypotheses)

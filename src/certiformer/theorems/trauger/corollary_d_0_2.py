@@ -3,18 +3,11 @@ from __future__ import annotations
 import math
 
 from certiformer.calculus.covers import dual_sudakov, rows_two_one, smallest, volumetric
-from certiformer.core import Quantity, Result, Status, Variants, count, derived, flag, real
-from certiformer.theorems.trauger import TRAUGER
-from certiformer.theorems.trauger._single_layer import (
-    all_variants,
-    chain_variants,
-    closed_variants,
-    printed_closed_form,
-    token_sizes,
-)
+from certiformer.core import Quantity, Status, Variants, real
+from certiformer.theorems.trauger._single_layer import OneLayer
 
 
-class CorollaryD02(Result):
+class CorollaryD02(OneLayer):
     r"""One layer, (2,1) norm of W_QK, l1 tokens.
 
     Theorem 4.1 with the cover T5 (docs/proofs/covers.md) of the maps x -> W_QK^T x on the d scaled basis
@@ -31,9 +24,6 @@ class CorollaryD02(Result):
     proper.
     Because: inherits Theorem 4.1 and the false Lemma 3.4; alpha vanishes at d = 1; logarithms are dropped
     Assumes:
-    - the radii are fixed before the sample is seen (or paid for: `strata`)
-    - sigma is L_sigma-Lipschitz with sigma(0) = 0
-    - one layer, scores X W_QK^T x_CLS, no projection; tokens fixed, not trained
     - every token has l1 norm (not only l2 norm) at most Bx
     Defects:
     - Inherited from Theorem 4.1: the norms of W_c and W_v themselves are needed, not of their transposes; the
@@ -44,39 +34,25 @@ class CorollaryD02(Result):
     - Logarithms of other quantities are dropped without a constant.
     """
 
-    paper, place = TRAUGER, "Corollary D.0.2"
+    place = "Corollary D.0.2"
     bounds, status = Quantity.RADEMACHER_COMPLEXITY, Status.FALSE
     monotone = "+Bx +BQK -n +d +rho"
 
-    Bw: float = real("bound on ||w||_1, the readout", symbol="B_w")
-    Bc: float = real("bound on ||W_c||_{1,inf}: every column of W_c in an l1 ball", example=2, symbol="B_{W_c}")
-    L_sigma: float = real("Lipschitz constant of the activation, sigma(0) = 0", symbol="L_σ")
-    Bv: float = real("bound on ||W_v||_{1,inf}: every column of W_v in an l1 ball", example=1.5, symbol="B_{W_v}")
-    Bx: float = real("bound on the l2 norm of every token", symbol="B_x")
+    Bx: float = real("bound on the l1 norm of every token", symbol="B_x")
     BQK: float = real("bound on ||W_QK||_{2,1}, the sum of the column l2 norms", example=0.5, symbol="B_{W_QK}")
-    n: int = count("sample size", example=1_000_000, aliases=("m", "N"))
-    d: int = count("token dimension", example=64)
-    rho: float = real("half the diameter of the token set", low_open=False, factory=derived("Bx", lambda x: x.Bx))
-    D: float = real("bound on the sup norm of every token", factory=derived("Bx", lambda x: x.Bx))
-    odd: bool | None = flag("the activation is odd (tanh, identity): the factor 2 drops")
 
     def printed(self) -> Variants:
         alpha = self.Bx * self.Bx * self.Bx * 2 * self.BQK * math.sqrt(2 * math.log(self.d))
-        return {
-            "value": printed_closed_form(
-                self.Bw * self.Bc * self.L_sigma * self.Bv, alpha, self.Bx, self.n, self.d, minus=True
-            )
-        }
+        return {"value": self.printed_form(alpha, minus=True)}
 
     def sound(self) -> Variants:
-        scale, sizes = self.Bw * self.Bc * self.L_sigma * self.Bv, token_sizes(self.Bx, self.rho, self.D)
         rows = rows_two_one(self.BQK, self.d, self.d, domain=True)
         # ||W||_2 <= ||W||_F <= the sum of the row norms.
         others = (dual_sudakov(self.BQK, self.d, self.d), volumetric(self.BQK, self.d * self.d))
         external = smallest(rows, *others)
         proper = smallest(rows.made_proper(), *others)
-        return all_variants(
-            closed_variants(scale, self.BQK * self.Bx * (self.BQK * self.Bx) * rows.quadratic, self.n, self.d, *sizes),
-            chain_variants(scale, external.scaled(self.Bx), self.n, self.d, *sizes, self.odd, name="chain_external"),
-            chain_variants(scale, proper.scaled(self.Bx), self.n, self.d, *sizes, self.odd),
-        )
+        return {
+            **self.closed(self.BQK * self.Bx * (self.BQK * self.Bx) * rows.quadratic),
+            **self.chains(external.scaled(self.Bx), name="chain_external"),
+            **self.chains(proper.scaled(self.Bx)),
+        }

@@ -9,10 +9,11 @@ from certiformer.core import (
     Result,
     Status,
     Variants,
-    assumed,
     count,
+    flag,
     printed_value,
     real,
+    stated,
     upper_bound,
     verified,
 )
@@ -45,6 +46,7 @@ class Section24(Result):
     C: float = real("log N(eps) <= C/eps^2", example=2)
     D: float = real("radius: |f - f0| <= D on the sample, f0 fixed")
     n: int = count("sample size", example=10_000, aliases=("m", "N"))
+    proper: bool | None = flag("the covers are proper, as the paper defines them")
 
     def printed(self) -> Variants:
         s = math.sqrt(self.C / self.n)
@@ -53,7 +55,9 @@ class Section24(Result):
 
     def sound(self) -> Variants:
         cover = quadratic_cover(self.C)
-        proper = assumed("the covers are proper, as the paper defines them")
+        proper = stated(
+            "the covers are proper: their members belong to the class", self.proper, "proper=1", id="proper-covers"
+        )
         return {
             "closed": upper_bound(chaining.dudley_closed(self.C, self.D, self.n), clip=self.D),
             "closed_half": upper_bound(chaining.dudley_closed_half(self.C, self.D, self.n), clip=self.D),
