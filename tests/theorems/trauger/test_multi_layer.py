@@ -27,6 +27,12 @@ def perturbed(rng, W, size):
     return W + change * size / np.linalg.norm(change, 2)
 
 
+def deep(L_sigma, c, v, q, Bw, layers, heads, Bx, rho):
+    return _multi_layer.DeepTransformer(
+        L_sigma=L_sigma, Bc2=c, Bv2=v, BQK2=q, Bw=Bw, layers=layers, heads=heads, Bx=Bx, rho=rho, eps=1.0
+    )
+
+
 @pytest.mark.independent("trauger.thm4.2", "trauger.cor4.2.1", "trauger.corF.0.1", "trauger.corF.0.2")
 @pytest.mark.parametrize("seed", range(40))
 def test_sensitivities_hold_on_real_networks(seed):
@@ -56,7 +62,7 @@ def test_sensitivities_hold_on_real_networks(seed):
     hat = [[tuple(perturbed(rng, W, size * rng.uniform()) for W in head) for head in layer] for layer in stack]
     what = w + rng.normal(size=d) * size * 0.1
     # errors at the inputs of the covered network
-    net = _multi_layer.network(L_sigma, c, v, q, Bw, layers, heads, Bx, None)
+    net = deep(L_sigma, c, v, q, Bw, layers, heads, Bx, None)
     weights = _multi_layer.weights(net, proper=False)
     betas = {(weight.kind, i): math.exp(weight.ln_beta) for i, weight in enumerate(weights)}
     Z, total = X, 0.0
@@ -238,13 +244,13 @@ class TestProperties:
         assert with_sample["rademacher_chain"].bounds.value == "Rademacher complexity"
 
     def test_the_shape_of_the_output(self):
-        net = _multi_layer.network(1.0, 0.5, 0.2, 1.0, 3.0, 1, 1, 2.0, None)
+        net = deep(1.0, 0.5, 0.2, 1.0, 3.0, 1, 1, 2.0, None)
         assert net.radius == pytest.approx(3.0 * 0.5 * 0.4)
-        wide = _multi_layer.network(1.0, 0.5, 0.2, 1.0, 3.0, 2, 4, 2.0, None)
+        wide = deep(1.0, 0.5, 0.2, 1.0, 3.0, 2, 4, 2.0, None)
         assert wide.radius == pytest.approx(3.0 * 4 * 0.5 * 0.2)
-        assert _multi_layer.network(1.0, 9.0, 9.0, 1.0, 3.0, 2, 1, 2.0, None).radius == 3.0
-        assert _multi_layer.network(1.0, 0.5, 9.0, 1.0, 3.0, 2, 1, 2.0, None).radius == pytest.approx(1.5)
-        assert _multi_layer.network(1.0, 1.0, 1.0, 1.0, 1.0, 1, 1, 2.0, 5.0).rho == 2.0
+        assert deep(1.0, 9.0, 9.0, 1.0, 3.0, 2, 1, 2.0, None).radius == 3.0
+        assert deep(1.0, 0.5, 9.0, 1.0, 3.0, 2, 1, 2.0, None).radius == pytest.approx(1.5)
+        assert deep(1.0, 1.0, 1.0, 1.0, 1.0, 1, 1, 2.0, 5.0).half_diameter == 2.0
         assert math.isinf(_multi_layer.exp(750.0))
         assert _multi_layer.exp(700.0) == math.exp(700.0)
 

@@ -70,8 +70,9 @@ class Truncated(Theorem):
     def tails(self) -> tuple[Hypothesis, ...]:
         """The tail, vouched for by whoever gives its parameters."""
         words = f"P(b(X) > t) <= {tail_name(self.tail)} for every t, known before the data"
-        guessed = [name for name in ("a", "v") if name in self.derived]
-        return (stated(words, None if guessed else True, ",".join(guessed) or "its parameters", id="tail"),)
+        names = [entry.name for entry in self.inputs if entry.name in ("a", "v", "C", "beta")]
+        guessed = [name for name in names if name in self.derived]
+        return (stated(words, None if guessed else True, ",".join(guessed or names), id="tail"),)
 
     @property
     def clip(self) -> tuple[Hypothesis, ...]:
