@@ -33,7 +33,8 @@ def certify(
     data: Pair | str | Path | None = None,
     predictions: Mapping[str, npt.ArrayLike] | str | Path | None = None,
     evidence: Evidence | Sequence[Evidence] | None = None,
-    fit: Callable[..., Callable[..., Any]] | None = None,
+    fit: Callable[..., Callable[..., Any]] | str | Path | None = None,
+    by: Sequence[Any] | None = None,
     params: Any = None,
     batched: bool = False,
     initial: Any = None,
@@ -59,6 +60,8 @@ def certify(
     - `certify(predictions="preds.npz")`, or a mapping of arrays, certifies any model from its predictions;
     - `certify(evidence=HoldOut(errors=28, n=5000))` certifies what was counted elsewhere (`certiformer.certificates`),
       for `classes` classes;
+    - `certify(model, train=(x, y), by=[PickToLearn(), ...])` trains and certifies on the same examples, by procedures
+      of `certiformer.certification.procedures`; `certify(fit="recipe.toml")` reads all that from a file;
     - `certify(fit=train_it, data=(x, y))` plans the data: `fit(x, y, seed)` sees one part, the other certifies.
 
     `models` is the number of models that were compared on the held-out examples, all of them fixed before any was
@@ -73,7 +76,13 @@ def certify(
         )
     chosen = 0 if seed is None else seed
     common: dict[str, Any] = {"allow_twins": allow_twins, "seed": chosen, "title": title}
-    if fit is not None:
+    if by is not None:
+        found = _by_procedures(model, train, by, params=params, batched=batched, title=title)
+    elif isinstance(fit, (str, Path)):
+        from certiformer.certification.procedures.recipe import findings as from_recipe
+
+        found = from_recipe(fit)
+    elif fit is not None:
         if model is not None or not isinstance(data, tuple):
             raise InputError("fit", "no data, or a model too", "data=(inputs, labels) and no model")
         found = of_training(fit, data, batched=batched, models=models, **common)
@@ -128,6 +137,14 @@ def _counted(evidence: Evidence | Sequence[Evidence], classes: int, seed: int, t
         seed=seed,
         tried=max((record.models for record in records), default=1),
     )
+
+
+def _by_procedures(model: Any, train: Pair | None, by: Sequence[Any], **options: Any) -> Findings:
+    from certiformer.certification.procedures.run import of_procedures
+
+    if train is None or isinstance(model, (str, Path)):
+        raise InputError("by", "procedures", "train=(inputs, labels), and a model that is not a file")
+    return of_procedures(model, train, by, **options)
 
 
 def _demo(seed: int | None, retrain: bool, progress: bool | None) -> Findings:

@@ -31,6 +31,9 @@ def certify(
     predictions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Predictions of any model (.npz): heldout_logits, ...")
     ] = None,
+    fit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A recipe (.toml): train and certify on the same examples.")
+    ] = None,
     config: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Architecture of bare weights (JSON with model, d, ...).")
     ] = None,
@@ -60,6 +63,7 @@ def certify(
         checkpoint,
         data=data,
         predictions=predictions,
+        fit=fit,
         config=config,
         models=models,
         delta=delta,

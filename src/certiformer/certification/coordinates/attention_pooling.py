@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -28,8 +28,9 @@ from scipy.optimize import minimize
 from certiformer.calculus import quantised
 from certiformer.calculus.coordinate_covers import ball_cover_nats, ball_nats, cap_nats, sphere_cover_nats
 from certiformer.calculus.tails import binomial_upper
-from certiformer.certificates import Predictor
-from certiformer.certificates._covers import Scale, frontier
+from certiformer.certificates import Evidence, Predictor
+from certiformer.certificates._covers import CoverEvidence, Scale, frontier
+from certiformer.certificates.occam import Occam
 from certiformer.certification.coordinates._network import Array, Codeword, CoordinateNetwork, Integers, Labels
 from certiformer.core.errors import InputError
 from certiformer.core.rounding import up
@@ -328,17 +329,33 @@ class AttentionPooling(CoordinateNetwork):
     def codeword(self, z: Array, features: Pooled, labels: Labels, seed: int) -> Codeword:
         """q on a grid of a declared step, w in whole numbers, each with its own scale; search on the certificate."""
         q, w = self.split(z)
-        paid = math.log(len(STEPS))
-        best: tuple[float, Array, dict[str, float], int] | None = None
+        best: tuple[float, Array] | None = None
         for index, step in enumerate(STEPS):
             word = _Search(self, features, labels, step, np.random.default_rng([seed, index]))
             value, queries, weights = word.run(np.rint(q / step).astype(np.int64), w)
             if best is None or value < best[0]:
-                parts = {"query": word.nats(queries), "readout": word.nats(weights), "step of the grid": paid}
-                errors = word.errors(queries, weights)
-                best = value, np.concatenate([step * queries, weights.astype(np.float64)]), parts, errors
+                best = value, np.concatenate([step * queries, weights.astype(np.float64)])
         assert best is not None
-        return Codeword(best[1], best[2], best[3], f"attention pooling named by {self.coordinates} integers")
+        return self.named(best[1], features, labels)
+
+    def named(self, z: Array, features: Pooled, labels: Labels) -> Codeword:
+        """The codeword at whole numbers w and a query on one of the grids: what it costs, and its errors."""
+        q, w = z[: self.queries], np.rint(z[self.queries :]).astype(np.int64)
+        fitting = [step for step in STEPS if np.array_equal(np.rint(q / step) * step, q)]
+        if not fitting or not np.array_equal(w, z[self.queries :]):
+            raise InputError("z", z.tolist(), f"whole numbers, and a query in multiples of one of {STEPS}")
+        words = [_Search(self, features, labels, step, np.random.default_rng(0)) for step in fitting]
+        parts = [
+            {
+                "query": word.nats(np.rint(q / word.step).astype(np.int64)),
+                "readout": word.nats(w),
+                "step of the grid": math.log(len(STEPS)),
+            }
+            for word in words
+        ]
+        cheapest = min(parts, key=lambda part: sum(part.values()))
+        errors = words[0].errors(np.rint(q / words[0].step).astype(np.int64), w)
+        return Codeword(z, cheapest, errors, f"{self.name} named by {self.coordinates} integers")
 
     def settings(self) -> Mapping[str, Any]:
         return asdict(self)
@@ -367,6 +384,17 @@ class Pooling(Predictor):
 
     def outputs(self, inputs: npt.ArrayLike) -> Array:
         return self.network.outputs(self.z, self.network.features(inputs))
+
+    def recount(self, record: Evidence, inputs: npt.ArrayLike, labels: Labels) -> Evidence:
+        features = self.network.features(inputs)
+        if isinstance(record, CoverEvidence):
+            scales = self.network.scales(record.id, self.z, features, labels)
+            return replace(record, n=len(labels), scales=scales)
+        if not isinstance(record, Occam):
+            raise InputError("predictor", self.kind, "a cover or an Occam row", f"Not {record.id}")
+        word = self.network.named(self.z, features, labels)
+        parts = dict(word.parts)
+        return replace(record, errors=word.errors, n=len(labels), code_length=math.fsum(parts.values()), parts=parts)
 
 
 class _Search:

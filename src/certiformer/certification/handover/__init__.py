@@ -21,7 +21,7 @@ from certiformer.certificates import Evidence, Predictor
 from certiformer.core.errors import InputError, UnknownNameError
 
 FORMAT = "certiformer predictor"
-HOMES = ("certiformer.certification.handover", "certiformer.certification.procedures")
+HOMES = tuple(f"certiformer.certification.{room}" for room in ("handover", "coordinates", "procedures"))
 
 
 def content_of(predictor: Predictor) -> bytes:

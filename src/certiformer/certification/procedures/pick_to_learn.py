@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from certiformer.certificates import Evidence
 from certiformer.certificates.compression import Compression
+from certiformer.certification.handover.model import predictor_of
 from certiformer.certification.procedures._learners import Augment, Descent, Learner, Refit
 from certiformer.certification.procedures._model import Labels, margins, parametrised
-from certiformer.certification.procedures._predictors import predictor_of
 from certiformer.certification.split import refuse_overlap
 from certiformer.core.errors import InputError
 

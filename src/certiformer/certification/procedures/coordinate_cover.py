@@ -1,0 +1,67 @@
+"""M, soft and local cover of a network in few coordinates, trained here on all examples."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from certiformer.certificates import Evidence
+from certiformer.certificates.cover_coordinates import CoverOfCoordinates
+from certiformer.certificates.cover_local import LocalCover
+from certiformer.certificates.cover_soft import SoftCover
+from certiformer.certification.coordinates._network import Array, CoordinateNetwork, Labels
+from certiformer.certification.coordinates.attention_pooling import AttentionPooling
+from certiformer.core.errors import UnknownNameError
+
+KINDS = {record.id: record for record in (CoverOfCoordinates, SoftCover, LocalCover)}
+
+
+@dataclass(frozen=True, eq=False)
+class CoordinateCover:
+    """`network`: a class whose every change of a weight is known at the output; `kinds`: which covers to report."""
+
+    network: CoordinateNetwork = field(default_factory=AttentionPooling)
+    kinds: tuple[str, ...] = tuple(KINDS)
+    seed: int = 0
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        for kind in self.kinds:
+            if kind not in KINDS:
+                raise UnknownNameError("cover", kind, KINDS)
+
+    def certify(self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int) -> tuple[Evidence, ...]:
+        features, z = fitted(self.network, inputs, labels, self.seed)
+        predictor = self.network.predictor(z)
+        return tuple(
+            KINDS[kind](
+                n=len(labels),
+                scales=self.network.scales(kind, z, features, labels),
+                label=self.label,
+                subject=f"{self.network.name} with {self.network.coordinates} real coordinates",
+                predictor=predictor,
+            )
+            for kind in self.kinds
+        )
+
+
+_FITTED: OrderedDict[str, tuple[Any, Array]] = OrderedDict()
+
+
+def fitted(network: CoordinateNetwork, inputs: npt.NDArray[Any], labels: Labels, seed: int) -> tuple[Any, Array]:
+    """Features and trained coordinates; the last few are kept, so that a cover and a code share their training."""
+    digest = hashlib.sha256(f"{network.name} {dict(network.settings())} {seed}".encode())
+    digest.update(np.ascontiguousarray(inputs).tobytes())
+    digest.update(np.ascontiguousarray(labels).tobytes())
+    key = digest.hexdigest()
+    if key not in _FITTED:
+        features = network.features(inputs)
+        _FITTED[key] = features, network.fit(features, labels, seed)
+        while len(_FITTED) > 2:
+            _FITTED.popitem(last=False)
+    return _FITTED[key]

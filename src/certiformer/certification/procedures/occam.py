@@ -1,0 +1,125 @@
+r"""O for any model: coordinates of a subspace on a grid, theta = theta_0 + M z, under a prior fixed before the data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+
+from certiformer.calculus import quantised
+from certiformer.certificates import Evidence
+from certiformer.certificates.occam import Occam as Record
+from certiformer.certification.coordinates._network import CoordinateNetwork
+from certiformer.certification.handover.model import predictor_of
+from certiformer.certification.procedures._model import Labels, loss_of, margins, parametrised
+from certiformer.certification.procedures.coordinate_cover import fitted
+from certiformer.core.errors import InputError
+from certiformer.training.subspace import Quantisation, Subspace, descend
+
+
+@dataclass(frozen=True)
+class Code:
+    """The grid `step` and how it is trained; the prior's scale is sqrt(2)^i steps, i = -2..`scales` - 3, paid."""
+
+    step: float = 1.0
+    scales: int = 16
+    steps: int = 3000
+    rate: float = 0.1
+    batch: int = 100
+
+    def nats(self, z: npt.NDArray[np.int64]) -> dict[str, float]:
+        """-ln P item by item."""
+        scales = [2.0 ** (i / 2) for i in range(-2, self.scales - 2)]
+        return {
+            "coordinates and their scale": quantised.best_scale(z, 1.0, scales)[0],
+            "dimension": quantised.dimension_nats(len(z)),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Occam:
+    """`subspace`: a number of random directions at the model's own weights, a `Subspace`, or a network in coordinates.
+
+    Random directions have the scale of the weights they change, and come from `seed`, never from the data.
+    """
+
+    subspace: int | Subspace | CoordinateNetwork = 32
+    code: Code = Code()
+    seed: int = 0
+    label: str = ""
+
+    def certify(self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int) -> tuple[Evidence, ...]:
+        if isinstance(self.subspace, CoordinateNetwork):
+            return (self._named(self.subspace, inputs, labels),)
+        start = parametrised(model)
+        space = (
+            self.subspace
+            if isinstance(self.subspace, Subspace)
+            else random_subspace(start.params, self.subspace, self.seed)
+        )
+        settings = Quantisation(
+            step=self.code.step,
+            steps=self.code.steps,
+            learning_rate=self.code.rate,
+            examples=len(labels),
+            batch=min(self.code.batch, len(labels)),
+        )
+        z = descend(
+            start.apply,
+            _pointwise,
+            space,
+            jnp.asarray(inputs),
+            jnp.asarray(labels),
+            jax.random.key(self.seed),
+            settings,
+            progress=False,
+        )
+        params = space.at(jnp.asarray(self.code.step * z, jnp.float32))
+        parts = self.code.nats(z)
+        return (
+            Record(
+                errors=int(np.sum(margins(start.outputs(params, inputs), labels) <= 0)),
+                n=len(labels),
+                code_length=math.fsum(parts.values()),
+                parts=parts,
+                label=self.label,
+                subject=f"the model named by {len(z)} integers",
+                predictor=predictor_of(start.rebuild(params)),
+            ),
+        )
+
+    def _named(self, network: CoordinateNetwork, inputs: npt.NDArray[Any], labels: Labels) -> Record:
+        features, z = fitted(network, inputs, labels, self.seed)
+        word = network.codeword(z, features, labels, self.seed)
+        return Record(
+            errors=word.errors,
+            n=len(labels),
+            code_length=math.fsum(word.parts.values()),
+            parts=dict(word.parts),
+            label=self.label,
+            subject=word.name,
+            predictor=network.predictor(word.z),
+        )
+
+
+def random_subspace(params: Any, dimension: int, seed: int) -> Subspace:
+    """Gaussian directions; along each, a weight matrix moves by its own root mean square, over sqrt(dimension)."""
+    if dimension < 1:
+        raise InputError("subspace", dimension, "at least one direction")
+    leaves, tree = jax.tree.flatten(params)
+    random = np.random.default_rng(seed)
+
+    def directions(leaf: Any) -> jax.Array:
+        size = float(np.sqrt(np.mean(np.square(np.asarray(leaf, np.float64))))) or 1.0
+        return jnp.asarray(random.standard_normal((*leaf.shape, dimension)) * size / math.sqrt(dimension), leaf.dtype)
+
+    return Subspace(params, jax.tree.unflatten(tree, [directions(leaf) for leaf in leaves]))
+
+
+def _pointwise(output: jax.Array, label: jax.Array) -> jax.Array:
+    return loss_of(output[None], label[None])[0]

@@ -1,0 +1,106 @@
+"""Recipes: procedures and a model from a TOML file, `certiformer certify --fit recipe.toml` (docs/recipes.md)."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from certiformer.certification.evidence import Findings
+from certiformer.certification.files import read_npz
+from certiformer.core.errors import InputError, UnknownNameError
+
+ARRAYS = ("train_inputs", "train_labels", "unlabelled_inputs")
+TABLES = ("data", "model", "by", "title", "delta")
+
+
+def read(path: str | Path) -> dict[str, Any]:
+    """The recipe as a dictionary, its tables known."""
+    try:
+        found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError("recipe", str(path), "a readable TOML file", str(error.strerror)) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError("recipe", str(path), "TOML", str(error)) from error
+    for name in found:
+        if name not in TABLES:
+            raise UnknownNameError("table", name, TABLES, f"in {path}")
+    if not isinstance(found.get("data"), str):
+        raise InputError("data", found.get("data"), 'data = "examples.npz", with train_inputs and train_labels')
+    if not found.get("by"):
+        raise InputError(
+            "by", found.get("by"), "at least one [[by]] table", 'For example [[by]] procedure = "PickToLearn"'
+        )
+    return found
+
+
+def findings(path: str | Path) -> Findings:
+    """Read the data beside the recipe, build the model and the procedures, run them."""
+    from certiformer.certification.procedures.run import of_procedures
+
+    recipe = read(path)
+    arrays = read_npz(Path(path).parent / recipe["data"], ARRAYS)
+    for name in ARRAYS[:2]:
+        if name not in arrays:
+            raise InputError("data", sorted(arrays), "train_inputs and train_labels", f"In {recipe['data']}")
+    model = _model(recipe.get("model"))
+    by = [_procedure(table, arrays) for table in recipe["by"]]
+    title = recipe.get("title", Path(path).name)
+    return of_procedures(model, (arrays["train_inputs"], arrays["train_labels"]), by, title=title)
+
+
+def _model(table: Mapping[str, Any] | None) -> Any:
+    """`architecture`, `seed` and the settings of a model of this package, at its initialisation."""
+    if table is None:
+        return None
+    import jax
+
+    from certiformer import models
+
+    settings = dict(table)
+    name, seed = settings.pop("architecture", None), settings.pop("seed", 0)
+    if not isinstance(name, str):
+        raise InputError("model.architecture", name, f"one of {', '.join(models.names())}")
+    return models.model_type(name).init(jax.random.key(seed), models.config(name, **settings))
+
+
+def _procedure(table: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
+    from certiformer.certification import procedures as known
+
+    builders: dict[str, Callable[..., Any]] = {
+        "PickToLearn": known.PickToLearn,
+        "OnePass": known.OnePass,
+        "HeadPosterior": known.HeadPosterior,
+        "Occam": _occam,
+        "CoordinateCover": _cover,
+    }
+    settings = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    name = settings.pop("procedure", None)
+    if name not in builders:
+        raise UnknownNameError("procedure", str(name), builders, "in [[by]]")
+    try:
+        return builders[name](**settings)
+    except TypeError as error:
+        raise InputError(
+            f"[[by]] {name}", sorted(settings), "its settings", f"({error}). See docs/recipes.md"
+        ) from error
+
+
+def _network(settings: Mapping[str, Any] | None) -> Any:
+    from certiformer.certification.procedures import AttentionPooling
+
+    return AttentionPooling(**(settings or {}))
+
+
+def _occam(subspace: Any = 32, code: Mapping[str, Any] | None = None, **more: Any) -> Any:
+    from certiformer.certification.procedures import Code, Occam
+
+    space = _network(subspace) if isinstance(subspace, Mapping) else subspace
+    return Occam(space, Code(**(code or {})), **more)
+
+
+def _cover(network: Mapping[str, Any] | None = None, **more: Any) -> Any:
+    from certiformer.certification.procedures import CoordinateCover
+
+    return CoordinateCover(_network(network), **more)

@@ -1,0 +1,58 @@
+"""Q: an untouched model through a surrogate that is trained and certified here, and a pool of unlabelled examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from certiformer.certificates import Evidence
+from certiformer.certificates.surrogate import Surrogate as Record
+from certiformer.certification.flows import decisions
+from certiformer.certification.predictors import checked_outputs, outputs_of
+from certiformer.certification.procedures._model import Labels
+from certiformer.certification.procedures.pick_to_learn import PickToLearn, compress, replay
+from certiformer.certification.split import refuse_overlap
+from certiformer.core.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Surrogate:
+    """`target`: a model that stays as it is (of a batch, or of one example with `batched=False`); `pool`: unlabelled.
+
+    The surrogate is trained by `by` on the labelled examples; the target may have seen those, but not the pool.
+    """
+
+    target: Callable[..., Any]
+    pool: npt.ArrayLike
+    by: PickToLearn = field(default_factory=PickToLearn)
+    batched: bool = True
+    label: str = ""
+
+    def certify(self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int) -> tuple[Evidence, ...]:
+        pool = np.asarray(self.pool)
+        if len(pool) == 0:
+            raise InputError("pool", "no examples", "unlabelled examples that neither model has seen")
+        refuse_overlap(pool, inputs, what="unlabelled examples")
+        if self.by.stages:
+            raise InputError("by", self.by.stages, "a loop without a grid of stages", "The joint form takes one stage")
+        learner = self.by.learner(model, classes)
+        found = compress(learner, inputs, labels, batch=self.by.batch, most=self.by.most)
+        replay(learner, inputs, labels, found, self.by.batch)
+        end = found.stages[-1]
+        mine = decisions(checked_outputs("the surrogate", learner.outputs(end.state, pool), len(pool)))
+        theirs = decisions(outputs_of(self.target, pool, batched=self.batched))
+        return (
+            Record(
+                k=end.picks + end.left,
+                n=len(labels),
+                disagreements=int(np.sum(mine != theirs)),
+                m=len(pool),
+                label=self.label,
+                subject="the target, as it is",
+                note=f"Through a surrogate that learnt from {end.picks} of {len(labels)} examples.",
+            ),
+        )
