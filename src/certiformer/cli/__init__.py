@@ -12,6 +12,7 @@ from certiformer.cli.audit import audit
 from certiformer.cli.bound import bound
 from certiformer.cli.certify import certify
 from certiformer.cli.explain import explain
+from certiformer.cli.holdout import holdout
 from certiformer.cli.inspect import inspect
 from certiformer.cli.probe import probe
 from certiformer.cli.reproduce import reproduce
@@ -53,6 +54,7 @@ app.command()(inspect)
 app.command()(certify)
 app.command()(probe)
 app.command()(verify)
+app.add_typer(holdout, name="holdout")
 app.command()(audit)
 app.command()(reproduce)
 

@@ -13,13 +13,18 @@ from certiformer.report.page import guaranteed
 
 
 def verify(
-    report: Annotated[Path, typer.Argument(help="report.json, with the certified predictors beside it.")],
+    report: Annotated[
+        Path, typer.Argument(help="report.json, with the predictors beside it; or the folder of a hold-out ledger.")
+    ],
     data: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What it was certified with: predictions or examples (.npz).")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
     """Recompute every row of a report from predictor, data and report, and say which could not be checked."""
+    if report.is_dir() or report.name == "log.jsonl":
+        _ledger(report if report.is_dir() else report.parent, json)
+        return
     from certiformer.certification.verify import verify as run
 
     found = run(report, data=data)
@@ -44,5 +49,24 @@ def verify(
         counted = sum(row.counted for row in found.rows)
         verdict = "Every number that was computed again agrees" if found.agrees else "The report does not hold"
         console.print(f"[bold]{verdict}[/bold] ({counted} rows counted again from the data).")
+    if not found.agrees:
+        raise typer.Exit(1)
+
+
+def _ledger(folder: Path, json: bool) -> None:
+    """Replay a hold-out ledger: chain, answers, prices, claim."""
+    from certiformer.certification.ledger import replay
+
+    found = replay(folder)
+    if json:
+        print_json(found.as_json())
+    else:
+        for line in found.wrong:
+            console.print(line, style="red", highlight=False)
+        for line in found.unchecked:
+            console.print(f"not checked: {line}", highlight=False)
+        if found.recomputed is not None:
+            console.print(f"the claim: {guaranteed(found.reported or 0.0)}, recomputed {guaranteed(found.recomputed)}")
+        console.print("[bold]The ledger agrees[/bold]." if found.agrees else "[bold]The ledger does not hold[/bold].")
     if not found.agrees:
         raise typer.Exit(1)

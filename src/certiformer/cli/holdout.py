@@ -1,0 +1,116 @@
+"""`certiformer holdout`: a held-out set that answers, remembers, and prices what was learnt from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from certiformer.cli._output import console, print_json
+from certiformer.core.errors import InputError
+from certiformer.report.numbers import percent_up
+
+holdout = typer.Typer(help="A held-out set with a ledger: adaptive use, priced.", no_args_is_help=True)
+Folder = Annotated[Path, typer.Argument(help="The ledger's folder.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+PREDICTIONS = ("heldout_predictions", "heldout_logits")
+
+
+@holdout.command()
+def new(
+    ledger: Folder,
+    data: Annotated[Path, typer.Option(metavar="FILE", help="The labels (.npz): heldout_labels.")],
+    feedback: Annotated[str, typer.Option(help="ladder (better or not), count, levels, none.")] = "ladder",
+    step: Annotated[int, typer.Option(help="ladder: how many errors fewer count as better.")] = 1,
+    levels: Annotated[int, typer.Option(help="levels: how many values the rounded error rate has.")] = 10,
+    delta: Annotated[float, typer.Option(help="Probability that any claim of this ledger is wrong.")] = 0.05,
+    json: Json = False,
+) -> None:
+    """Take over a held-out set, and write down the rules before anybody asks."""
+    from certiformer.certification.files import read_npz
+    from certiformer.certification.ledger import Ledger, Rules
+
+    arrays = read_npz(data, ("heldout_labels", "heldout_inputs", "heldout_ids"))
+    if "heldout_labels" not in arrays:
+        raise InputError("data", sorted(arrays), "heldout_labels", f"In {data}")
+    made = Ledger.new(ledger, arrays["heldout_labels"], Rules(delta, feedback, step, levels))
+    if json:
+        print_json({"ledger": str(ledger), "m": made.book.m, "head": made.head})
+        return
+    console.print(f"{made.book.m} held-out examples, feedback: {feedback}. Publish this hash now: {made.head}")
+
+
+@holdout.command()
+def ask(
+    ledger: Folder,
+    predictions: Annotated[
+        Path, typer.Option(metavar="FILE", help="heldout_predictions (classes) or heldout_logits (.npz).")
+    ],
+    json: Json = False,
+) -> None:
+    """Hand in a model's predictions; the answer is all that anybody may learn from the held-out set."""
+    from certiformer.certification.files import read_npz
+    from certiformer.certification.ledger import Ledger
+
+    arrays = read_npz(predictions, PREDICTIONS)
+    if len(arrays) != 1:
+        raise InputError("predictions", sorted(arrays), f"one of {' and '.join(PREDICTIONS)}")
+    found, answer = Ledger.open(ledger).ask(next(iter(arrays.values())))
+    price = found.book.price(answer.round)
+    if json:
+        print_json({"round": answer.round, "answer": answer.says, "nats": price, "head": found.head})
+        return
+    said = _words(answer.says)
+    console.print(f"round {answer.round}: [bold]{said}[/bold]. A claim of this model costs {price:.4g} nats.")
+
+
+@holdout.command()
+def claim(
+    ledger: Folder,
+    round: Annotated[int | None, typer.Option(help="Which model; the last, if left out.")] = None,
+    json: Json = False,
+) -> None:
+    """Certify the model of one round. Its count is opened, so this closes the ledger."""
+    from certiformer.certification.ledger import Ledger
+
+    _, found = Ledger.open(ledger).claim(round)
+    if json:
+        print_json(found.as_json())
+        return
+    console.print(
+        f"[bold]The model of round {found.round} errs on at most {percent_up(found.value)} of new examples[/bold], "
+        f"with confidence {1 - found.delta:.6g} for all rounds together: {found.errors} errors of {found.n}, and "
+        f"{found.nats:.4g} nats for what the answers told. The ledger is closed."
+    )
+
+
+@holdout.command()
+def log(ledger: Folder, json: Json = False) -> None:
+    """What was asked and answered; `certiformer verify LEDGER` replays it."""
+    from certiformer.certification.ledger import LOG, read_log
+
+    entries = read_log(ledger / LOG)
+    if json:
+        print_json({"entries": list(entries)})
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("round", "time", "answer", "nats", "model"):
+        table.add_column(name, no_wrap=True)
+    for entry in entries[1:]:
+        if "claim" in entry:
+            claimed = entry["claim"]
+            said = f"claim of round {claimed['round']}: at most {percent_up(claimed['value'])}"
+            table.add_row("", entry["time"][:19], said, f"{claimed['nats']:.4g}", "")
+        else:
+            said = _words(entry["answer"])
+            table.add_row(str(entry["round"]), entry["time"][:19], said, f"{entry['nats']:.4g}", entry["model"][:12])
+    console.print(f"{entries[0]['m']} examples, feedback {entries[0]['feedback']}, delta {entries[0]['delta']:g}")
+    console.print(table)
+
+
+def _words(answer: object) -> str:
+    if isinstance(answer, bool):
+        return "better" if answer else "not better"
+    return "handed in" if answer is None else str(answer)
