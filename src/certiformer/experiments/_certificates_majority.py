@@ -31,8 +31,8 @@ from certiformer.certificates.occam import Occam
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
 from certiformer.certificates.progressive import Progressive
+from certiformer.certification.recipes import mnist
 from certiformer.certification.recipes import sparse_majority as recipe
-from certiformer.experiments import _certificates_encoder as mnist
 from certiformer.sweep.run import Config
 from certiformer.tasks.sparse_majority import sparse_majority
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from certiformer.certification.recipes import mnist as recipe
 from certiformer.experiments import _certificate_runs
-from certiformer.experiments import _certificates_encoder as recipe
 from certiformer.experiments._certificate_cells import LETTERS, OTHERS, TITLES, TRIVIAL, Cell, cells, winner
 from certiformer.experiments._certificate_figures import cross_entropy_plot, risk_plot
 from certiformer.experiments._certificates_majority import prefixes
