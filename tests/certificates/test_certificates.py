@@ -263,3 +263,22 @@ def test_a_budget_below_zero_is_no_credit():
         certiformer.bound("pacbayes.single", errors=1, n=4, log_ratio=-50, delta=0.5).sound["value"].terms["budget"]
         == 0.0
     )
+
+
+@pytest.mark.independent("mean_loss")
+def test_mean_loss_misses_no_more_often_than_delta_by_enumeration():
+    """All 2^8 binary samples, weighted by their probability: the chance that the limit lies below the rate."""
+    n, delta = 8, 0.2
+    samples = np.array(list(itertools.product([0.0, 1.0], repeat=n)))
+    values = np.array([value("mean_loss", losses=x, delta=delta, order="given") for x in samples])
+    for rate in (0.2, 0.35, 0.5, 0.7):
+        chances = rate ** samples.sum(1) * (1 - rate) ** (n - samples.sum(1))
+        assert chances[values < rate].sum() <= delta
+
+
+@pytest.mark.property_of("mean_loss")
+def test_mean_loss_scales_with_its_range():
+    x = np.random.default_rng(0).random(30)
+    unit = value("mean_loss", losses=x, delta=0.05)
+    wide = value("mean_loss", losses=6 * x - 2, delta=0.05, low=-2, high=4)
+    assert wide == pytest.approx(6 * unit - 2, rel=1e-9)

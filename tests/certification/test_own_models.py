@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import certiformer
-from certiformer.certification import flows
+from certiformer.certification.betting import betting
+from certiformer.certification.predictions import decisions
 from certiformer.core.errors import InputError
 
 
@@ -150,7 +151,7 @@ def test_ties_are_errors_and_labels_may_be_signs():
     x, y = sample(30)
     zero = certiformer.certify(lambda x: jnp.zeros(()), heldout=(x, 2 * y - 1))
     assert zero.document["observed"]["heldout_error"] == 1.0
-    np.testing.assert_array_equal(flows.decisions(np.array([-1.0, 0.0, 2.0])), [0, 0, 1])
+    np.testing.assert_array_equal(decisions(np.array([-1.0, 0.0, 2.0])), [0, 0, 1])
 
 
 def test_a_file_sorted_by_class_does_not_fool_betting():
@@ -160,8 +161,8 @@ def test_a_file_sorted_by_class_does_not_fool_betting():
         rng = np.random.default_rng(seed)
         y = np.sort(rng.integers(0, 2, 400))
         probability = np.where(y == 0, 0.95, 0.55)
-        bet = flows.betting(probability, 2, 1)
-        truth = float(np.mean([np.mean(flows.betting(np.full(1, p), 2, 1).losses) for p in (0.95, 0.55)]))
+        bet = betting(probability, 2, 1)
+        truth = float(np.mean([np.mean(betting(np.full(1, p), 2, 1).losses) for p in (0.95, 0.55)]))
         limit = certiformer.bound("betting", **bet.inputs(0.05)).sound["value"].value
         missed += limit < truth
     assert missed <= 4

@@ -78,7 +78,7 @@ def test_overlap_by_ids_or_inputs_is_refused():
         ({"heldout_logits": LOGITS, "heldout_labels": LABELS[:-1]}, "shape"),
         ({"heldout_logits": np.where(LOGITS > 0, np.nan, LOGITS), "heldout_labels": LABELS}, "finite"),
         ({"heldout_logits": LOGITS, "heldout_labels": LABELS + 2}, "class indices"),
-        ({"heldout_logits": LOGITS, "heldout_labels": np.array(["a"] * 300)}, "whole number"),
+        ({"heldout_logits": LOGITS, "heldout_labels": np.array(["a"] * 300)}, "names of the columns"),
         ({"heldout_probabilities": np.full((300, 2), 0.9), "heldout_labels": LABELS}, "add up to 1"),
         ({"heldout_predictions": LABELS[:-1], "heldout_labels": LABELS}, "one for each of 300"),
         ({"heldout_predictions": LABELS, "heldout_labels": LABELS, "progressive_losses": np.full(20, 0.5)}, "0 or 1"),

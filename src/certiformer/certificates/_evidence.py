@@ -49,6 +49,8 @@ class Evidence(ABC):
     label: str = ""
     note: str = ""
     models: int = 1
+    two_sided: bool = False
+    """Both limits are claimed, each at half of the share."""
     predictor: Predictor | None = field(default=None, compare=False, repr=False)
 
     def __init_subclass__(cls) -> None:
@@ -84,8 +86,12 @@ class Evidence(ABC):
         """Distributions with a known risk on which the coverage is simulated, and procedures that break a rule."""
 
     def trivial(self, classes: int) -> float:
-        """What guessing uniformly attains."""
-        return 1.0 - 1.0 / classes
+        """What guessing uniformly attains; 1 where the number of classes is not known (0)."""
+        return 1.0 - 1.0 / classes if classes else 1.0
+
+    def lower(self, delta: float) -> float | None:
+        """A lower limit for the same quantity at the failure probability `delta`; None where there is none."""
+        return None
 
     def hypotheses(self) -> tuple[Hypothesis, ...]:
         """What the record rests on beside the hypotheses of its bound."""
@@ -110,7 +116,7 @@ class Evidence(ABC):
         """The counts as JSON: what `verify` recomputes the row from."""
         left_out = {field.name for field in fields(Evidence)}
         found = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in left_out}
-        return {**found, "models": self.models}
+        return {**found, "models": self.models, "two_sided": self.two_sided}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self | None:

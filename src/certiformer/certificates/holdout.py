@@ -92,6 +92,9 @@ class HoldOut(Evidence):
     def inputs(self, delta: float) -> dict[str, Any]:
         return {"errors": self.errors, "n": self.n, "delta": delta}
 
+    def lower(self, delta: float) -> float:
+        return max(0.0, 1.0 - binomial_upper(self.n - self.errors, self.n, math.log(delta)))
+
     def grown(self, factor: float) -> Self:
         return replace(self, errors=scaled(self.errors, factor), n=scaled(self.n, factor))
 
@@ -124,7 +127,7 @@ def ten_examples(random: Random) -> Trial:
 def sorted_with_ties(random: Random) -> Trial:
     """Logits of a model that ties on part of the inputs, the file sorted by class: a tie is an error."""
     labels = np.sort(random.integers(3, size=EXAMPLES))
-    logits = np.eye(3)[labels]
+    logits = 3.0 * np.eye(3)[labels]
     tied = random.random(EXAMPLES) < RISK
     logits[tied] = 0.0
     return Trial({"heldout_labels": labels, "heldout_logits": logits}, RISK)

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-import numpy as np
 import numpy.typing as npt
 
 from certiformer.certificates import Evidence
+from certiformer.certification import doors, sources
 from certiformer.certification.document import Report
 from certiformer.certification.evidence import Findings
-from certiformer.certification.files import read_npz, refuse_unknown_arrays
-from certiformer.certification.flows import Pair, of_model, of_training
+from certiformer.certification.flows import Pair, of_foreign, of_model, of_training
 from certiformer.certification.pipeline import build
-from certiformer.certification.predictions import KNOWN as PREDICTION_ARRAYS
-from certiformer.certification.predictions import of_predictions
+from certiformer.certification.predictions import of_predictions, refuse_unknown
 from certiformer.certification.predictors import with_params
+from certiformer.certification.reading import Outputs, Reading
+from certiformer.certification.sources.npz import read_npz
+from certiformer.certification.sources.repeats import Repeats
 from certiformer.core.errors import InputError, refuse_unknown_options
 
 DATA_ARRAYS = ("inputs", "labels", "train_inputs", "train_labels", "heldout_inputs", "heldout_labels")
@@ -28,12 +30,13 @@ DATA_ARRAYS = ("inputs", "labels", "train_inputs", "train_labels", "heldout_inpu
 def certify(
     model: Callable[..., Any] | str | Path | None = None,
     *,
-    heldout: Pair | None = None,
-    train: Pair | None = None,
+    heldout: Any = None,
+    train: Any = None,
     data: Pair | str | Path | None = None,
-    predictions: Mapping[str, npt.ArrayLike] | str | Path | None = None,
+    predictions: Any = None,
+    columns: sources.Choice | None = None,
     evidence: Evidence | Sequence[Evidence] | None = None,
-    fit: Callable[..., Callable[..., Any]] | str | Path | None = None,
+    fit: Any = None,
     by: Sequence[Any] | None = None,
     params: Any = None,
     batched: bool = False,
@@ -42,7 +45,19 @@ def certify(
     unlabelled: npt.ArrayLike | None = None,
     config: str | Path | Mapping[str, Any] | None = None,
     models: int = 1,
-    classes: int = 2,
+    classes: int | Sequence[str] | None = None,
+    outputs: Outputs | None = None,
+    abstain: int | str | None = None,
+    low: float = 0.0,
+    high: float | None = None,
+    clip: float | None = None,
+    two_sided: bool = False,
+    order: Literal["average", "hash"] = "average",
+    estimand: Literal["groups", "rows"] = "groups",
+    max_size: int | None = None,
+    repeats: Repeats = "refuse",
+    slices: str | None = None,
+    only: str | None = None,
     delta: float = 0.05,
     seed: int | None = None,
     allow_twins: bool = False,
@@ -57,7 +72,10 @@ def certify(
     - `certify(model, heldout=(x, y), train=(x, y))` certifies a model: one of this package, any Equinox module or
       function of one example, a function of a whole batch with `batched`, or `apply(params, x)` with `params`;
     - `certify("model.safetensors", data="data.npz")` does so from files;
-    - `certify(predictions="preds.npz")`, or a mapping of arrays, certifies any model from its predictions;
+    - `certify(estimator, heldout=(x, y))` and `certify(module, heldout=loader)` take scikit-learn estimators and torch
+      modules as they are, `certify(fit=estimator, data=(x, y))` plans, fits and certifies;
+    - `certify(predictions="preds.csv")` (npz, npy, CSV, JSONL, Parquet, logs of lm-evaluation-harness, inspect_ai), a
+      mapping of arrays or the output of `Trainer.predict` certifies any model from its predictions or losses;
     - `certify(evidence=HoldOut(errors=28, n=5000))` certifies what was counted elsewhere (`certiformer.certificates`),
       for `classes` classes;
     - `certify(model, train=(x, y), by=[PickToLearn(), ...])` trains and certifies on the same examples, by procedures
@@ -66,7 +84,9 @@ def certify(
 
     `models` is the number of models that were compared on the held-out examples, all of them fixed before any was
     scored there: they divide delta. It does not pay for a model that was made after somebody looked at a score on
-    these examples; adaptive use needs `certiformer holdout`, or fresh examples.
+    these examples; adaptive use needs `certiformer holdout`, or fresh examples. `only` gives one certificate, decided
+    beforehand, the whole of delta. What the other options declare: `certiformer.certification.reading.Reading`; which
+    columns of a table are meant: `columns`, a `certiformer.certification.sources.Choice`.
     """
     if not 0.0 < delta < 1.0:
         raise InputError("delta", delta, "a number in (0, 1)", "For example 0.05")
@@ -74,8 +94,24 @@ def certify(
         raise InputError(
             "final, unlabelled", "given", "a model and heldout examples beside them", "Predictions have unlabelled_..."
         )
-    chosen = 0 if seed is None else seed
-    common: dict[str, Any] = {"allow_twins": allow_twins, "seed": chosen, "title": title}
+    reading = Reading(
+        models=models,
+        allow_twins=allow_twins,
+        seed=0 if seed is None else seed,
+        title=title,
+        outputs=outputs,
+        classes=classes,
+        abstain=abstain,
+        low=low,
+        high=high,
+        clip=clip,
+        two_sided=two_sided,
+        order=order,
+        estimand=estimand,
+        max_size=max_size,
+        repeats=repeats,
+        slices=slices,
+    )
     if by is not None:
         found = _by_procedures(model, train, by, params=params, batched=batched, title=title)
     elif isinstance(fit, (str, Path)):
@@ -85,57 +121,58 @@ def certify(
     elif fit is not None:
         if model is not None or not isinstance(data, tuple):
             raise InputError("fit", "no data, or a model too", "data=(inputs, labels) and no model")
-        found = of_training(fit, data, batched=batched, models=models, **common)
+        found = of_training(fit, data, batched=batched, reading=reading)
     elif evidence is not None:
         if model is not None or predictions is not None or models != 1:
             raise InputError("evidence", "given", "records alone", "Count compared models in the records")
-        found = _counted(evidence, classes, chosen, title)
+        found = _counted(evidence, reading)
     elif predictions is not None:
         if model is not None:
             raise InputError("predictions", "both a model and predictions", "one of the two")
-        found = _from_predictions(predictions, models=models, **common)
+        found = _from_predictions(predictions, columns, reading)
     elif isinstance(model, (str, Path)):
         if data is None or isinstance(data, tuple):
             raise InputError("data", data if data is None else "arrays", "a file of held-out examples (data.npz)")
-        found = _from_checkpoint(model, data, config, models=models, initial=initial, **common)
+        found = _from_checkpoint(model, data, config, initial, reading)
     elif model is not None:
         if heldout is None:
             raise InputError("heldout", None, "held-out examples (inputs, labels) to certify on")
-        function = model if params is None else with_params(model, params)
-        found = of_model(
-            function,
-            heldout,
-            train,
-            batched=batched,
-            initial=initial,
-            final=final,
-            unlabelled=unlabelled,
-            models=models,
-            **common,
-        )
+        if doors.is_estimator(model) or doors.is_torch(model):
+            found = of_foreign(model, heldout, train, reading)
+        else:
+            found = of_model(
+                model if params is None else with_params(model, params),
+                heldout,
+                train,
+                reading=reading,
+                batched=batched,
+                initial=initial,
+                final=final,
+                unlabelled=unlabelled,
+            )
     elif data is not None or heldout is not None or train is not None:
         raise InputError("model", None, "a model, a checkpoint or predictions to go with the data")
     else:
         if models != 1:
             raise InputError("models", models, "1 for the demo", "Its recipe counts and pays for its configurations")
         found = _demo(seed, retrain, progress)
-    return build(found, delta, command=command)
+    return build(found, delta, only=only, command=command)
 
 
-def _counted(evidence: Evidence | Sequence[Evidence], classes: int, seed: int, title: str) -> Findings:
+def _counted(evidence: Evidence | Sequence[Evidence], reading: Reading) -> Findings:
     """Records that were counted elsewhere; what they rest on is the caller's to vouch for."""
-    if classes < 2:
-        raise InputError("classes", classes, "a whole number of at least 2")
     records = (evidence,) if isinstance(evidence, Evidence) else tuple(evidence)
+    classes = reading.classes if reading.classes is not None else 2
     return Findings(
-        title=title or "counts",
-        classes=classes,
+        title=reading.title or "counts",
+        classes=classes if isinstance(classes, int) else len(classes),
         observed={"train_error": None, "heldout_error": None},
         evidence=records,
         configuration={"flow": "evidence", "records": [record.key for record in records]},
         splits={},
-        seed=seed,
+        seed=reading.seed,
         tried=max((record.models for record in records), default=1),
+        not_checked=("anything about the examples: only counts were given",),
     )
 
 
@@ -154,30 +191,49 @@ def _demo(seed: int | None, retrain: bool, progress: bool | None) -> Findings:
     return mnist.findings(**chosen, retrain=retrain, progress=progress)
 
 
-def _from_predictions(predictions: Mapping[str, npt.ArrayLike] | str | Path, **common: Any) -> Findings:
+def _from_predictions(predictions: Any, columns: sources.Choice | None, reading: Reading) -> Findings:
     if isinstance(predictions, (str, Path)):
-        arrays = read_npz(predictions, PREDICTION_ARRAYS)
-        common["title"] = common["title"] or Path(predictions).name
-        return of_predictions(arrays, provenance={"predictions": str(predictions)}, **common)
-    refuse_unknown_arrays(predictions, PREDICTION_ARRAYS, "predictions")
-    return of_predictions({name: np.asarray(value) for name, value in predictions.items()}, **common)
+        path = Path(predictions)
+        arrays = sources.read(path, columns)
+        candidate = arrays.get("group_candidate")
+        arrays = {name: value for name, value in arrays.items() if name not in sources.ASIDE}
+        refuse_unknown(arrays, path.name)
+        found = of_predictions(
+            arrays,
+            replace(reading, title=reading.title or path.name),
+            provenance={"predictions": str(predictions), **({} if columns is None else {"columns": columns.as_text()})},
+        )
+        if candidate is None:
+            return found
+        said = f"whether rows of one {candidate} are independent: say --group {candidate} if they are not"
+        return replace(found, not_checked=(*found.not_checked, said))
+    if doors.is_trainer_output(predictions):
+        return of_predictions(doors.trainer_output(predictions, reading), reading)
+    if not isinstance(predictions, Mapping):
+        raise InputError("predictions", type(predictions).__name__, "a file, a mapping of arrays, or Trainer.predict's")
+    refuse_unknown(predictions, "predictions")
+    return of_predictions({name: doors.array_of(value) for name, value in predictions.items()}, reading)
 
 
 def _from_checkpoint(
-    path: str | Path, data: str | Path, config: str | Path | Mapping[str, Any] | None, **common: Any
+    path: str | Path,
+    data: str | Path,
+    config: str | Path | Mapping[str, Any] | None,
+    initial: Any,
+    reading: Reading,
 ) -> Findings:
     loaded, extra = _load(Path(path), config)
     arrays = read_npz(data, DATA_ARRAYS)
     heldout, train = heldout_and_train(arrays, str(data))
-    common["title"] = common["title"] or f"{getattr(loaded, 'name', 'model')} from {Path(path).name}"
     training = extra.get("training", {})
     return of_model(
         loaded,
         heldout,
         train,
+        reading=replace(reading, title=reading.title or f"{getattr(loaded, 'name', 'model')} from {Path(path).name}"),
+        initial=initial,
         training=training if isinstance(training, dict) else {},
         provenance={"checkpoint": str(path), "data": str(data)},
-        **common,
     )
 
 

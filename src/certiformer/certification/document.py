@@ -5,21 +5,24 @@ from __future__ import annotations
 import functools
 import json
 import math
+import os
 import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from certiformer._version import __version__
 from certiformer.certificates import THE_MODEL, certificates
+from certiformer.certificates.mean_loss import MeanLoss
 from certiformer.certification.delta import DeltaLedger
 from certiformer.certification.evidence import Findings
 from certiformer.certification.rows.certificate import Certificate
 from certiformer.certification.split import configuration_hash
 from certiformer.core.errors import CertiformerError, InputError
-from certiformer.report.numbers import percent_up
+from certiformer.report.numbers import percent_up, rounded_up
 
 if TYPE_CHECKING:
     from certiformer.measure.profile import Profile
@@ -40,9 +43,9 @@ class Report:
         return str(self.document["headline"])
 
     def __getitem__(self, id: str) -> Certificate:
-        """The sound row of a certificate."""
+        """The sound row of a certificate, by its id or, for one of several, by its key: "holdout (slice 3)"."""
         for row in self.certificates:
-            if row.id == id and row.version == "sound":
+            if row.version == "sound" and (row.id == id or (row.evidence is not None and row.evidence.key == id)):
                 return row
         raise InputError("certificate", id, f"one of {', '.join(dict.fromkeys(row.id for row in self.certificates))}")
 
@@ -79,10 +82,15 @@ def report_of(
 ) -> Report:
     """Rows in reading order, and the document around them."""
     ordered = tuple(sorted(rows, key=_order))
+    chosen = decisive(ordered)
     document = {
         "title": findings.title,
         "headline": headline(ordered, ledger.total),
+        "basis": basis(chosen),
         "summary": summary(findings, ordered, ledger),
+        "not_checked": list(findings.not_checked),
+        "warnings": list(findings.warnings),
+        "conditions": _conditions(findings, chosen),
         "observed": dict(findings.observed),
         "delta": ledger.total,
         "shares": dict(ledger.shares),
@@ -94,11 +102,18 @@ def report_of(
     return Report(document, ordered, files)
 
 
+def _conditions(findings: Findings, row: Certificate | None) -> list[str]:
+    """What the headline rests on and only a person can vouch for."""
+    open_ones = [] if row is None else [check.requires for check in row.checks if check.state in ("open", "vouched")]
+    return list(dict.fromkeys([*open_ones, *findings.conditions]))
+
+
 def _order(row: Certificate) -> tuple[Any, ...]:
     """Hold-out first, then the other certificates, informative ones first; the papers after them."""
     return (
         row.id != "holdout",
         row.id not in certificates(),
+        row.evidence is not None and bool(row.evidence.label),
         row.version == "printed",
         row.value is None,
         row.value if row.value is not None else math.inf,
@@ -108,31 +123,71 @@ def _order(row: Certificate) -> tuple[Any, ...]:
 
 def headline(rows: tuple[Certificate, ...], delta: float) -> str:
     """The best guarantee in one sentence. All hold together with probability 1 - delta, so the best may be chosen."""
-    rates = [
-        row
-        for row in rows
-        if row.evidence is not None and row.informative and row.bounds == "risk_01" and row.value is not None
-    ]
+    confidence = f"with confidence {confidence_text(delta)}"
+    chosen = decisive(rows)
+    if chosen is None or chosen.value is None:
+        return f"No certificate says anything about new examples at confidence {confidence_text(delta)}."
+    subject = chosen.subject[:1].upper() + chosen.subject[1:]
+    between = "" if chosen.lower is None else f" and at least {_figure(chosen, chosen.lower, down=True)}"
+    if isinstance(chosen.evidence, MeanLoss):
+        record = chosen.evidence
+        within = "" if record.what.endswith("rate") else f", for losses between {record.low:g} and {record.high:g}"
+        return (
+            f"The mean {record.what} of {chosen.subject} over new {record.of} is at most "
+            f"{_figure(chosen, chosen.value)}{between}, {confidence}{within}."
+        )
+    if chosen.informative:
+        return (
+            f"{subject} errs on at most {percent_up(chosen.value)}{between} of new examples, {confidence}, "
+            f"by the {_inside_sentence(chosen.title)}."
+        )
+    needed = (
+        ""
+        if chosen.n_needed is None
+        else f" About {int(chosen.n_needed):,} held-out examples at this error rate would show more."
+    )
+    return (
+        f"Nothing here is guaranteed to be better than guessing: {confidence} the error rate is at most "
+        f"{percent_up(chosen.value)}.{needed}"
+    )
+
+
+def decisive(rows: tuple[Certificate, ...]) -> Certificate | None:
+    """The row the headline is about: an informative error rate of the model, a mean loss, or the hold-out row."""
+    rates = [row for row in rows if row.evidence is not None and row.informative and row.bounds == "risk_01"]
     own = [row for row in rates if row.subject == THE_MODEL]
-    chosen = min(own or rates, key=lambda row: row.value or 0.0, default=None)
-    if chosen is not None and chosen.value is not None:
-        subject = chosen.subject[:1].upper() + chosen.subject[1:]
-        return (
-            f"{subject} errs on at most {percent_up(chosen.value)} of new examples, with confidence "
-            f"{confidence_text(delta)}, by the {_inside_sentence(chosen.title)}."
-        )
-    first = next((row for row in rows if row.id == "holdout" and row.value is not None), None)
-    if first is not None and first.value is not None:
-        needed = (
-            ""
-            if first.n_needed is None
-            else f" About {int(first.n_needed):,} held-out examples at this error rate would show more."
-        )
-        return (
-            f"Nothing here is guaranteed to be better than guessing: with confidence {confidence_text(delta)} the "
-            f"error rate is at most {percent_up(first.value)}.{needed}"
-        )
-    return f"No certificate says anything about the error rate on new examples at confidence {confidence_text(delta)}."
+    losses = [row for row in rows if isinstance(row.evidence, MeanLoss) and row.value is not None]
+    whole = [row for row in losses if row.subject == THE_MODEL]
+    if own:
+        return min(own, key=lambda row: row.value or 0.0)
+    if whole:
+        return whole[0]  # all metrics hold together, so any of them may lead
+    if rates:
+        return min(rates, key=lambda row: row.value or 0.0)
+    return next((row for row in rows if row.id == "holdout" and row.value is not None), None)
+
+
+def _figure(row: Certificate, value: float, *, down: bool = False) -> str:
+    """A limit as people read it: rates in percent, other losses to four digits, rounded outward."""
+    record = row.evidence
+    rate = row.bounds == "risk_01" or (isinstance(record, MeanLoss) and record.what.endswith("rate"))
+    if rate:
+        return f"{math.floor(value * 10_000 + 1e-9) / 100:.2f} %" if down else percent_up(value)
+    return f"{-rounded_up(-value) if down else rounded_up(value):.4g}"
+
+
+def basis(row: Certificate | None) -> str:
+    """What the headline rests on: 28 errors among 5,000 held-out examples."""
+    record = None if row is None else row.evidence
+    if record is None:
+        return ""
+    if isinstance(record, MeanLoss):
+        units = f"{record.size:,} {record.unit}{'s' if record.size != 1 else ''}"
+        return f"a mean {record.what} of {record.observed:.4g} over {units}"
+    errors, n = getattr(record, "errors", None), getattr(record, "n", None)
+    if errors is None or n is None:
+        return f"{record.size:,} examples"
+    return f"{errors:,} error{'s' if errors != 1 else ''} among {n:,} held-out examples"
 
 
 def confidence_text(delta: float) -> str:
@@ -202,8 +257,16 @@ def _libraries() -> dict[str, str]:
     return found
 
 
+def _today() -> str:
+    """The day, in UTC; SOURCE_DATE_EPOCH, where it is set, for pages that are to be the same again."""
+    stamp = os.environ.get("SOURCE_DATE_EPOCH")
+    now = datetime.fromtimestamp(int(stamp), UTC) if stamp else datetime.now(UTC)
+    return now.date().isoformat()
+
+
 def _provenance(findings: Findings, command: str) -> dict[str, Any]:
     found: dict[str, Any] = {"certiformer": __version__, "python": platform.python_version(), **_libraries()}
+    found["date"] = _today()
     found |= {"seed": findings.seed, "configurations_tried": findings.tried}
     found |= {f"split_{name}": digest for name, digest in findings.splits.items()}
     found["configuration"] = configuration_hash(findings.configuration)

@@ -38,3 +38,8 @@ class Findings:
     """Why a certificate has no evidence, by id; ids in neither place get a general reason."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
     """Further facts for the provenance table: hashes of the data, files, the command."""
+    not_checked: tuple[str, ...] = ()
+    """What nobody looked at because it was not given: it stands beside the headline."""
+    conditions: tuple[str, ...] = ()
+    """What the caller vouches for beside the hypotheses of the certificates."""
+    warnings: tuple[str, ...] = ()

@@ -10,37 +10,30 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.certificates import Evidence
-from certiformer.certificates.betting import Betting
 from certiformer.certificates.disagreement import Disagreement
-from certiformer.certificates.holdout import HoldOut
+from certiformer.certification import doors
+from certiformer.certification.betting import LEAST_EXAMPLES, enough
 from certiformer.certification.evidence import Findings
 from certiformer.certification.handover.model import predictor_of
-from certiformer.certification.predictors import coded_labels, outputs_of, probability_of_label, tensors_of
+from certiformer.certification.predictions import decisions, of_predictions
+from certiformer.certification.predictors import outputs_of, tensors_of
+from certiformer.certification.reading import Reading
+from certiformer.certification.sources.coding import decide, distinct
+from certiformer.certification.sources.rows import rows_of
 from certiformer.certification.split import Split, data_hash, refuse_overlap, split
 from certiformer.core.errors import InputError
-from certiformer.measure.losses import smoothed_cross_entropy
-from certiformer.measure.margins import margins
 
 Array = npt.NDArray[np.float64]
 Pair = tuple[npt.ArrayLike, npt.ArrayLike]
 
-LEAST_EXAMPLES = 10
-SMOOTHING = 0.01
-ORDER_SEED = 20_000
 CERTIFY_FRACTION = 0.25
 
 
-def enough(name: str, n: int) -> None:
-    """Refuse a held-out set from which nothing can follow."""
-    if n < LEAST_EXAMPLES:
-        raise InputError(
-            name, f"{n} examples", f"at least {LEAST_EXAMPLES}", "With fewer no certificate can say anything"
-        )
-
-
-def pair(name: str, data: Pair) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def pair(name: str, data: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Inputs and labels as arrays of equal length, inputs finite."""
-    inputs, labels = np.asarray(data[0]), np.asarray(data[1])
+    if not isinstance(data, (tuple, list)) or len(data) != 2:
+        raise InputError(name, type(data).__name__, "a pair (inputs, labels)")
+    inputs, labels = np.asarray(doors.array_of(data[0])), np.asarray(doors.array_of(data[1]))
     if inputs.ndim == 0 or len(inputs) == 0:
         raise InputError(f"{name} inputs", "no examples", "at least one example")
     if len(inputs) != len(labels):
@@ -51,28 +44,14 @@ def pair(name: str, data: Pair) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     return inputs, labels
 
 
-def scored(outputs: Array, labels: npt.NDArray[np.int64], models: int) -> tuple[HoldOut, Betting]:
-    """The hold-out and the betting record of outputs on held-out examples; a tie is an error."""
-    classes = outputs.shape[1] if outputs.ndim == 2 else 2
-    errors = int(np.sum(margins(outputs, labels) <= 0))
-    return (
-        HoldOut(errors=errors, n=len(labels), models=models),
-        betting(probability_of_label(outputs, labels), classes, models),
-    )
-
-
-def betting(probabilities: Array, classes: int, models: int) -> Betting:
-    """Smoothed cross-entropies from the probabilities of the true classes, in a random order fixed beforehand.
-
-    Betting needs exchangeable losses. A file sorted by class is not, until it is shuffled without looking at it.
-    """
-    low, high = float(-np.log(1.0 - SMOOTHING + SMOOTHING / classes)), float(np.log(classes / SMOOTHING))
-    # Rounding may leave the interval by one unit in the last place.
-    losses = np.clip(smoothed_cross_entropy(probabilities, SMOOTHING, classes), low, high)
-    losses = losses[np.random.default_rng(ORDER_SEED).permutation(len(losses))]
-    return Betting(
-        losses=tuple(losses.tolist()), low=low, high=high, smoothing=SMOOTHING, classes=classes, models=models
-    )
+def of_foreign(model: Any, heldout: Any, train: Any, reading: Reading) -> Findings:
+    """Certify a scikit-learn estimator or a torch module on held-out examples."""
+    arrays, said = doors.answers(model, heldout, "heldout", reading)
+    if train is not None:
+        arrays |= doors.answers(model, train, "train", reading)[0]
+    chosen = reading if reading.classes is not None else replace(reading, **said)
+    found = of_predictions(arrays, replace(chosen, title=reading.title or type(model).__name__))
+    return replace(found, configuration={**found.configuration, "flow": "model"})
 
 
 def of_model(
@@ -80,14 +59,11 @@ def of_model(
     heldout: Pair,
     train: Pair | None = None,
     *,
+    reading: Reading,
     batched: bool = False,
     initial: Any = None,
     final: Callable[..., Any] | None = None,
     unlabelled: npt.ArrayLike | None = None,
-    models: int = 1,
-    allow_twins: bool = False,
-    seed: int = 0,
-    title: str = "",
     training: Mapping[str, Any] | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> Findings:
@@ -96,96 +72,89 @@ def of_model(
     `train` is what it was trained on: it gives the training error, the profile and the papers' bounds, and is compared
     with the held-out examples. `final` and `unlabelled` carry the certificate over to another model.
     """
-    if models < 1:
-        raise InputError("models", models, "the number of models compared on the held-out examples, at least 1")
     x, y = pair("heldout", heldout)
     enough("heldout", len(x))
+    own = _own(model)
     if not batched:
         tensors_of(model)  # refuses weights that are not finite
-    outputs = outputs_of(model, x, batched=batched)
-    scalar, classes = outputs.ndim == 1, 2 if outputs.ndim == 1 else outputs.shape[1]
-    counted, bet = scored(outputs, coded_labels("heldout labels", y, classes, scalar=scalar), models)
-    handed = None if batched else predictor_of(model)
-    evidence: list[Evidence] = [replace(record, predictor=handed) for record in (counted, bet)]
-    observed: dict[str, Any] = {"train_error": None, "heldout_error": counted.errors / counted.n}
+    if own and reading.outputs is None:
+        reading = replace(reading, outputs="logits")  # known, not guessed
+    arrays = _answers(model, x, y, "heldout", reading, batched)
     facts: dict[str, Any] = {"heldout_data": data_hash(x, y)}
+    sample = None
     if train is not None:
         seen, seen_labels = pair("train", train)
-        twins = refuse_overlap(x, seen, allow_twins=allow_twins)
-        answers = outputs_of(model, seen, batched=batched)
-        coded = coded_labels("train labels", seen_labels, classes, scalar=scalar)
-        observed |= {"train_error": float(np.mean(margins(answers, coded) <= 0)), "train_examples": len(seen)}
-        facts |= {"train_data": data_hash(seen, seen_labels), "heldout_inputs_seen_in_training": twins}
-    else:
-        facts["overlap_with_training"] = "not checked: the training examples were not given"
-    observed["heldout_examples"] = len(x)
+        arrays |= _answers(model, seen, seen_labels, "train", reading, batched)
+        facts["train_data"] = data_hash(seen, seen_labels)
+        sample = (seen, seen_labels)
     if (final is None) != (unlabelled is None):
         raise InputError("final, unlabelled", "one of the two", "both: a second model and examples new to both")
     if final is not None and unlabelled is not None:
         fresh = np.asarray(unlabelled)
-        enough("unlabelled", len(fresh))
-        for name, other in (("heldout", x), ("train", None if train is None else np.asarray(train[0]))):
-            if other is not None:
-                refuse_overlap(fresh, other, allow_twins=allow_twins, what=f"unlabelled examples ({name})")
-        mine = decisions(outputs_of(model, fresh, batched=batched))
-        others = decisions(outputs_of(final, fresh, batched=batched))
-        evidence.append(
-            Disagreement(
-                errors=counted.errors,
-                n=counted.n,
-                disagreements=int(np.sum(mine != others)),
-                unlabelled=len(fresh),
-                models=models,
-                subject="the final model",
-                predictor=None if batched else predictor_of(final),
-            )
-        )
-    return Findings(
-        title=title or _name(model),
-        classes=classes,
-        observed=observed,
-        evidence=tuple(evidence),
-        configuration={"flow": "model", "smoothing": SMOOTHING, "models_compared": models},
-        splits={},
-        seed=seed,
-        tried=models,
+        arrays |= {
+            "unlabelled_predictions": decisions(outputs_of(model, fresh, batched=batched)),
+            "unlabelled_final_predictions": decisions(outputs_of(final, fresh, batched=batched)),
+            "unlabelled_inputs": fresh,
+        }
+    found = of_predictions(arrays, replace(reading, title=reading.title or _name(model)))
+    return replace(
+        found,
+        evidence=tuple(_handed(record, None if batched else model, final) for record in found.evidence),
+        configuration={**found.configuration, "flow": "model"},
         model=None if batched else model,
-        sample=None if train is None else (seen, seen_labels),
+        sample=None if sample is None else (sample[0], _coded(arrays, sample[1], reading)),
         initial=initial,
         training=dict(training or {}),
-        provenance={**facts, **(provenance or {})},
+        provenance={**found.provenance, **facts, **(provenance or {})},
     )
+
+
+def _answers(
+    model: Callable[..., Any], x: npt.NDArray[Any], y: npt.NDArray[Any], part: str, reading: Reading, batched: bool
+) -> dict[str, Any]:
+    if reading.outputs == "labels":
+        answers = np.asarray(doors.array_of(model(x))) if batched else outputs_of(model, x)
+        return {f"{part}_labels": y, f"{part}_predictions": answers, f"{part}_inputs": x}
+    form = reading.outputs or "logits"
+    return {f"{part}_labels": y, f"{part}_{form}": outputs_of(model, x, batched=batched), f"{part}_inputs": x}
+
+
+def _coded(arrays: Mapping[str, Any], labels: npt.NDArray[Any], reading: Reading) -> npt.NDArray[np.int64]:
+    """The training labels as classes from 0, in the coding of the report: what is profiled."""
+    outputs = next(
+        (arrays[f"heldout_{form}"] for form in ("logits", "probabilities") if f"heldout_{form}" in arrays), None
+    )
+    columns = None if outputs is None else outputs.shape[1] if outputs.ndim == 2 and outputs.shape[1] > 1 else 2
+    values = distinct("labels", rows_of(labels)) | distinct("labels", rows_of(arrays["heldout_labels"]))
+    named = reading.classes if isinstance(reading.classes, int) or reading.classes is None else list(reading.classes)
+    return decide(values, None, columns=columns, classes=named, abstain=None).code("train labels", labels)
 
 
 def of_training(
     fit: Callable[..., Callable[..., Any]],
     data: Pair,
     *,
+    reading: Reading,
     batched: bool = False,
-    models: int = 1,
-    allow_twins: bool = False,
-    seed: int = 0,
-    title: str = "",
     fraction: float = CERTIFY_FRACTION,
 ) -> Findings:
-    """Plan the data, train on one part with `fit(inputs, labels, seed) -> model`, certify on the other."""
+    """Plan the data, train on one part with `fit(inputs, labels, seed) -> model`, certify on the other.
+
+    `fit` may be a scikit-learn estimator, or a function that returns one, or a torch module.
+    """
     if not 0.0 < fraction < 1.0:
         raise InputError("fraction", fraction, "a number in (0, 1)")
     x, y = pair("data", data)
-    parts = division(len(x), fraction, seed)
+    parts = division(len(x), fraction, reading.seed)
     train, certify = parts["train"], parts["certify"]
-    refuse_overlap(x[certify], x[train], allow_twins=allow_twins)
-    model = fit(x[train], y[train], seed)
-    found = of_model(
-        model,
-        (x[certify], y[certify]),
-        (x[train], y[train]),
-        batched=batched,
-        models=models,
-        allow_twins=allow_twins,
-        seed=seed,
-        title=title or f"a model trained on {len(train)} of {len(x)} examples",
-    )
+    refuse_overlap(x[certify], x[train], allow_twins=reading.allow_twins)
+    model = (doors.fitted(fit) if doors.is_estimator(fit) else fit)(x[train], y[train], reading.seed)
+    named = replace(reading, title=reading.title or f"a model trained on {len(train)} of {len(x)} examples")
+    heldout, seen = (x[certify], y[certify]), (x[train], y[train])
+    if doors.is_estimator(model) or doors.is_torch(model):
+        found = of_foreign(model, heldout, seen, named)
+    else:
+        found = of_model(model, heldout, seen, reading=named, batched=batched)
     configuration = {**found.configuration, "flow": "training", "fraction": fraction}
     return replace(found, splits={"data": parts.hash}, configuration=configuration)
 
@@ -198,16 +167,21 @@ def division(n: int, fraction: float, seed: int) -> Split:
     return split(n, {"train": n - size, "certify": size}, seed)
 
 
-def decisions(outputs: Array) -> npt.NDArray[np.int64]:
-    """The class a model decides for: the sign of one logit (0 counts as negative), the first largest of several."""
-    if outputs.ndim == 1:
-        return np.asarray(outputs > 0, np.int64)
-    return np.asarray(np.argmax(outputs, axis=1), np.int64)
+def _handed(record: Evidence, model: Any, final: Any) -> Evidence:
+    """The record with the predictor it is about, where that can be written."""
+    subject = final if isinstance(record, Disagreement) else model
+    return record if model is None else replace(record, predictor=predictor_of(subject))
+
+
+def _own(model: Any) -> bool:
+    """A model of this package, whose outputs are known to be logits."""
+    import sys
+
+    models = sys.modules.get("certiformer.models")
+    return models is not None and isinstance(model, models.Model)
 
 
 def _name(model: Any) -> str:
-    from certiformer.models import Model
-
-    if isinstance(model, Model):
-        return model.name
+    if _own(model):
+        return str(model.name)
     return str(getattr(getattr(model, "func", model), "__name__", type(model).__name__))

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.calculus.ladder import adaptive_upper, next_bit_nats, round_nats, value_nats
-from certiformer.certification.files import read_npz
+from certiformer.certification.sources.npz import read_npz
 from certiformer.core.errors import InputError
 
 KIND = "certiformer holdout"

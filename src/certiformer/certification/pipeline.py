@@ -14,14 +14,20 @@ from certiformer.certification.profile import profile_of
 from certiformer.certification.rows.certificate import Certificate
 from certiformer.certification.rows.evidence import absent_row, evidence_row
 from certiformer.core import find
+from certiformer.core.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from certiformer.measure.profile import Profile
 
 
-def build(findings: Findings, delta: float = 0.05, *, command: str = "") -> Report:
-    """From what was found out to the report: every certificate and every result of the papers a row."""
-    profile = profile_of(findings)
+def build(findings: Findings, delta: float = 0.05, *, only: str | None = None, command: str = "") -> Report:
+    """From what was found out to the report: every certificate and every result of the papers a row.
+
+    `only` one certificate, decided beforehand: it has the whole of delta, and nothing else is looked at.
+    """
+    if only is not None:
+        findings = _only(findings, only)
+    profile = None if only is not None else profile_of(findings)
     ledger = divide_among(delta, findings.evidence, _paying(profile))
     handed, files = files_of(findings.evidence)
     rows = [
@@ -51,6 +57,17 @@ def _papers(profile: Profile | None, ledger: DeltaLedger) -> list[Certificate]:
 
     found = applications(profile).items()
     return [row for id, one in found for row in paper_rows(find(id), one, ledger.shares.get(id), profile)]
+
+
+def _only(findings: Findings, id: str) -> Findings:
+    if id not in certificates():
+        raise UnknownNameError("certificate", id, certificates())
+    kept = tuple(record for record in findings.evidence if record.id == id)
+    if not kept:
+        reason = findings.missing.get(id, certificates()[id].absent)
+        raise InputError("only", id, "a certificate for which something was counted", reason)
+    missing = {other: f"not asked for: only {id} was" for other in certificates() if other != id}
+    return replace(findings, evidence=kept, missing=missing)
 
 
 def _absent(findings: Findings) -> list[Certificate]:

@@ -83,13 +83,6 @@ def coded_labels(name: str, labels: npt.ArrayLike, classes: int, *, scalar: bool
     return 2 * indices - 1 if scalar else indices
 
 
-def probability_of_label(outputs: Array, labels: npt.NDArray[np.int64]) -> Array:
-    """The probability the model gives the true class: logistic for one logit, softmax for several."""
-    from certiformer.measure.losses import cross_entropy
-
-    return np.asarray(np.exp(-cross_entropy(outputs, labels)))
-
-
 def with_params(apply: Callable[..., Any], params: Any) -> Callable[..., Any]:
     """`apply(params, x)` as a model: a function of x whose weights are the leaves of `params`."""
     import jax

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ from certiformer.certificates import Evidence, Predictor, certificates
 from certiformer.certification.handover import read_predictor
 from certiformer.certification.rows.evidence import evidence_row
 from certiformer.core.errors import CertiformerError, InputError, refuse_unknown_options
+
+if TYPE_CHECKING:
+    from certiformer.certification.reading import Reading
 
 TOLERANCE = 1e-9
 """Relative: two machines may round a logarithm differently; nothing else may differ."""
@@ -180,7 +183,7 @@ class _Recount:
         self.provenance: Mapping[str, Any] = document["provenance"]
         self.folder, self.data, self.apply = folder, data, apply
         self._evidence: Mapping[str, Evidence] | None = None
-        self._arrays: Mapping[str, npt.NDArray[Any]] | None = None
+        self._arrays: Mapping[str, Any] | None = None
 
     def again(self, key: str, entry: Mapping[str, Any], recorded: Evidence | None) -> Evidence | None:
         """The record of a row counted anew; _CannotCount says what is missing."""
@@ -206,38 +209,46 @@ class _Recount:
             raise InputError(handed["file"], f"sha256 {digest}", f"sha256 {handed['sha256']}, as in the report")
         return found
 
-    def _file(self, known: tuple[str, ...]) -> Mapping[str, npt.NDArray[Any]]:
-        from certiformer.certification.files import read_npz
-
+    def _file(self, read: Callable[[Path], Mapping[str, Any]]) -> Mapping[str, Any]:
         if self.data is None:
             raise _CannotCount("its counts come from the report: give the data it was certified with (--data FILE)")
         if self._arrays is None:
-            self._arrays = read_npz(self.data, known)
+            self._arrays = read(self.data)
         return self._arrays
 
-    def _from_predictions(self, key: str, predictor: Predictor | None, recorded: Evidence | None) -> Evidence:
-        from certiformer.certification import predictions
+    def _reading(self) -> Reading:
+        """What was declared when it was certified; overlap was looked at then."""
+        from certiformer.certification.reading import Reading
 
-        arrays = self._file(predictions.KNOWN)
+        return replace(Reading.from_text(str(self.provenance["reading"])), allow_twins=True)
+
+    def _from_predictions(self, key: str, predictor: Predictor | None, recorded: Evidence | None) -> Evidence:
+        from certiformer.certification import predictions, sources
+
+        columns = sources.Choice.from_text(str(self.provenance.get("columns", "{}")))
+        arrays = self._file(lambda path: sources.read(path, columns))
         if predictor is not None:
             if recorded is None or not {"head_features", "head_labels"} <= set(arrays):
                 raise _CannotCount("head_features and head_labels are not in the data")
-            features, labels, _ = predictions.head_data(arrays)
+            features, labels, _ = predictions.head_data(arrays, predictions.class_names(arrays, self._reading()))
             return predictor.recount(recorded, features, labels)
         if self._evidence is None:
-            rest = {name: array for name, array in arrays.items() if not name.startswith("head_")}
-            options = {"models": int(self.provenance["models_compared"]), "seed": int(self.provenance["seed"])}
-            found = predictions.of_predictions(rest, allow_twins=True, **options)  # type: ignore[arg-type]
+            rest = {
+                name: array
+                for name, array in arrays.items()
+                if not name.startswith("head_") and name not in sources.ASIDE
+            }
+            found = predictions.of_predictions(rest, self._reading())
             self._evidence = {record.key: record for record in found.evidence}
         return self._known(key)
 
     def _from_model(self, key: str, predictor: Predictor | None) -> Evidence:
         from certiformer.certification import api, flows
+        from certiformer.certification.sources.npz import read_npz
 
         if predictor is None:
             raise _CannotCount("the model was not handed over: it is a function that this package cannot write")
-        arrays = self._file(api.DATA_ARRAYS)
-        models = int(self.provenance["models_compared"])
+        arrays = self._file(lambda path: read_npz(path, api.DATA_ARRAYS))
         if self.provenance["flow"] == "training":
             x, y = arrays.get("inputs"), arrays.get("labels")
             if x is None or y is None:
@@ -246,7 +257,7 @@ class _Recount:
             heldout: flows.Pair = (x[rows], y[rows])
         else:
             heldout, _ = api.heldout_and_train(arrays, str(self.data))
-        found = flows.of_model(predictor.outputs, heldout, batched=True, models=models, allow_twins=True)
+        found = flows.of_model(predictor.outputs, heldout, reading=self._reading(), batched=True)
         self._evidence = {record.key: record for record in found.evidence}
         return self._known(key)
 

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from certiformer.cli import _reading as reading
 from certiformer.cli._output import console, print_json
 from certiformer.core.errors import InputError
 from certiformer.report.numbers import percent_up
@@ -22,14 +23,19 @@ SHORT = {"excess_risk": "excess risk", "training_loss": "training loss", "risk_0
 
 
 def certify(
-    checkpoint: Annotated[
-        Path | None, typer.Argument(help="A model (.safetensors); without it, the embedded demo.")
+    source: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE",
+            help="A model (.safetensors), or predictions, losses or a log of evaluations (.npz, .npy, .csv, .jsonl, "
+            ".parquet, .json, .eval); without it, the embedded demo.",
+        ),
     ] = None,
     data: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Examples (.npz): heldout_inputs, heldout_labels, train_...")
     ] = None,
     predictions: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Predictions of any model (.npz): heldout_logits, ...")
+        Path | None, typer.Option(metavar="FILE", help="The same as FILE, for predictions: heldout_logits, ...")
     ] = None,
     fit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A recipe (.toml): train and certify on the same examples.")
@@ -41,6 +47,9 @@ def certify(
         int,
         typer.Option(help="Models compared on the held-out examples, all fixed before any was scored on them."),
     ] = 1,
+    only: Annotated[
+        str | None, typer.Option(metavar="ID", help="One certificate, decided beforehand, has the whole of delta.")
+    ] = None,
     delta: Annotated[float, typer.Option(help="Probability that any guarantee of the report is wrong.")] = 0.05,
     seed: Annotated[int | None, typer.Option(help="Seed of splits and draws.")] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where report.html and report.json go.")] = Path("out"),
@@ -48,24 +57,76 @@ def certify(
         bool, typer.Option("--allow-twins", help="Equal inputs may be independent draws from a small input space.")
     ] = False,
     retrain: Annotated[bool, typer.Option("--retrain", help="Train the demo's models anew.")] = False,
+    metric: reading.Metric = None,
+    label: reading.Label = None,
+    prediction: reading.Prediction = None,
+    id: reading.Id = None,
+    group: reading.Group = None,
+    slices: reading.Slice = None,
+    filter: reading.Filter = None,
+    score: reading.Score = None,
+    unscored: reading.Unscored = "refuse",
+    limits: reading.Range = None,
+    clip: reading.Clip = None,
+    two_sided: reading.TwoSided = False,
+    order: reading.Order = "average",
+    estimand: reading.Estimand = "groups",
+    max_size: reading.MaxSize = None,
+    repeats: reading.Repeats = "refuse",
+    outputs: reading.Outputs = None,
+    classes: reading.Classes = None,
+    abstain: reading.Abstain = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
     """Certify a model: what is guaranteed about its error on new data, and what would make the rest say something."""
-    if checkpoint is not None and data is None:
-        raise InputError("--data", None, "the examples to certify on", "For example --data data.npz")
-    if data is not None and checkpoint is None:
-        raise InputError("checkpoint", None, "a model to go with --data", "Or use --predictions for any other model")
-    if retrain and (checkpoint is not None or predictions is not None):
-        raise InputError("--retrain", True, "the embedded demo, which is the only thing that is trained here")
+    from certiformer.certification import sources
     from certiformer.certification.api import certify as run
 
+    if source is not None and source.suffix.lower() in sources.ENDINGS and data is None:
+        if predictions is not None:
+            raise InputError("--predictions", str(predictions), f"one file: {source} is one already")
+        source, predictions = None, source
+    if source is not None and predictions is not None:
+        raise InputError("--predictions", str(predictions), f"a model or predictions, not {source} too")
+    if source is not None and data is None:
+        raise InputError("--data", None, "the examples to certify on", "For example --data data.npz")
+    if data is not None and source is None:
+        raise InputError("checkpoint", None, "a model to go with --data", "Or use --predictions for any other model")
+    if retrain and (source is not None or predictions is not None):
+        raise InputError("--retrain", True, "the embedded demo, which is the only thing that is trained here")
+    # `--slice label` means the classes, unless a table has a column of that name.
+    by_label = slices == "label" and (predictions is None or predictions.suffix.lower() in (".npz", ".npy"))
     report = run(
-        checkpoint,
+        source,
         data=data,
         predictions=predictions,
         fit=fit,
+        columns=sources.Choice(
+            metric=tuple(metric or ()),
+            label=label,
+            prediction=prediction,
+            id=id,
+            group=group,
+            slices=None if by_label else slices,
+            filter=filter,
+            score=score,
+            unscored=unscored,
+        ),
         config=config,
         models=models,
+        classes=reading.classes_of(classes),
+        outputs=outputs,  # type: ignore[arg-type]
+        abstain=reading.abstain_of(abstain),
+        low=0.0 if limits is None else limits[0],
+        high=None if limits is None else limits[1],
+        clip=clip,
+        two_sided=two_sided,
+        order=order,  # type: ignore[arg-type]
+        estimand=estimand,  # type: ignore[arg-type]
+        max_size=max_size,
+        repeats=repeats,  # type: ignore[arg-type]
+        slices="label" if by_label else None,
+        only=only,
         delta=delta,
         seed=seed,
         allow_twins=allow_twins,
@@ -86,6 +147,12 @@ def certify(
 def show(target: Console, document: Mapping[str, Any]) -> None:
     """The headline, the observed figures, and a row per certificate."""
     target.print(f"[bold]{_plain(document['headline'])}[/bold]")
+    if document["basis"]:
+        target.print(f"Evidence: {_plain(document['basis'])}.")
+    for text in document["not_checked"]:
+        target.print(f"[yellow]NOT CHECKED:[/yellow] {_plain(text)}.")
+    for text in document["warnings"]:
+        target.print(f"[yellow]Warning:[/yellow] {_plain(text)}.")
     target.print(_plain(document["summary"]))
     observed = ", ".join(
         f"{name.replace('_', ' ')} {percent(value) if 'error' in name else number(value)}"
@@ -107,7 +174,8 @@ def show(target: Console, document: Mapping[str, Any]) -> None:
             silent.append(row["id"])
             continue
         style = "green" if row["version"] == "sound" and row["verdict"] == "informative" else None
-        label = f"{row['id']} (printed)" if row["version"] == "printed" else row["id"]
+        name = row["id"] if row["evidence"] is None else row["evidence"]["key"]
+        label = f"{name} (printed)" if row["version"] == "printed" else name
         table.add_row(
             _plain(label),
             _measures(row),

@@ -29,8 +29,8 @@ def new(
     json: Json = False,
 ) -> None:
     """Take over a held-out set, and write down the rules before anybody asks."""
-    from certiformer.certification.files import read_npz
     from certiformer.certification.ledger import Ledger, Rules
+    from certiformer.certification.sources.npz import read_npz
 
     arrays = read_npz(data, ("heldout_labels", "heldout_inputs", "heldout_ids"))
     if "heldout_labels" not in arrays:
@@ -51,8 +51,8 @@ def ask(
     json: Json = False,
 ) -> None:
     """Hand in a model's predictions; the answer is all that anybody may learn from the held-out set."""
-    from certiformer.certification.files import read_npz
     from certiformer.certification.ledger import Ledger
+    from certiformer.certification.sources.npz import read_npz
 
     arrays = read_npz(predictions, PREDICTIONS)
     if len(arrays) != 1:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binom
 
 from certiformer.calculus.tails import binomial_cdf
 from certiformer.core.errors import InputError
@@ -97,6 +96,8 @@ def success_curve(
     error: float, delta: float, expect: float, sizes: npt.ArrayLike, *, models: int = 1
 ) -> npt.NDArray[np.float64]:
     """P(the certificate is at most `error`) at each number of labels, if the true rate is `expect`."""
+    from scipy.stats import binom
+
     n = np.asarray(sizes, dtype=np.float64)
     allowed = binom.ppf(delta / models, n, error) - 1  # the largest k with P(Bin(n, eps) <= k) <= level, or one less
     allowed = np.where(binomial_cdf(allowed + 1, n, error) <= delta / models, allowed + 1, allowed)
@@ -118,6 +119,8 @@ def _least_sizes(counts: npt.NDArray[np.float64], eps: float, level: float) -> n
 
 def sign_power(n: int, only_a_wrong: float, only_b_wrong: float, delta: float) -> float:
     """P(the two-sided sign test at level delta finds the right direction) on n items."""
+    from scipy.stats import binom
+
     discordance = only_a_wrong + only_b_wrong
     m = np.arange(0, n + 1)
     weights = binom.pmf(m, n, discordance)

@@ -26,6 +26,7 @@ from certiformer.certification.handover.linear_head import prepared
 from certiformer.certification.linear_head import fit
 from certiformer.certification.pipeline import build
 from certiformer.certification.predictions import of_predictions
+from certiformer.certification.reading import Reading
 from certiformer.certification.split import split
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder
@@ -92,8 +93,7 @@ def probe(
     arrays, head = _arrays(features, data.labels[used], len(data.names), seed)
     findings = of_predictions(
         arrays,
-        seed=seed,
-        title=f"{Path(texts).name} with {Path(path).name}",
+        Reading(seed=seed, title=f"{Path(texts).name} with {Path(path).name}"),
         provenance=_provenance(path, texts, data, used, tokens),
     )
     evidence = tuple(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from certiformer.certification.evidence import Findings
-from certiformer.certification.files import read_npz
+from certiformer.certification.sources.npz import read_npz
 from certiformer.core.errors import InputError, UnknownNameError
 
 ARRAYS = ("train_inputs", "train_labels", "unlabelled_inputs")

@@ -36,6 +36,8 @@ class Certificate:
     reason: str = ""
     variant: str = ""
     subject: str = ""
+    lower: float | None = None
+    """The lower limit, where both were asked for."""
     evidence: Evidence | None = None
     """The record behind a certificate of our own; a paper's row has none."""
     predictor: Mapping[str, str] | None = None
@@ -61,6 +63,7 @@ class Certificate:
             "variant": self.variant,
             "value": None if self.value is None or self._overflowed else json_number(self.value),
             "log10": None if self.log10 is None else json_number(self.log10),
+            **({} if self.lower is None else {"lower": json_number(self.lower)}),
             "trivial": self.trivial,
             "verdict": self.verdict,
             "confidence": self.confidence,

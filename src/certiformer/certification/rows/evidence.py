@@ -15,6 +15,8 @@ MOST_COUNTED = 1e7
 def evidence_row(evidence: Evidence, share: float, classes: int) -> Certificate:
     """The bound at the share divided among the models compared, with its verdict and the n that would say more."""
     trivial, result, paid = evidence.trivial(classes), evidence.bound, share / evidence.models
+    if evidence.two_sided:
+        paid /= 2.0
     row = from_evaluation(
         result.evaluate(evidence.inputs(paid)),
         bounds=evidence.bounds,
@@ -39,6 +41,7 @@ def evidence_row(evidence: Evidence, share: float, classes: int) -> Certificate:
     return replace(
         row,
         n_needed=None if hopeless else size_needed(value, float(evidence.size), trivial, MOST_COUNTED),
+        lower=evidence.lower(paid) if evidence.two_sided else None,
         subject=evidence.subject,
         checks=(*row.checks, *evidence.hypotheses()),
         dominating=_dominating(evidence, row),

@@ -1,0 +1,182 @@
+"""One coding for labels and predictions, decided from both together.
+
+Class indices 0..K-1, signs, indices 1..K and names are understood; a mixture (labels 0/1, predictions -1/+1) is
+refused, because 100 abstentions once counted as 100 right answers. What was decided is said in the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from certiformer.certification.sources.rows import Rows, block_rows
+from certiformer.core.errors import InputError
+
+Value = int | str
+
+
+@dataclass(frozen=True)
+class Coding:
+    """`codes` sends a label as given to its class; `abstain` is the prediction that is no answer, always an error."""
+
+    codes: dict[Value, int]
+    classes: int
+    said: str
+    abstain: Value | None = None
+
+    def code(self, name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Classes of the values; -1 for an abstention."""
+        found = np.empty(len(values), np.int64)
+        distinct, index = np.unique(normal(name, values), return_inverse=True)
+        for place, value in enumerate(distinct.tolist()):
+            if value in self.codes:
+                code = self.codes[value]
+            elif self.abstain is not None and value == self.abstain:
+                code = -1
+            else:
+                raise InputError(name, value, f"one of the classes {preview(self.codes)}")
+            found[index == place] = code
+        return found
+
+
+def normal(name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Whole numbers as int64, names as text without outer blanks."""
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise InputError(name, f"shape {values.shape}", "one value per example")
+    if values.dtype.kind in "US":
+        return np.char.strip(values.astype(str))
+    if values.dtype.kind == "O":
+        cells = values.tolist()
+        if all(isinstance(cell, str) for cell in cells):
+            return np.char.strip(np.array(cells, dtype=str))
+        raise InputError(name, "objects of several kinds", "names, or whole numbers")
+    if values.dtype.kind not in "fiub" or not np.all(values == np.round(values)):
+        raise InputError(name, f"type {values.dtype}, shape {values.shape}", "one whole number or name per example")
+    return values.astype(np.int64)
+
+
+def distinct(name: str, rows: Rows) -> set[Value]:
+    """The distinct values of a column, read in blocks."""
+    found: set[Value] = set()
+    for block in rows.blocks(block_rows(rows)):
+        found |= set(np.unique(normal(name, block)).tolist())
+        if len(found) > 100_000:
+            raise InputError(name, "more than 100,000 different values", "classes", "Is it a number to regress on?")
+    return found
+
+
+def preview(values: Iterable[Any]) -> str:
+    shown = [repr(value) for value in list(values)[:8]]
+    return ", ".join(shown) + (", ..." if len(list(values)) > 8 else "")
+
+
+def decide(
+    labels: set[Value],
+    predictions: set[Value] | None,
+    *,
+    columns: int | None,
+    classes: int | Sequence[str] | None,
+    abstain: Value | None,
+) -> Coding:
+    """The coding of labels (of all parts) and of hard predictions, or of `columns` of outputs."""
+    if classes is not None and not isinstance(classes, int):
+        return _named([str(name) for name in classes], columns, abstain)
+    together = labels | ((predictions or set()) - {abstain})
+    texts = {value for value in together if isinstance(value, str)}
+    if texts and len(texts) < len(together):
+        if labels and len({type(value) for value in labels}) == 1 and predictions:
+            raise InputError(
+                "labels, predictions",
+                f"names {preview(sorted(texts))} beside numbers",
+                "one coding for both",
+                "Use names for both, or numbers for both",
+            )
+        raise InputError("labels", preview(sorted(map(str, together))), "names, or numbers, not both")
+    if texts:
+        return _texts(sorted(map(str, together)), labels, predictions, columns, classes, abstain)
+    numbers = sorted(int(value) for value in together)
+    if columns is not None or (classes is not None and predictions is None):
+        count = columns if columns is not None else int(classes or 2)
+        return _columns(numbers, count, abstain)
+    return _hard({int(v) for v in labels}, {int(v) for v in (predictions or set()) - {abstain}}, classes, abstain)
+
+
+def _named(names: list[str], columns: int | None, abstain: Value | None) -> Coding:
+    if len(set(names)) < len(names) or len(names) < 2:
+        raise InputError("classes", names, "at least two different names")
+    if columns is not None and columns != len(names):
+        raise InputError("classes", f"{len(names)} names", f"one for each of {columns} columns")
+    codes: dict[Value, int] = {name: place for place, name in enumerate(names)}
+    if all(_is_whole(name) for name in names):
+        codes |= {int(name): place for place, name in enumerate(names)}
+    return Coding(codes, len(names), f"classes by name: {', '.join(names[:8])}", abstain)
+
+
+def _is_whole(name: str) -> bool:
+    return name.lstrip("+-").isdigit()
+
+
+def _texts(
+    names: list[str],
+    labels: set[Value],
+    predictions: set[Value] | None,
+    columns: int | None,
+    classes: int | None,
+    abstain: Value | None,
+) -> Coding:
+    if columns is not None:
+        raise InputError(
+            "labels",
+            f"names ({preview(names)}) beside columns of numbers",
+            "the names of the columns in order",
+            "Say classes=[...] (--classes ham,spam)",
+        )
+    if predictions is not None and not labels & predictions:
+        raise InputError(
+            "predictions",
+            preview(sorted(map(str, predictions))),
+            f"some of the labels {preview(sorted(map(str, labels)))}",
+        )
+    count = max(2, len(names), classes or 0)
+    return Coding({name: place for place, name in enumerate(names)}, count, f"{len(names)} names", abstain)
+
+
+def _columns(numbers: list[int], count: int, abstain: Value | None) -> Coding:
+    """Labels beside columns: indices from 0, from 1 if the last index occurs and 0 does not, or signs."""
+    if count == 2 and -1 in numbers and set(numbers) <= {-1, 1}:
+        return Coding({-1: 0, 1: 1}, 2, "signs -1 and +1", abstain)
+    if set(numbers) <= set(range(count)):
+        return Coding({k: k for k in range(count)}, count, f"classes 0 to {count - 1}", abstain)
+    if set(numbers) <= set(range(1, count + 1)):
+        return Coding({k + 1: k for k in range(count)}, count, f"classes 1 to {count}", abstain)
+    odd = sorted(set(numbers) - set(range(count)))
+    allowed = f"class indices 0 to {count - 1} (or 1 to {count})" + (" or signs -1 and +1" if count == 2 else "")
+    raise InputError("labels", odd[:5], allowed)
+
+
+def _hard(labels: set[int], predictions: set[int], classes: int | None, abstain: Value | None) -> Coding:
+    together = labels | predictions
+    if together <= {-1, 1}:
+        return Coding({-1: 0, 1: 1}, 2, "signs -1 and +1", abstain)
+    if any(value < 0 for value in together):
+        negative = sorted(value for value in together if value < 0)
+        raise InputError(
+            "labels, predictions",
+            f"{negative[0]} beside labels {preview(sorted(labels))}",
+            "one coding for both: class indices, or signs for both",
+            f"If {negative[0]} means that the model abstained, say abstain={negative[0]} (--abstain {negative[0]}): it "
+            "is then counted as an error",
+        )
+    count = max(2, len(together))
+    if classes is not None:
+        if max(together, default=0) > classes:
+            raise InputError("labels", max(together), f"class indices 0 to {classes - 1} (or 1 to {classes})")
+        count = max(classes, 2)
+    codes: dict[Value, int] = {value: place for place, value in enumerate(sorted(together))}
+    return Coding(codes, count, f"{len(together)} classes, {min(together)} to {max(together)}", abstain)

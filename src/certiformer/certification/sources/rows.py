@@ -1,0 +1,153 @@
+"""An array that is read in blocks of rows: in memory, stored in a file at an offset, or unpacked on the way."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from certiformer.core.errors import InputError
+
+BLOCK_BYTES = 8 * 2**20
+
+
+class Rows(Protocol):
+    """Named rows: `shape` and `dtype` are known, the numbers come in blocks."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+    def blocks(self, rows: int) -> Iterator[npt.NDArray[Any]]:
+        """Consecutive blocks of at most `rows` rows."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class InMemory:
+    """Rows of an array that is there already."""
+
+    array: npt.NDArray[Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.array.dtype
+
+    def blocks(self, rows: int) -> Iterator[npt.NDArray[Any]]:
+        for start in range(0, len(self.array), rows):
+            yield self.array[start : start + rows]
+
+
+@dataclass(frozen=True, eq=False)
+class InFile:
+    """Rows of an array in the .npy format behind `open_at`, a function that opens it; read in order, never as a whole.
+
+    Fortran order keeps columns together, so such a file is read whole.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    fortran: bool
+    open_at: Callable[[], IO[bytes]]
+
+    def blocks(self, rows: int) -> Iterator[npt.NDArray[Any]]:
+        if self.fortran and len(self.shape) > 1:
+            with self.open_at() as file:
+                whole = self._read(file, math.prod(self.shape)).reshape(self.shape[::-1]).T
+            yield from InMemory(whole).blocks(rows)
+            return
+        width = math.prod(self.shape[1:])
+        with self.open_at() as file:
+            for start in range(0, self.shape[0], rows):
+                count = min(rows, self.shape[0] - start)
+                yield self._read(file, count * width).reshape(count, *self.shape[1:])
+
+    def _read(self, file: IO[bytes], items: int) -> npt.NDArray[Any]:
+        wanted = items * self.dtype.itemsize
+        data = bytearray(wanted)
+        view, got = memoryview(data), 0
+        while got < wanted:
+            part = file.read(min(wanted - got, BLOCK_BYTES))
+            if not part:
+                raise InputError("file", self.name, "a complete array", f"It ends {wanted - got} bytes too early")
+            view[got : got + len(part)] = part
+            got += len(part)
+        return np.frombuffer(data, dtype=self.dtype)
+
+
+def rows_of_npy(name: str, opened: Callable[[], IO[bytes]]) -> InFile:
+    """The array in .npy format that `opened` reads; objects, which would be unpickled and run code, are refused."""
+    with opened() as file:
+        try:
+            version = np.lib.format.read_magic(file)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, fortran, dtype = read(file)
+        except ValueError as error:
+            raise InputError("file", name, "an array as numpy.save writes it", f"It cannot be read: {error}") from error
+        start = file.tell()
+    if dtype.hasobject:
+        raise InputError("file", name, "plain arrays", "It holds pickled objects, which are never loaded: save numbers")
+
+    def open_at() -> IO[bytes]:
+        again = opened()
+        again.read(start)
+        return again
+
+    # A stored number counts as a list of one.
+    return InFile(name, tuple(shape) or (1,), dtype, bool(fortran), open_at)
+
+
+def member_opener(path: Path, member: str) -> Callable[[], IO[bytes]]:
+    """Opens a member of a zip archive, stored or compressed."""
+
+    def opened() -> IO[bytes]:
+        archive = zipfile.ZipFile(path)
+        file = archive.open(member)
+        archive.close()  # the member keeps the file open for itself
+        return file
+
+    return opened
+
+
+def rows_of(value: Rows | npt.ArrayLike) -> Rows:
+    """Whatever was given, as rows."""
+    return value if hasattr(value, "blocks") else InMemory(np.atleast_1d(np.asarray(value)))  # type: ignore[return-value]
+
+
+def whole(value: Rows | npt.ArrayLike) -> npt.NDArray[Any]:
+    """All rows as one array."""
+    if not hasattr(value, "blocks"):
+        return np.asarray(value)
+    rows: Rows = value  # type: ignore[assignment]
+    if isinstance(rows, InMemory):
+        return rows.array
+    parts = list(rows.blocks(max(rows.shape[0], 1)))
+    return parts[0] if parts else np.empty(rows.shape, rows.dtype)
+
+
+def block_rows(*arrays: Rows) -> int:
+    """How many rows of all arrays together make a block."""
+    width = sum(8 * max(math.prod(array.shape[1:]), 1) for array in arrays)
+    return max(1, BLOCK_BYTES // width)
+
+
+def hash_of_rows(rows: Rows) -> str:
+    """SHA-256 of dtype, shape and bytes, as `split.data_hash` has it, without holding them."""
+    digest = hashlib.sha256(f"{rows.dtype.str}{tuple(rows.shape)}".encode())
+    for block in rows.blocks(block_rows(rows)):
+        digest.update(np.ascontiguousarray(block).tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,249 @@
+"""Files as people have them: tables, logs, arrays; and what is refused, with what to do about it."""
+
+import csv
+import json
+import zipfile
+
+import numpy as np
+import pytest
+
+import certiformer
+from certiformer.certification import sources
+from certiformer.certification.sources import Choice
+from certiformer.core.errors import CertiformerError
+
+RANDOM = np.random.default_rng(0)
+NAMES = np.array(["ham", "spam", "eggs"])
+LABELS = RANDOM.integers(3, size=120)
+PREDICTED = np.where(RANDOM.random(120) < 0.1, (LABELS + 1) % 3, LABELS)
+ERRORS = int(np.sum(LABELS != PREDICTED))
+
+
+def write_csv(path, header, rows):
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+def write_lines(path, objects):
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in objects))
+    return path
+
+
+def certify(path, **options):
+    columns = {name: options.pop(name) for name in list(options) if name in Choice.__dataclass_fields__}
+    if "slices" in columns and path.suffix == ".npz":
+        options["slices"] = columns.pop("slices")
+    return certiformer.certify(predictions=path, columns=Choice(**columns), **options)
+
+
+def same_table(folder):
+    """The same answers in every format."""
+    rows = [(k, NAMES[LABELS[k]], NAMES[PREDICTED[k]]) for k in range(120)]
+    yield write_csv(folder / "a.csv", ("id", "Label", "pred"), rows)
+    path = folder / "a.tsv"
+    path.write_text("\n".join("\t".join(map(str, row)) for row in [("id", "label", "pred"), *rows]) + "\n")
+    yield path
+    yield write_lines(folder / "a.jsonl", ({"id": k, "label": a, "prediction": b} for k, a, b in rows))
+    np.savez(folder / "a.npz", heldout_labels=NAMES[LABELS], heldout_predictions=NAMES[PREDICTED])
+    yield folder / "a.npz"
+    np.savez_compressed(folder / "b.npz", heldout_labels=LABELS + 1, heldout_predictions=PREDICTED + 1)
+    yield folder / "b.npz"
+    np.save(folder / "right.npy", LABELS == PREDICTED)
+    yield folder / "right.npy"
+
+
+def test_every_format_says_the_same(tmp_path):
+    found = [certify(path)["holdout"].evidence for path in same_table(tmp_path)]
+    assert {(record.errors, record.n) for record in found} == {(ERRORS, 120)}
+
+
+def test_parquet(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    table = arrow.table({"id": np.arange(120), "label": NAMES[LABELS], "prediction": NAMES[PREDICTED]})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    assert certify(tmp_path / "a.parquet")["holdout"].evidence.errors == ERRORS
+    (tmp_path / "torn.parquet").write_bytes((tmp_path / "a.parquet").read_bytes()[:100])
+    with pytest.raises(CertiformerError, match="cannot be read"):
+        certify(tmp_path / "torn.parquet")
+
+
+def harness_line(k, filter="strict-match", value=1.0, **more):
+    return {
+        "doc_id": k,
+        "doc": {"q": f"{k}?", "subject": "abc"[k % 3]},
+        "target": "4",
+        "resps": [["4"]],
+        "filtered_resps": ["4"],
+        "filter": filter,
+        "metrics": ["exact_match"],
+        "doc_hash": f"a{k}",
+        "prompt_hash": f"b{k}",
+        "exact_match": value,
+        **more,
+    }
+
+
+def test_lm_evaluation_harness(tmp_path):
+    lines = [
+        harness_line(k, filter, float(k % 10 != 0 or filter == "flexible-extract"))
+        for k in range(50)
+        for filter in ("strict-match", "flexible-extract")
+    ]
+    path = write_lines(tmp_path / "samples_gsm8k.jsonl", lines)
+    with pytest.raises(CertiformerError, match="--filter: got"):
+        certify(path)
+    with pytest.raises(CertiformerError, match="did you mean strict-match"):
+        certify(path, filter="strict")
+    strict, loose = (certify(path, filter=name) for name in ("strict-match", "flexible-extract"))
+    assert (strict["holdout"].evidence.errors, loose["holdout"].evidence.errors) == (5, 0)
+    sliced = certify(path, filter="strict-match", slices="doc.subject")
+    assert {row.evidence.label for row in sliced.certificates if row.evidence} == {"", "slice a", "slice b", "slice c"}
+    grouped = certify(path, filter="strict-match", group="doc.subject")
+    assert grouped["mean_loss"].evidence.size == 3
+    assert any("only 3 groups" in text for text in grouped.document["warnings"])
+    old = [{k: v for k, v in line.items() if k not in ("filter", "metrics")} for line in lines]
+    with pytest.raises(CertiformerError, match="50 of 100 rows repeat"):
+        certify(write_lines(tmp_path / "old.jsonl", old))
+
+
+@pytest.mark.parametrize(
+    ("more", "choice", "message"),
+    [
+        ({"f1": [1, 0], "metrics": ["f1"]}, {}, "corpus figure"),
+        ({"metrics": ["acc", "acc_norm"], "acc": 1.0, "acc_norm": 1.0}, {}, "one metric"),
+        ({"metrics": ["perplexity"], "perplexity": 12.0}, {}, "more is better"),
+        ({"metrics": ["bleu"], "bleu": 31.0}, {}, r"a number in \[0, 1\]"),
+        ({}, {"metric": ("exakt_match",)}, "did you mean exact_match"),
+    ],
+)
+def test_what_the_harness_writes_but_no_bound_covers(tmp_path, more, choice, message):
+    path = write_lines(tmp_path / "s.jsonl", (harness_line(k, **more) for k in range(20)))
+    with pytest.raises(CertiformerError, match=message):
+        certify(path, **choice)
+
+
+def inspect_log(samples=40, epochs=1, **more):
+    return {
+        "version": 2,
+        "status": "success",
+        "eval": {"task": "sums", "model": "m"},
+        "samples": [
+            {
+                "id": k,
+                "epoch": epoch,
+                "input": f"{k}+{k}?",
+                "scores": {"match": {"value": "CIP"[(k % 10 == 0) + (k % 10 == 1) * 2]}},
+                "metadata": {"doc": f"d{k // 2}"},
+            }
+            for k in range(samples)
+            for epoch in range(1, epochs + 1)
+        ],
+        **more,
+    }
+
+
+def test_inspect_logs(tmp_path):
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(inspect_log()))
+    report = certify(path)
+    assert report["mean_loss"].evidence.observed == pytest.approx((4 + 4 * 0.5) / 40)
+    with zipfile.ZipFile(tmp_path / "log.eval", "w") as archive:
+        log = inspect_log()
+        archive.writestr("header.json", json.dumps({k: v for k, v in log.items() if k != "samples"}))
+        for sample in log["samples"]:
+            archive.writestr(f"samples/{sample['id']}_epoch_1.json", json.dumps(sample))
+    assert certify(tmp_path / "log.eval")["mean_loss"].evidence.observed == pytest.approx(0.15)
+    path.write_text(json.dumps(inspect_log(epochs=3)))
+    assert certify(path)["mean_loss"].evidence.unit == "group"
+    assert certify(path, group="doc")["mean_loss"].evidence.size == 20
+
+
+def test_inspect_logs_that_are_selections(tmp_path):
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(inspect_log(status="error")))
+    with pytest.raises(CertiformerError, match="did not finish"):
+        certify(path)
+    log = inspect_log()
+    log["samples"][3]["scores"] = {}
+    path.write_text(json.dumps(log))
+    with pytest.raises(CertiformerError, match="--unscored wrong"):
+        certify(path)
+    assert certify(path, unscored="wrong")["mean_loss"].evidence.observed == pytest.approx(0.175)
+    log["samples"][3]["scores"] = {"match": {"value": {"a": 1, "b": 0}}}
+    path.write_text(json.dumps(log))
+    with pytest.raises(CertiformerError, match=r"match\.a, match\.b"):
+        certify(path)
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "options", "message"),
+    [
+        (("a", "b"), ("1", "2"), {}, "Name them: --label"),
+        (("label", "labels", "pred"), ("1", "1", "1"), {}, "Choose with --label"),
+        (("label", "pred", "y_pred"), ("1", "1", "1"), {}, "Choose with --prediction"),
+        (("label", "pred"), ("1", ""), {}, "Row 1 of"),
+        (("label", "pred"), ("1", "1"), {"label": "lable"}, "did you mean label"),
+        (("loss",), ("2.5",), {}, r"--range A B"),
+        (("loss",), ("x",), {}, "a number"),
+        (("score", "loss"), ("1", "0"), {}, "Choose with --metric"),
+    ],
+)
+def test_tables_that_leave_something_open(tmp_path, header, row, options, message):
+    path = write_csv(tmp_path / "t.csv", header, [row] * 20)
+    with pytest.raises(CertiformerError, match=message):
+        certify(path, **options)
+
+
+def test_tables_of_losses(tmp_path):
+    losses = RANDOM.beta(0.5, 3, size=80)
+    path = write_csv(
+        tmp_path / "t.csv", ("id", "loss", "other", "doc"), [(k, x, x / 2, k // 4) for k, x in enumerate(losses)]
+    )
+    report = certify(path, two_sided=True)
+    row = report["mean_loss"]
+    assert row.lower < losses.mean() < row.value
+    assert [entry["lower"] for entry in report.document["certificates"] if "lower" in entry] == [row.lower]
+    assert any("--group doc" in text for text in report.document["not_checked"])
+    both = certify(path, metric=("loss", "other"))
+    assert both["mean_loss (other)"].value < both["mean_loss (loss)"].value
+    assert sum(both.document["shares"].values()) == pytest.approx(0.05)
+    assert certify(path, group="doc")["mean_loss"].evidence.size == 20
+    assert certify(path, group="doc", estimand="rows", max_size=4)["mean_loss"].evidence.of.startswith("rows")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.txt", b"hello", "unknown kind of file"),
+        ("a.npz", b"hello", "It is not one"),
+        ("a.npz", b"\x80\x04]", "pickled objects"),
+        ("a.jsonl", b"{bad\n", "Line 1"),
+        ("a.jsonl", b"[1]\n", "an object on every line"),
+        ("a.json", b"{}", "inspect_ai"),
+        ("a.csv", b"", "header"),
+        ("a.csv", b"a,b\n1\n", "Line 2 has 1"),
+        ("a.csv", b"\xff\xfe\x00", "cannot be read"),
+        ("a.npy", b"junk", "numpy.save"),
+    ],
+)
+def test_files_that_cannot_be_read(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(CertiformerError, match=message):
+        sources.read(tmp_path / name)
+
+
+def test_arrays_are_read_in_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources.rows, "BLOCK_BYTES", 1000)
+    logits = RANDOM.normal(size=(500, 3)) + 3 * np.eye(3)[np.arange(500) % 3]
+    given = {"heldout_logits": logits, "heldout_labels": np.arange(500) % 3}
+    expected = certiformer.certify(predictions=given)
+    np.savez(tmp_path / "stored.npz", **given)
+    np.savez_compressed(tmp_path / "packed.npz", **given)
+    np.savez(tmp_path / "columns.npz", heldout_logits=np.asfortranarray(logits), heldout_labels=given["heldout_labels"])
+    for name in ("stored", "packed", "columns"):
+        found = certify(tmp_path / f"{name}.npz")
+        assert found["holdout"].value == expected["holdout"].value
+        assert found["betting"].value == expected["betting"].value
