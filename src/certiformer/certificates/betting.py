@@ -82,7 +82,7 @@ class BettingBound(Result):
 MOST_LOSSES = 100_000
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True)
 class Betting(Evidence):
     """Hold-out losses in [low, high] in the order they came; `smoothing` and the order were fixed beforehand."""
 

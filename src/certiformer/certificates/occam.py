@@ -88,7 +88,7 @@ class Occam(Evidence):
     errors: int
     n: int
     code_length: float
-    parts: Mapping[str, float] = field(default_factory=dict)
+    parts: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     @property
     def size(self) -> int:
