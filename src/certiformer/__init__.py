@@ -37,14 +37,15 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(_ELSEWHERE[name]), name)
 
 
-def audit(*ids: str, seed: int = 0, budget: float = 60.0) -> Audit:
+def audit(*ids: str, seed: int = 0, budget: float = 60.0, workers: int | None = None) -> Audit:
     """Attack the named results, or all: what breaks, with its counterexample, and how tight the rest is.
 
-    The same ids, seed and budget give the same verdicts.
+    `budget` is seconds on two cores; it is turned into points per attack before the start, so that the same ids, seed
+    and budget give the same verdicts on any machine, with any number of `workers`.
     """
     from certiformer.auditing import runner
 
-    return runner.run(ids, seed=seed, budget=budget)
+    return runner.run(ids, seed=seed, budget=budget, workers=workers)
 
 
 def bound(id: str, /, **inputs: Any) -> Evaluation:

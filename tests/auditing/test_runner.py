@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from certiformer.auditing import runner
+from certiformer.auditing import runner, workers
 from certiformer.auditing.attack import LEAST_POINTS, Attack, Bounds, Candidate, Claim, Instance, ratio
 from certiformer.auditing.attacks import attacks, reasons
+from certiformer.auditing.plan import CORES, attacks_on, plan
 from certiformer.auditing.search import Search, family
 from certiformer.core import InputError, find, results
 
-# Small enough for a test: every attack runs its least number of points.
-SCALE = 0.25
 QUICK = ["trauger.lem3.1", "trauger.lemE.1", "li.rem6.7", "deora.prop3", "binomial"]
 
 
@@ -46,6 +46,48 @@ def test_effort_follows_from_the_budget_alone():
     assert LEAST_POINTS <= small < large
 
 
+def test_every_attack_has_its_floor_whatever_the_budget():
+    claims = runner.claims_of()
+    poor, usual, rich = (plan(claims, budget) for budget in (1e-9, runner.BUDGET, 3600.0))
+    for claim in claims:
+        for attack in attacks_on(claim):
+            points = [found.points[claim][attack.name] for found in (poor, usual, rich)]
+            assert points[0] == LEAST_POINTS
+            assert points == sorted(points)
+    assert poor.seconds < usual.seconds < rich.seconds
+    assert usual.seconds <= CORES * runner.BUDGET
+
+
+def test_a_plan_is_made_without_a_clock(monkeypatch):
+    def broken():
+        raise AssertionError("the plan looked at the clock")
+
+    monkeypatch.setattr("time.perf_counter", broken)
+    monkeypatch.setattr("time.process_time", broken)
+    assert plan(runner.claims_of(["trauger.lemE.2"]), 60.0) == plan(runner.claims_of(["trauger.lemE.2"]), 60.0)
+
+
+def test_workers_find_what_one_process_finds():
+    ids = ["trauger.lem3.1", "deora.prop3", "binomial", "arda.fact1"]
+    seen = []
+    alone = runner.run(ids, seed=3, budget=2.0, workers=1)
+    together = runner.run(ids, seed=3, budget=2.0, workers=2, progress=lambda *step: seen.append(step))
+    assert together.as_json() == alone.as_json()
+    assert [done for done, _, _ in seen] == sorted(done for done, _, _ in seen)
+    assert seen[-1][0] == seen[-1][1] == len(alone.verdicts)
+
+
+def test_an_error_in_a_worker_is_an_error_here():
+    with pytest.raises(ValueError):
+        workers.spread(math.log, [2.0, 0.0], 2, lambda index, result: None)
+    assert workers.spread(math.sqrt, [4.0, 9.0, 16.0], 2, lambda index, result: None) == [2.0, 3.0, 4.0]
+
+
+def test_a_worker_that_ends_is_noticed():
+    with pytest.raises(RuntimeError, match="ended unexpectedly"):
+        workers.spread(os._exit, [1], 1, lambda index, result: None)
+
+
 @pytest.mark.parametrize(
     "id",
     [
@@ -62,11 +104,11 @@ def test_effort_follows_from_the_budget_alone():
 def test_a_sound_bound_that_is_too_strong_is_refuted(id):
     """Divide by 1.1/r: what was attained is then 1.1 times the claim."""
     claim = Claim(id, "sound")
-    standing = runner.attack_claim(claim, seed=0, scale=SCALE)
+    standing = runner.attack_claim(claim, seed=0)
     assert standing.outcome == "survived"
     assert standing.ratio is not None
     assert 0 < standing.ratio <= 1 + 1e-9
-    broken = runner.attack_claim(claim, seed=0, scale=SCALE, divisor=1.1 / standing.ratio)
+    broken = runner.attack_claim(claim, seed=0, divisor=1.1 / standing.ratio)
     assert broken.outcome == "refuted"
     assert broken.ratio is not None
     assert broken.ratio >= 1.09
@@ -76,8 +118,8 @@ def test_a_sound_bound_that_is_too_strong_is_refuted(id):
 def test_a_printed_margin_that_is_too_strong_is_refuted():
     """Identities and lower bounds are weakened in their own direction."""
     claim = Claim("trauger.lemE.1", "printed")
-    assert runner.attack_claim(claim, seed=0, scale=SCALE).outcome == "survived"
-    assert runner.attack_claim(claim, seed=0, scale=SCALE, divisor=1.1).outcome == "refuted"
+    assert runner.attack_claim(claim, seed=0).outcome == "survived"
+    assert runner.attack_claim(claim, seed=0, divisor=1.1).outcome == "refuted"
 
 
 def test_run_accepts_divisors():
@@ -89,16 +131,9 @@ def test_run_accepts_divisors():
 def test_too_few_points_are_not_an_attack(monkeypatch):
     lazy = Attack("arda.fact1", "too little", lambda search: [], lambda data, version: Instance(0.0, {}), points=10)
     monkeypatch.setattr(runner, "attacks_on", lambda claim: [lazy])
-    verdict = runner.attack_claim(Claim("arda.fact1", "sound"), seed=0, scale=1.0)
+    verdict = runner.attack_claim(Claim("arda.fact1", "sound"), seed=0)
     assert verdict.outcome == "not attacked"
     assert "too few" in verdict.why
-
-
-def test_a_used_up_budget_leaves_claims_unattacked():
-    found = runner.run(["arda.fact1", "arda.rem3"], budget=1e-9)
-    assert {verdict.outcome for verdict in found.verdicts} <= {"not attacked", "survived"}
-    assert found.verdicts[-1].outcome == "not attacked"
-    assert "budget" in found.verdicts[-1].why
 
 
 def test_a_refutation_needs_both_measurements(monkeypatch):
@@ -110,7 +145,7 @@ def test_a_refutation_needs_both_measurements(monkeypatch):
 
     dreamer = Attack("arda.fact1", "a dream", search, lambda data, version: Instance(0.9, {}), versions=("sound",))
     monkeypatch.setattr(runner, "attacks_on", lambda claim: [dreamer])
-    verdict = runner.attack_claim(Claim("arda.fact1", "sound"), seed=0, scale=1.0)
+    verdict = runner.attack_claim(Claim("arda.fact1", "sound"), seed=0)
     assert verdict.outcome == "survived"
 
 
@@ -125,6 +160,11 @@ def test_what_cannot_be_attacked_says_why():
 def test_bad_arguments(budget, seed):
     with pytest.raises(InputError):
         runner.run(["strata"], budget=budget, seed=seed)
+
+
+def test_bad_number_of_workers():
+    with pytest.raises(InputError):
+        runner.run(["strata"], workers=0)
 
 
 def test_json_contract():
@@ -145,7 +185,7 @@ def test_json_contract():
 
 
 def counterexample(id):
-    verdict = runner.attack_claim(Claim(id, "printed"), seed=0, scale=SCALE)
+    verdict = runner.attack_claim(Claim(id, "printed"), seed=0)
     assert verdict.counterexample is not None
     document = {"id": id, "version": "printed", "attack": verdict.counterexample.attack}
     return verdict, {**document, "data": json.loads(json.dumps(verdict.counterexample.data))}

@@ -8,7 +8,6 @@ from certiformer.auditing import runner
 from certiformer.auditing.attack import LEAST_POINTS, Claim
 from certiformer.core import Status, results
 
-SCALE = 0.25
 ATTACKED = [claim for claim in runner.claims_of() if runner.attacks_on(claim)]
 FALSE = [result.id for result in results().values() if result.status is Status.FALSE]
 
@@ -16,8 +15,7 @@ FALSE = [result.id for result in results().values() if result.status is Status.F
 @pytest.fixture(scope="module")
 def verdicts():
     """One audit at the least effort, both versions of a result after one another so that shared searches are shared."""
-    memory: runner.Memory = {}
-    return {claim: runner.attack_claim(claim, seed=0, scale=SCALE, memory=memory) for claim in ATTACKED}
+    return {verdict.claim: verdict for verdict in runner.run(seed=0, budget=1e-9, workers=1).verdicts}
 
 
 def test_false_claims_are_attacked():

@@ -1,4 +1,4 @@
-"""Run the attacks on the claims: how much effort each gets follows from the budget alone, so that runs repeat."""
+"""Run the attacks on the claims, on all cores, by a plan that follows from the budget alone: runs repeat."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ from certiformer.auditing.attack import (
     Verdict,
     ratio,
 )
-from certiformer.auditing.attacks import attacks, reasons
+from certiformer.auditing.attacks import reasons
+from certiformer.auditing.plan import Points, attacks_on, plan
 from certiformer.auditing.search import Search
+from certiformer.auditing.workers import available, spread
 from certiformer.core import find, results
 from certiformer.core.bound import json_number
 from certiformer.core.errors import InputError
 
 BUDGET = 60.0
-# Nominal seconds are measured on a quiet machine; the plan leaves room for a busy one.
-_HEADROOM = 0.6
-_LARGEST_SCALE = 50.0
+# Below so many nominal seconds of work, starting processes costs more than it saves.
+_WORTH_SPREADING = 8.0
 
 Progress = Callable[[int, int, str], None]
 Memory = dict[str, tuple[list[Candidate], int]]
@@ -77,50 +78,87 @@ def run(
     *,
     seed: int = 0,
     budget: float = BUDGET,
+    workers: int | None = None,
     progress: Progress | None = None,
     divisors: Mapping[Claim, float] | None = None,
 ) -> Audit:
-    """Attack the claims of the named results, or all of them, within about `budget` seconds of computing.
+    """Attack the claims of the named results, or all of them, with what `budget` seconds on two cores buy.
 
-    `divisors` makes claims stronger than they are, to see whether the attacks notice.
+    The same ids, seed and budget give the same verdicts on any machine, with any number of `workers` (processes; as
+    many as there are cores if not given). `divisors` makes claims stronger than they are, to see whether the attacks
+    notice.
     """
     if not (budget > 0 and math.isfinite(budget)):
         raise InputError("--budget", budget, "a positive number of seconds", "For example --budget 60")
     if seed < 0:
         raise InputError("--seed", seed, "a whole number, at least 0")
-    # Seconds of this process, not of the wall: a busy machine makes an audit late, not different.
-    began = time.process_time()
+    if workers is not None and workers < 1:
+        raise InputError("--workers", workers, "a whole number, at least 1")
+    began = time.perf_counter()
     claims = claims_of(ids)
-    scale = _scale(claims, budget)
-    verdicts = []
-    memory: Memory = {}
-    for number, claim in enumerate(claims):
+    planned = plan(claims, budget)
+    # Both sides of a result belong together: they share searches.
+    groups: dict[str, list[Claim]] = {}
+    for claim in claims:
+        groups.setdefault(claim.id, []).append(claim)
+    tasks = [
+        Task(seed, tuple((claim, planned.points[claim], (divisors or {}).get(claim, 1.0)) for claim in group))
+        for group in groups.values()
+    ]
+    count = min(workers if workers is not None else available(), len(tasks))
+    if workers is None and planned.seconds < _WORTH_SPREADING:
+        count = 1
+    finished = 0
+
+    def done(index: int, verdicts: Sequence[Verdict]) -> None:
+        nonlocal finished
+        finished += len(verdicts)
         if progress is not None:
-            progress(number, len(claims), f"{claim.id} {claim.version}")
-        if time.process_time() - began > budget:
-            verdicts.append(Verdict(claim, "not attacked", why="the budget was used up before its turn"))
-            continue
-        divisor = (divisors or {}).get(claim, 1.0)
-        verdicts.append(attack_claim(claim, seed=seed, scale=scale, divisor=divisor, memory=memory))
-    if progress is not None:
-        progress(len(claims), len(claims), "done")
-    return Audit(seed, budget, tuple(verdicts), time.process_time() - began)
+            progress(finished, len(claims), verdicts[-1].claim.id)
+
+    if count > 1:
+        # The longest first, so that no process is left with one of them at the end.
+        order = sorted(range(len(tasks)), key=lambda index: -_nominal(tasks[index]))
+        answers = spread(attack_group, [tasks[index] for index in order], count, done)
+        by_task = [answer for _, answer in sorted(zip(order, answers, strict=True), key=lambda pair: pair[0])]
+    else:
+        by_task = []
+        for index, task in enumerate(tasks):
+            by_task.append(attack_group(task))
+            done(index, by_task[-1])
+    found = {verdict.claim: verdict for verdicts in by_task for verdict in verdicts}
+    return Audit(seed, budget, tuple(found[claim] for claim in claims), time.perf_counter() - began)
 
 
-def _scale(claims: Sequence[Claim], budget: float) -> float:
-    """The factor on every attack's nominal number of points: from the budget and the claims, never from the clock."""
-    nominal = sum(attack.seconds for claim in claims for attack in attacks_on(claim))
-    return min(_LARGEST_SCALE, _HEADROOM * budget / nominal) if nominal else 1.0
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The claims of one result, each with the points of its attacks and a divisor."""
+
+    seed: int
+    claims: tuple[tuple[Claim, Points, float], ...]
 
 
-def attacks_on(claim: Claim) -> list[Attack]:
-    return [attack for attack in attacks().get(claim.id, ()) if claim.version in attack.versions]
+def attack_group(task: Task) -> list[Verdict]:
+    """The verdicts on the claims of one result."""
+    memory: Memory = {}
+    return [
+        attack_claim(claim, seed=task.seed, points=points, divisor=divisor, memory=memory)
+        for claim, points, divisor in task.claims
+    ]
+
+
+def _nominal(task: Task) -> float:
+    return sum(
+        attack.seconds * points[attack.name] / attack.points
+        for claim, points, _ in task.claims
+        for attack in attacks_on(claim)
+    )
 
 
 def attack_claim(
-    claim: Claim, *, seed: int, scale: float, divisor: float = 1.0, memory: Memory | None = None
+    claim: Claim, *, seed: int, points: Points | None = None, divisor: float = 1.0, memory: Memory | None = None
 ) -> Verdict:
-    """All attacks on one claim, and what they make of it."""
+    """All attacks on one claim, each with its points (its floor where not given), and what they make of it."""
     mine = attacks_on(claim)
     if not mine:
         why = reasons().get(f"{claim.id}:{claim.version}") or reasons().get(claim.id) or "no attack is written for it"
@@ -130,10 +168,9 @@ def attack_claim(
     disputed = False
     for attack in mine:
         bounds = Bounds(attack, claim.version, divisor)
-        candidates, points = _candidates(
-            attack, claim, seed, max(LEAST_POINTS, round(attack.points * scale)), bounds, memory
-        )
-        spent += points
+        allowed = (points or {}).get(attack.name, LEAST_POINTS)
+        candidates, used = _candidates(attack, claim, seed, allowed, bounds, memory)
+        spent += used
         for candidate in candidates:
             data = plain(candidate.data)
             instance = attack.instance(data, claim.version)

@@ -24,7 +24,12 @@ def audit(
         list[str] | None, typer.Argument(metavar="[ID]...", help="Results to attack; all by default.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of every search.")] = 0,
-    budget: Annotated[float, typer.Option(help="Seconds for the whole audit; more finds more.")] = 60.0,
+    budget: Annotated[
+        float, typer.Option(help="Seconds on two cores; it becomes a number of points per attack. More finds more.")
+    ] = 60.0,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes; one per core by default. The verdicts do not depend on it.")
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw attained against bound (.png, .pdf, .svg).")
     ] = None,
@@ -50,7 +55,7 @@ def audit(
         def step(done: int, total: int, what: str) -> None:
             bar.update(task, completed=done, total=total, description=what)
 
-        found = runner.run(ids or (), seed=seed, budget=budget, progress=step)
+        found = runner.run(ids or (), seed=seed, budget=budget, workers=workers, progress=step)
     if plot is not None:
         from certiformer.report.figure import save
 
