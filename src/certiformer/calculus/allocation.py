@@ -1,36 +1,67 @@
 r"""How the error budget of a network is shared among its weights.
 
 Weight i moves the output by at most beta_i eps_i when it is covered at radius eps_i, so any split with
-sum_i beta_i eps_i <= eps gives ln N(eps) <= sum_i ln N_i(eps_i). Three splits are tried and the best is kept:
-the minimiser for quadratic covers, the one for volumetric covers, and their geometric mean.
+sum_i beta_i eps_i <= eps gives ln N(eps) <= sum_i ln N_i(eps_i). In shares x_i = beta_i eps_i/eps and reaches
+a_i = beta_i r_i/eps the least such sum is
+
+.. math:: \min \sum_g m_g \phi_g(\ln(a_g/x_g)) \quad\text{subject to}\quad \sum_g m_g x_g \le 1 ,
+
+m_g equal weights to a group, phi = 0 from x = a on (the weight stays at its centre). For a multiplier mu every group
+minimises phi + mu x by itself, in closed form for covers by volume and of the form c/eps^2, on the lower convex hull of
+a table otherwise; mu is the root of a decreasing function. As phi is a minimum of several kinds of covers, the problem
+is convex only for fixed kinds: single kinds are exchanged while that helps.
+
+The optimiser needs no trust. Whatever shares it proposes are checked to be feasible, and covers are evaluated at radii
+rounded down (docs/proofs/layers.md, section 6).
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from certiformer.calculus.covers import Cover
+from certiformer.calculus.entropies import LN_TWO, Entropy, Least, Multisets, Power, Scaled, Shifted, Volume
 
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_SLACK = 2.0**-40
+_UNIT = 2.0**-53
+_EXCHANGED = 64
+"""Up to so many groups the kinds of covers are exchanged one by one; with more the duality gap is negligible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One weight of a network: the cover of its class and the (log of the) sensitivity of the output to its error."""
+    """One weight, or `copies` equal ones: the cover of its class and ln of the output's sensitivity to its error."""
 
     name: str
     cover: Cover
     ln_beta: float
+    copies: int = 1
 
     @property
     def ln_reach(self) -> float:
-        """How far this weight alone can move the output: ln(beta * radius)."""
+        """How far one such weight can move the output: ln(beta * radius)."""
         return self.ln_beta + self.cover.ln_radius
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Radii for every term at one eps: ln eps_i, what they cost together, and the least any split could cost.
+
+    A radius of +inf is a weight that stays at the centre of its class.
+    """
+
+    ln_radii: tuple[float, ...]
+    log_size: float
+    dual: float
 
 
 def quadratic_total(constants: Sequence[float], betas: Sequence[float]) -> float:
@@ -56,67 +87,481 @@ def network_cover(terms: Sequence[Term], name: str = "network") -> Cover:
     live = [term for term in terms if term.ln_reach > -math.inf]
     if not live:
         return Cover(name, -math.inf, lambda x: 0.0)
-    reach = np.array([term.ln_reach for term in live])
-    ln_radius = float(np.logaddexp.reduce(reach))
+    ln_radius = _above(_log_sum([math.log(term.copies) + term.ln_reach for term in live]))
     if math.isinf(ln_radius):
         return Cover(name, ln_radius, lambda x: math.inf)
-    shares = _ln_shares(live, reach)
-
-    def entropy(x: float) -> float:
-        ln_eps = ln_radius - x
-        return min(_cost(live, ln_eps, share) for share in shares)
-
-    quadratic = _quadratic_coefficient(live, ln_radius)
-    parameters = sum(term.cover.parameters for term in live)
+    problem = _Problem.of(live)
+    parameters = sum(term.copies * term.cover.parameters for term in live)
     return Cover(
         name,
         ln_radius,
-        entropy,
+        functools.lru_cache(maxsize=4096)(lambda x: problem.least(ln_radius - x)[0]),
+        rough=functools.lru_cache(maxsize=4096)(lambda x: problem.quick(ln_radius - x)),
         proper=all(term.cover.proper for term in live),
         domain=all(term.cover.domain for term in live),
-        quadratic=quadratic,
+        quadratic=_quadratic_coefficient(live, ln_radius),
         parameters=parameters,
     )
 
 
-def _cost(terms: Sequence[Term], ln_eps: float, ln_share: Array) -> float:
-    return math.fsum(
-        term.cover.log_size_ln(ln_eps + share - term.ln_beta) for term, share in zip(terms, ln_share, strict=True)
-    )
-
-
-def _ln_shares(terms: Sequence[Term], reach: Array) -> list[Array]:
-    """Logarithms of the candidate shares beta_i eps_i / eps, each set summing to one."""
-    candidates = []
-    quadratic = np.array([term.cover.quadratic for term in terms], dtype=np.float64)
-    parameters = np.array([float(term.cover.parameters) for term in terms])
-    # C_i^{1/3} beta_i^{2/3} with C_i = c_i r_i^2 is c_i^{1/3} (beta_i r_i)^{2/3}.
-    if np.all(np.isfinite(quadratic)):
-        candidates.append(np.log(quadratic) / 3.0 + 2.0 / 3.0 * reach)
-    if np.all(np.isfinite(parameters)):
-        candidates.append(np.log(parameters))
-    if len(candidates) == 2:
-        first, second = (_normalised(candidate) for candidate in candidates)
-        candidates.append((first + second) / 2.0)
-    if not candidates:
-        # Mixed kinds: every weight is given a nominal cost of one kind or the other.
-        by_norm = np.log(np.maximum(quadratic, 1.0)) / 3.0 + 2.0 / 3.0 * reach
-        by_count = np.log(np.where(np.isfinite(parameters), parameters, 1.0))
-        candidates.append(np.where(np.isfinite(quadratic), by_norm, by_count))
-        candidates.append(np.zeros(len(terms)))
-        candidates.append(reach)
-    return [_normalised(candidate) for candidate in candidates]
-
-
-def _normalised(ln_weights: Array) -> Array:
-    return np.asarray(ln_weights - np.logaddexp.reduce(ln_weights), dtype=np.float64)
+def split(terms: Sequence[Term], ln_eps: float) -> Split:
+    """The radii of the best split found at exp(ln_eps), one for each term; weights without reach get +inf."""
+    live = [term for term in terms if term.ln_reach > -math.inf]
+    if not live:
+        return Split((math.inf,) * len(terms), 0.0, 0.0)
+    problem = _Problem.of(live)
+    cost, dual, radii = problem.least(ln_eps)
+    by_term = iter(radii[problem.group_of])
+    found = tuple(float(next(by_term)) if term.ln_reach > -math.inf else math.inf for term in terms)
+    return Split(found, cost, dual)
 
 
 def _quadratic_coefficient(terms: Sequence[Term], ln_radius: float) -> float:
     """c with ln N <= c (R/eps)^2, from the quadratic bounds of the weights: gamma^3 / R^2."""
     if any(math.isinf(term.cover.quadratic) for term in terms):
         return math.inf
-    ln_gamma = float(
-        np.logaddexp.reduce([math.log(term.cover.quadratic) / 3.0 + 2.0 / 3.0 * term.ln_reach for term in terms])
+    ln_gamma = _log_sum(
+        [math.log(term.copies) + math.log(term.cover.quadratic) / 3.0 + 2.0 / 3.0 * term.ln_reach for term in terms]
     )
     return math.exp(3.0 * ln_gamma - 2.0 * ln_radius)  # at most the sum of the coefficients (Hoelder)
+
+
+def _log_sum(logs: Sequence[float]) -> float:
+    return float(np.logaddexp.reduce(np.asarray(logs, dtype=np.float64)))
+
+
+def _above(ln: float) -> float:
+    """A logarithm of a sum of many terms, rounded up."""
+    return ln + 64.0 * _UNIT * (1.0 + abs(ln)) if math.isfinite(ln) else ln
+
+
+# --- kinds of covers: what a group may choose between -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """factor * base(x + shift), base a Volume or a Power record or anything else (by table)."""
+
+    base: Entropy
+    factor: float = 1.0
+    shift: float = 0.0
+
+
+def _kinds(entropy: Entropy, factor: float = 1.0, shift: float = 0.0) -> list[_Kind]:
+    """The alternatives an entropy is the minimum of."""
+    if isinstance(entropy, Scaled):
+        return _kinds(entropy.of, factor * entropy.copies, shift)
+    if isinstance(entropy, Shifted):
+        return _kinds(entropy.of, factor, shift + entropy.shift)
+    if isinstance(entropy, Least):
+        return [kind for part, more in entropy.parts for kind in _kinds(part, factor, shift + more)]
+    return [_Kind(entropy, factor, shift)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Hull:
+    """The lower convex hull of (s, phi), s = e^-x: corners from s = 1 down, and ln of the slopes that lead to them."""
+
+    x: Array
+    value: Array
+    ln_slope: Array
+
+    def corner(self, ln_slope: Array) -> Array:
+        """x of the corner that minimises phi + M s."""
+        return np.asarray(self.x[np.searchsorted(self.ln_slope, ln_slope, "right") - 1])
+
+    def between(self, ln_slope: Array) -> tuple[Array, Array]:
+        """A continuous x(ln M), right in the middle of every corner's range of slopes, and its derivative."""
+        knots = np.append((self.ln_slope[1:-1] + self.ln_slope[2:]) / 2.0, self.ln_slope[-1])
+        x = self.x[1:]
+        at = np.clip(np.searchsorted(knots, ln_slope, "right") - 1, 0, len(x) - 2)
+        part = (ln_slope - knots[at]) / (knots[at + 1] - knots[at])
+        rate = np.where((part > 0.0) & (part < 1.0), (x[at + 1] - x[at]) / (knots[at + 1] - knots[at]), 0.0)
+        return x[at] + np.clip(part, 0.0, 1.0) * (x[at + 1] - x[at]), rate
+
+    def cost(self, x: Array) -> Array:
+        """phi between corners, on the hull."""
+        at = np.clip(np.searchsorted(self.x, x, "right") - 1, 0, len(self.x) - 2)
+        lost = np.expm1(self.x[at] - x) / np.expm1(self.x[at] - self.x[at + 1])
+        return np.asarray(self.value[at] + (self.value[at + 1] - self.value[at]) * np.clip(lost, 0.0, 1.0))
+
+
+@functools.lru_cache(maxsize=512)
+def _hull(base: Entropy) -> _Hull:
+    grid = {0.0, *np.linspace(0.02, 12.0, 600).tolist(), *np.linspace(12.1, 60.0, 480).tolist()}
+    if isinstance(base, Multisets):
+        # Only the finest radius of a step can be a corner.
+        grid = {x for x in grid if x > 6.9} | {0.0} | set(base.steps())
+    xs, values, slopes = [0.0], [0.0], [-math.inf]
+    for x in sorted(grid)[1:]:
+        value = base(x)
+        if not math.isfinite(value):
+            break
+        while True:
+            ln_slope = _ln_slope(xs[-1], values[-1], x, value)
+            if len(xs) == 1 or ln_slope > slopes[-1]:
+                break
+            xs.pop(), values.pop(), slopes.pop()
+        xs.append(x), values.append(value), slopes.append(ln_slope)
+    return _Hull(np.array(xs), np.array(values), np.array(slopes))
+
+
+def _ln_slope(x0: float, v0: float, x1: float, v1: float) -> float:
+    """ln((v1 - v0)/(e^-x0 - e^-x1)), x0 < x1."""
+    return math.log(v1 - v0) + x0 - math.log(-math.expm1(x0 - x1)) if v1 > v0 else -math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """Every kind of every group, padded to a rectangle: volumes, then powers, then tables, then 'given up'.
+
+    At a multiplier mu a group takes the fraction s = x/a of its reach that minimises phi + M s, M = mu a.
+    """
+
+    ln_parameters: Array  # one column per volume: ln P, and ln of the factor before e^x; nan where there is none
+    ln_factor: Array
+    ln_coefficient: Array  # one column per power: ln c, its shift included
+    tables: tuple[tuple[tuple[_Kind, list[int]], ...], ...]  # per column the kinds and the groups that have them
+    present: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, entropies: Sequence[Entropy]) -> _Options:
+        kinds = [_kinds(entropy) for entropy in entropies]
+        volumes = _columns([[kind for kind in each if isinstance(kind.base, Volume)] for each in kinds])
+        powers = _columns([[kind for kind in each if isinstance(kind.base, Power)] for each in kinds])
+        others = _columns([[kind for kind in each if not isinstance(kind.base, Volume | Power)] for each in kinds])
+
+        def matrix(columns: Sequence[Sequence[_Kind | None]], entry: Callable[[_Kind], float]) -> Array:
+            rows = [[math.nan if kind is None else entry(kind) for kind in column] for column in columns]
+            return np.array(rows, dtype=np.float64).reshape(len(columns), len(kinds)).T
+
+        present = matrix([*volumes, *powers, *others], lambda kind: 1.0)
+        return cls(
+            matrix(volumes, lambda kind: _ln(kind.factor * _volume(kind.base).parameters)),
+            matrix(volumes, lambda kind: _volume(kind.base).ln_factor + kind.shift),
+            matrix(powers, lambda kind: _ln(kind.factor * _power(kind.base).coefficient) + 2.0 * kind.shift),
+            tuple(_members(column) for column in others),
+            np.concatenate([np.isfinite(present), np.ones((len(kinds), 1), dtype=np.bool_)], -1),
+        )
+
+    @property
+    def given_up(self) -> int:
+        """The index of the last column."""
+        return self.present.shape[1] - 1
+
+    def shares(self, ln_slope: Array, *, corners: bool) -> tuple[Array, Array]:
+        """ln s of every column at ln M, and its derivative; nan where a group has no such kind.
+
+        Tables give the minimising corner, or a continuous function close by.
+        """
+        wide = ln_slope[..., None]
+        root = np.sqrt(1.0 + 4.0 * np.exp(np.minimum(self.ln_parameters - wide - self.ln_factor, 700.0)))
+        volume = np.minimum(LN_TWO + self.ln_parameters - wide - np.log1p(root), 0.0)
+        power = np.minimum((LN_TWO + self.ln_coefficient - wide) / 3.0, 0.0)
+        found = np.zeros((*ln_slope.shape, self.given_up + 1))
+        rates = np.zeros_like(found)
+        count, both = volume.shape[-1], volume.shape[-1] + power.shape[-1]
+        found[..., :count], found[..., count:both] = volume, power
+        rates[..., :count] = np.where(volume < 0.0, -(root + 1.0) / (2.0 * root), 0.0)
+        rates[..., count:both] = np.where(power < 0.0, -1.0 / 3.0, 0.0)
+        for column, kinds in enumerate(self.tables, both):
+            for kind, members in kinds:
+                hull, ln_m = _hull(kind.base), ln_slope[..., members] + kind.shift - math.log(kind.factor)
+                if corners:
+                    found[..., members, column] = np.minimum(kind.shift - hull.corner(ln_m), 0.0)
+                    continue
+                x, rate = hull.between(ln_m)
+                found[..., members, column] = np.minimum(kind.shift - x, 0.0)
+                rates[..., members, column] = np.where(x > kind.shift, -rate, 0.0)
+        return found, rates
+
+    def costs(self, ln_share: Array) -> Array:
+        """phi of every column at ln s (tables: on the hull); nothing from s = 1 on."""
+        count, both = self.ln_parameters.shape[1], self.ln_parameters.shape[1] + self.ln_coefficient.shape[1]
+        found = np.zeros(ln_share.shape)
+        found[..., :count] = np.exp(self.ln_parameters) * np.logaddexp(0.0, self.ln_factor - ln_share[..., :count])
+        found[..., count:both] = np.exp(np.minimum(self.ln_coefficient - 2.0 * ln_share[..., count:both], 709.0))
+        for column, kinds in enumerate(self.tables, both):
+            for kind, members in kinds:
+                x = kind.shift - ln_share[..., members, column]
+                found[..., members, column] = kind.factor * _hull(kind.base).cost(x)
+        return np.where(ln_share < 0.0, found, 0.0)
+
+
+def _columns(kinds: Sequence[Sequence[_Kind]]) -> tuple[tuple[_Kind | None, ...], ...]:
+    """The j-th kind of every group, None where it has fewer."""
+    most = max((len(each) for each in kinds), default=0)
+    return tuple(tuple(each[j] if j < len(each) else None for each in kinds) for j in range(most))
+
+
+def _members(kinds: tuple[_Kind | None, ...]) -> tuple[tuple[_Kind, list[int]], ...]:
+    groups: dict[_Kind, list[int]] = {}
+    for g, kind in enumerate(kinds):
+        if kind is not None:
+            groups.setdefault(kind, []).append(g)
+    return tuple(groups.items())
+
+
+def _volume(base: Entropy) -> Volume:
+    if not isinstance(base, Volume):
+        raise TypeError(f"{base} is not a Volume")
+    return base
+
+
+def _power(base: Entropy) -> Power:
+    if not isinstance(base, Power):
+        raise TypeError(f"{base} is not a Power")
+    return base
+
+
+def _ln(value: float) -> float:
+    return math.log(value) if value > 0.0 else -math.inf
+
+
+# --- the problem ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Groups of equal terms."""
+
+    covers: tuple[Cover, ...]
+    ln_beta: Array
+    ln_reach: Array
+    copies: Array
+    group_of: Integers
+    options: _Options
+
+    @classmethod
+    def of(cls, terms: Sequence[Term]) -> _Problem:
+        index: dict[tuple[float, float, Entropy], int] = {}
+        firsts: list[Term] = []
+        group_of = []
+        for term in terms:
+            key = (term.ln_beta, term.cover.ln_radius, term.cover.entropy)
+            if key not in index:
+                index[key] = len(firsts)
+                firsts.append(term)
+            group_of.append(index[key])
+        groups = np.array(group_of)
+        return cls(
+            tuple(term.cover for term in firsts),
+            np.array([term.ln_beta for term in firsts]),
+            np.array([term.ln_reach for term in firsts]),
+            np.bincount(groups, weights=[float(term.copies) for term in terms]),
+            groups,
+            _Options.of([term.cover.entropy for term in firsts]),
+        )
+
+    def least(self, ln_eps: float) -> tuple[float, float, Array]:
+        """The cost of the best split found, the dual lower bound, and ln of every group's radius."""
+        if ln_eps == -math.inf:
+            return math.inf, math.inf, np.full(len(self.covers), -math.inf)
+        ln_a = self.ln_reach - ln_eps
+        few = len(self.covers) <= _EXCHANGED
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            low, high, dual = self._multipliers(ln_a)
+            kinds = self._best(ln_a, np.array([low, high]))[0]
+            costs, shares = self._fixed(ln_a, kinds, low)
+            best = int(np.argmin(costs))
+            cost, share, kind = float(costs[best]), shares[best], kinds[best]
+            proposals = [share]
+            if few and cost > dual * (1.0 + 1e-6):
+                share, kind = self._exchange(ln_a, cost, share, kind, low)
+                proposals.append(share)
+            if self.options.tables:
+                proposals += [self._settled(ln_a, one, kind) for one in proposals[-1:]]
+            if few:
+                proposals += self._classical(ln_a)
+        value, radii = min((self._evaluate(ln_eps, ln_a, one) for one in proposals), key=lambda found: found[0])
+        return value, dual, radii
+
+    def quick(self, ln_eps: float) -> float:
+        """A cost that is nearly as small, for searches over many eps: splits are taken from a grid of multipliers."""
+        if ln_eps == -math.inf or len(self.covers) > _EXCHANGED:
+            return self.least(ln_eps)[0]
+        ln_a = self.ln_reach - ln_eps
+        shares, falling = self._curve
+        at = int(np.searchsorted(falling, -ln_eps))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            proposals = [self._filled(ln_a, one) for one in shares[max(at - 1, 0) : at + 1]]
+            proposals += self._classical(ln_a)
+        return min(self._evaluate(ln_eps, ln_a, one)[0] for one in proposals)
+
+    @functools.cached_property
+    def _curve(self) -> tuple[Array, Array]:
+        """The best ln s along a grid of ln(mu/eps), and -ln of the eps that each of these splits uses up."""
+        deepest = math.log(self.copies.sum()) + 80.0 + float(np.max(np.log(self._sizes)))
+        low, high = -float(np.max(self.ln_reach)) - 5.0, -float(np.min(self.ln_reach)) + deepest
+        grid = np.linspace(low, high, min(2048, math.ceil(2.0 * (high - low))))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            _, shares, _ = self._best(self.ln_reach, grid)
+            falling = -self._ln_total(self.ln_reach + shares)
+        return shares, np.maximum.accumulate(falling)
+
+    def _filled(self, ln_a: Array, ln_share: Array) -> Array:
+        """The shares in proportion, so that they use the budget; what was given up keeps its reach."""
+        ln_mass = np.log(self.copies) + ln_a + ln_share
+        whole = ln_share >= 0.0
+        room = 1.0 - 4.0 * _SLACK - float(np.sum(np.exp(ln_mass[whole])))
+        if whole.all() or room <= 0.0:
+            return ln_share
+        shift = math.log(room) - float(np.logaddexp.reduce(ln_mass[~whole]))
+        return np.where(whole, 0.0, np.minimum(ln_share + shift, -1e-300))
+
+    @property
+    def _sizes(self) -> Array:
+        """A number of the order of each group's entropy at a moderate radius."""
+        return np.array([max(1.0, min(cover.parameters, cover.quadratic, 1e300)) for cover in self.covers])
+
+    def _best(self, ln_a: Array, ln_mu: Array) -> tuple[Integers, Array, Array]:
+        """For a batch of multipliers the kind of least phi + mu x of every group, its ln s and its phi + mu x."""
+        slope = ln_mu[:, None] + ln_a
+        ln_share, _ = self.options.shares(slope, corners=True)
+        value = self.options.costs(ln_share) + np.exp(slope[..., None] + ln_share)
+        value = np.where(self.options.present & ~np.isnan(value), value, np.inf)
+        # Where all overflow, the smallest share is the cheapest.
+        value = np.where(
+            np.isinf(value).all(-1, keepdims=True), np.where(self.options.present, ln_share, np.inf), value
+        )
+        kind = np.argmin(value, axis=-1)
+        return kind, _taken(ln_share, kind), _taken(value, kind)
+
+    def _ln_total(self, ln_x: Array) -> Array:
+        """ln of the sum of m x over the last axis."""
+        parts = np.log(self.copies) + ln_x
+        top = np.max(parts, axis=-1, keepdims=True)
+        top = np.where(np.isfinite(top), top, 0.0)
+        return np.asarray(np.log(np.sum(np.exp(parts - top), axis=-1)) + top[..., 0])
+
+    def _multipliers(self, ln_a: Array) -> tuple[float, float, float]:
+        """A bracket of the root of ln sum m x(mu) = 0 in ln mu, and the best dual value: sum m min(phi + mu x) - mu."""
+        low, high, dual = -64.0, 64.0, 0.0
+        for _ in range(60):
+            grid = np.linspace(low, high, 17)
+            _, share, value = self._best(ln_a, grid)
+            over = self._ln_total(ln_a + share) > 0.0
+            duals = np.sum(self.copies * value, axis=-1) - np.exp(grid)
+            dual = max(dual, float(np.max(duals, initial=0.0, where=np.isfinite(duals))))
+            if over.all():
+                low, high = high, high + 2.0 * (high - low)
+            elif not over.any():
+                low, high = low - 2.0 * (high - low), low
+            else:
+                last = int(np.flatnonzero(over)[-1])
+                low, high = float(grid[last]), float(grid[min(last + 1, 16)])
+            if abs(low) > 1e6 or high - low < 1e-4:
+                break
+        return low, high, dual
+
+    def _fixed(self, ln_a: Array, kind: Integers, ln_mu: float) -> tuple[Array, Array]:
+        """The convex problem with one kind per group (a batch of choices): least costs, inf if infeasible, and ln s."""
+        free = kind != self.options.given_up
+        spent = np.sum(np.where(free, 0.0, self.copies * np.exp(ln_a)), axis=-1)
+        room = 1.0 - spent * (1.0 + 2.0 * _SLACK)
+        ln_room = np.log(np.where(room > 0.0, room, 1.0))[:, None]
+        at = np.full((len(kind), 1), ln_mu)
+        for _ in range(40):
+            shares, rates = self.options.shares(at + ln_a, corners=False)
+            ln_x = np.where(free, ln_a + _taken(shares, kind), -np.inf)
+            total = self._ln_total(ln_x)[:, None]
+            weights = self.copies * np.exp(ln_x - total)
+            derivative = np.sum(np.where(free, weights * _taken(rates, kind), 0.0), axis=-1, keepdims=True)
+            gap = np.where((room > 0.0)[:, None] & np.isfinite(total), ln_room - total, 0.0)
+            step = np.clip(gap / np.minimum(derivative, -0.02), -40.0, 40.0)
+            at = at + step
+            if np.max(np.abs(step)) < 1e-7:
+                break
+        # Scaled to the room exactly; what would pass its reach stops there.
+        shift = np.where(free.any(-1)[:, None], ln_room - total - 4.0 * _SLACK, 0.0)
+        ln_share = np.where(free, np.minimum(ln_x - ln_a + np.clip(shift, -60.0, 60.0), 0.0), 0.0)
+        cost = _taken(self.options.costs(np.repeat(ln_share[..., None], self.options.given_up + 1, -1)), kind)
+        totals = np.where(np.where(free.any(-1), room > 0.0, room >= 0.0), np.sum(self.copies * cost, axis=-1), np.inf)
+        return np.where(np.isnan(totals), np.inf, totals), ln_share
+
+    def _exchange(self, ln_a: Array, cost: float, share: Array, kind: Integers, ln_mu: float) -> tuple[Array, Integers]:
+        """Change the kind of the single group that helps most, until none does: ln s and kinds of what is reached."""
+        other = self.options.present.copy()
+        for _ in range(len(self.covers) + 8):
+            other[:] = self.options.present
+            other[np.arange(len(kind)), kind] = False
+            groups, columns = np.nonzero(other)
+            moved = np.repeat(kind[None], len(groups), 0)
+            moved[np.arange(len(groups)), groups] = columns
+            costs, shares = self._fixed(ln_a, moved, ln_mu)
+            best = int(np.argmin(costs))
+            if not costs[best] < cost * (1.0 - 1e-9):
+                break
+            cost, share, kind = float(costs[best]), shares[best], moved[best]
+        return share, kind
+
+    def _settled(self, ln_a: Array, ln_share: Array, kind: Integers) -> Array:
+        """Tables at corners: rounded to the finer one, then what fits the budget made coarser, largest gain first."""
+        settled = ln_share.copy()
+        first = self.options.given_up - len(self.options.tables)
+        corners: dict[int, tuple[Array, Array, int]] = {}
+        for column, kinds in enumerate(self.options.tables, first):
+            for one, members in kinds:
+                hull = _hull(one.base)
+                for g in members:
+                    if kind[g] == column and ln_share[g] < 0.0:
+                        steps = np.maximum(hull.x - one.shift, 0.0)
+                        at = min(int(np.searchsorted(steps, -ln_share[g] - 1e-9)), len(steps) - 1)
+                        costs = np.where(steps > 0.0, one.factor * hull.value, 0.0)
+                        corners[g], settled[g] = (steps, costs, at), -steps[at]
+        movable = [g for g in range(len(kind)) if kind[g] < first]
+        mass = self.copies * np.exp(ln_a + settled)
+        room = 1.0 - 4.0 * _SLACK - float(np.sum(mass))
+        if movable:
+            # Kinds with a closed form take what is left.
+            own = float(np.sum(mass[movable]))
+            if own + room > 0.0:
+                settled[movable] = np.minimum(settled[movable] + math.log((own + room) / own), 0.0)
+            return settled
+        while True:
+            best, gain = None, 0.0
+            for g, (steps, costs, at) in corners.items():
+                reach = self.copies[g] * math.exp(min(ln_a[g], 700.0))
+                fits = steps[:at][reach * (np.exp(-steps[:at]) - math.exp(-steps[at])) <= room]
+                if len(fits) and self.copies[g] * (costs[at] - costs[at - len(fits)]) > gain:
+                    best, gain = (g, at - len(fits)), self.copies[g] * (costs[at] - costs[at - len(fits)])
+            if best is None:
+                return settled
+            g, to = best
+            steps, costs, at = corners[g]
+            room -= self.copies[g] * math.exp(ln_a[g]) * (math.exp(-steps[to]) - math.exp(-steps[at]))
+            corners[g], settled[g] = (steps, costs, to), -steps[to]
+
+    def _classical(self, ln_a: Array) -> list[Array]:
+        """The splits of one kind for all: for covers c/eps^2, for volumes, and their geometric mean."""
+        quadratic = np.array([cover.quadratic for cover in self.covers])
+        parameters = np.array([cover.parameters for cover in self.covers])
+        logs = [np.log(quadratic) / 3.0 + 2.0 / 3.0 * ln_a, np.log(parameters)]
+        found = [ln_x - self._ln_total(ln_x) for ln_x in logs if np.all(np.isfinite(ln_x))]
+        if len(found) == 2:
+            mean = (found[0] + found[1]) / 2.0
+            found.append(mean - self._ln_total(mean))
+        return [ln_x - ln_a for ln_x in found]
+
+    def _evaluate(self, ln_eps: float, ln_a: Array, ln_share: Array) -> tuple[float, Array]:
+        """What the shares really cost, rounded up, and ln of the radii; they are made feasible first."""
+        raised = ln_a + 8.0 * _UNIT * (abs(ln_eps) + np.abs(self.ln_beta) + np.abs(self.ln_reach) + 1.0)
+        whole = ln_share >= 0.0
+        spent = math.fsum(self.copies[whole] * np.exp(np.minimum(raised[whole], 700.0))) * (1.0 + _SLACK)
+        ln_x = ln_a + ln_share
+        rest = math.fsum(self.copies[~whole] * np.exp(ln_x[~whole])) * (1.0 + _SLACK)
+        if spent + rest > 1.0:
+            if not spent < 1.0:
+                return math.inf, np.full(len(self.covers), -math.inf)
+            ln_x = ln_x + math.log((1.0 - spent) / rest) - 2.0 * _SLACK
+        radii, costs = np.full(len(self.covers), math.inf), []
+        for g in np.flatnonzero(~whole):
+            sizes = abs(ln_eps) + abs(ln_x[g]) + abs(self.ln_beta[g]) + abs(self.covers[g].ln_radius)
+            radii[g] = ln_eps + ln_x[g] - self.ln_beta[g] - 8.0 * _UNIT * sizes
+            costs.append(self.copies[g] * self.covers[g].log_size_ln(float(radii[g])))
+        return math.fsum(costs) * (1.0 + _SLACK), radii
+
+
+def _taken(table: Array, column: Integers) -> Array:
+    """table[..., g, column[..., g]]."""
+    return np.asarray(np.take_along_axis(table, column[..., None], -1)[..., 0])

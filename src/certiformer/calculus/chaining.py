@@ -6,6 +6,9 @@ External:   R <= eps_K + sum_j (eps_{j-1} + eps_j) sqrt(2 ln N(eps_j) / n)  for 
 
 The scales of a chain are the analyst's to choose, so they are optimised: a shortest path over a fine grid of scales,
 then a local polish. Every candidate is a bound, so the optimum is one whatever the optimiser does.
+
+A link to eps_j costs at least eps_{j-1} sqrt(2 ln N(eps_j)/n) and saves at most eps_{j-1}: scales with ln N >= n/2 are
+never used, and if ln N just below D is that large, the answer is D after one look.
 """
 
 from __future__ import annotations
@@ -53,12 +56,12 @@ def proper_chain(cover: Cover, radius: float, n: float, additive: float = 0.0) -
     """The best proper chain; refuses a cover whose members may lie outside the class."""
     if not cover.proper:
         raise InputError("cover", cover.name, "a proper cover", "Use external_chain, or cover.made_proper()")
-    return _chain(lambda eps: additive + cover.log_size(eps), radius, n, external=False)
+    return _chain(cover, radius, n, additive, external=False)
 
 
 def external_chain(cover: Cover, radius: float, n: float, additive: float = 0.0) -> float:
     """The best chain of covers that need not lie in the class. Proper covers are welcome."""
-    return _chain(lambda eps: additive + cover.log_size(eps), radius, n, external=True)
+    return _chain(cover, radius, n, additive, external=True)
 
 
 def geometric_chain(cover: Cover, radius: float, n: float, additive: float = 0.0) -> float:
@@ -80,14 +83,28 @@ def chain_value(scales: Array, log_sizes: Array, n: float, *, external: bool) ->
     return float(scales[-1] + np.sum(links * np.sqrt(2.0 * log_sizes / n)))
 
 
-def _chain(log_size: LogSize, radius: float, n: float, *, external: bool) -> float:
+def _chain(cover: Cover, radius: float, n: float, additive: float, *, external: bool) -> float:
     if math.isinf(radius):
         return radius
+    rough = cover.roughly
+
+    def search(eps: float) -> float:
+        return additive + rough.log_size(eps)
+
     scales = radius * np.exp(-np.linspace(0.0, _DECADES * math.log(10.0), _POINTS))
-    costs = np.sqrt(2.0 * np.array([0.0, *(log_size(float(eps)) for eps in scales[1:])]) / n)
-    best, path = _shortest_path(scales, costs, external=external)
+    sizes = np.full(len(scales), math.inf)
+    sizes[0] = 0.0
+    for j in range(1, len(scales)):
+        sizes[j] = search(float(scales[j]))
+        if sizes[j] >= n / 2.0:
+            # ln N only grows from here: a link would cost more than it saves.
+            break
+    best, path = _shortest_path(scales, np.sqrt(2.0 * sizes / n), external=external)
     if len(path) > 1:
-        best = min(best, _polish(log_size, scales[path], n, external=external))
+        best, found = _polish(search, scales[path], n, external=external)
+        if rough is not cover:
+            sizes = np.array([additive + cover.log_size(float(eps)) for eps in found[1:]])
+            best = min(best, chain_value(found, sizes, n, external=external))
     return min(radius, best)
 
 
@@ -110,18 +127,22 @@ def _shortest_path(scales: Array, costs: Array, *, external: bool) -> tuple[floa
     return float(reached[last] + scales[last]), path[::-1]
 
 
-def _polish(log_size: LogSize, scales: Array, n: float, *, external: bool) -> float:
-    """Move the scales of a chain continuously; whatever comes out is still a chain."""
+def _polish(log_size: LogSize, scales: Array, n: float, *, external: bool) -> tuple[float, Array]:
+    """Move the scales of a chain continuously; whatever comes out is still a chain: its value and its scales."""
     top = float(scales[0])
     limits = math.log(scales[-1]) - 7.0, math.log(top)
     remembered = functools.cache(log_size)  # a numerical gradient moves one scale at a time
 
+    def moved(ln_scales: Array) -> Array:
+        return np.concatenate([[top], np.sort(np.exp(np.clip(ln_scales, *limits)))[::-1]])
+
     def value(ln_scales: Array) -> float:
-        eps = np.concatenate([[top], np.sort(np.exp(np.clip(ln_scales, *limits)))[::-1]])
+        eps = moved(ln_scales)
         sizes = np.array([remembered(float(e)) for e in eps[1:]])
         result = chain_value(eps, sizes, n, external=external) / top
         return result if math.isfinite(result) else 1e300
 
     start = np.log(scales[1:])
     found = minimize(value, start, method="L-BFGS-B", options={"maxiter": 40, "maxfun": 40 * (len(start) + 1)})
-    return top * min(value(start), value(found.x))
+    best = min(start, found.x, key=value)
+    return top * value(best), moved(best)

@@ -15,18 +15,51 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
+from certiformer.calculus.entropies import (
+    LARGE_LOG,
+    LN_TWO,
+    Added,
+    Constant,
+    Entropy,
+    Least,
+    Multisets,
+    Power,
+    Scaled,
+    Shifted,
+    Volume,
+    exp,
+    log_multisets,
+)
 from certiformer.core.errors import InputError
-from certiformer.core.rounding import ceil_up, up
+from certiformer.core.rounding import up
 
-_SUM_LIMIT = 2_000
-_LARGEST_DRAWS = 10**300  # beyond that a count no longer fits a float
-_LARGE_LOG = 300.0  # beyond exp(300) a square overflows; switch to logarithms
+__all__ = [
+    "Cover",
+    "columns_one_inf",
+    "columns_two_one",
+    "dual_sudakov",
+    "log_multisets",
+    "low_rank",
+    "maurey",
+    "maurey_draws",
+    "maurey_plain",
+    "maurey_plain_draws",
+    "perceptron_matrix",
+    "perceptron_vector",
+    "perceptron_vocabulary",
+    "quadratic_cover",
+    "rows_two_one",
+    "rows_two_one_factor",
+    "smallest",
+    "sudakov_constant",
+    "volumetric",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +68,17 @@ class Cover:
 
     `entropy` takes x = ln(radius/eps) > 0 and returns ln N. `quadratic` is a constant c with
     ln N <= c (radius/eps)^2 at every eps, `parameters` the P of a bound P ln(O(radius/eps)); inf where there is none.
+    `rough` is another upper bound, quick to compute, for searches over eps; None where `entropy` is quick itself.
     """
 
     name: str
     ln_radius: float
-    entropy: Callable[[float], float]
+    entropy: Entropy
     proper: bool = True
     domain: bool = True
     quadratic: float = math.inf
     parameters: float = math.inf
+    rough: Entropy | None = None
 
     def log_size(self, eps: float) -> float:
         """ln N(eps), never negative, zero once a single ball suffices."""
@@ -57,9 +92,14 @@ class Cover:
         return self.entropy(ratio) if ratio > 0.0 else 0.0
 
     @property
+    def roughly(self) -> Cover:
+        """The same cover, sizes by `rough`."""
+        return self if self.rough is None else replace(self, entropy=self.rough, rough=None)
+
+    @property
     def constant(self) -> float:
         """C with ln N(eps) <= C/eps^2 at every eps."""
-        return self.quadratic * _exp(2.0 * self.ln_radius)
+        return self.quadratic * exp(2.0 * self.ln_radius)
 
     def scaled(self, factor: float, name: str | None = None) -> Cover:
         """The same class seen through inputs (or a loss) `factor` times larger."""
@@ -69,21 +109,20 @@ class Cover:
         """A proper cover at eps from any cover at eps/2: replace each useful member by a class element near it."""
         if self.proper:
             return self
-
-        def entropy(x: float) -> float:
-            return self.entropy(x + math.log(2.0))
-
-        return replace(self, entropy=entropy, proper=True, quadratic=4.0 * self.quadratic, name=f"{self.name}, proper")
+        return replace(
+            self,
+            entropy=Shifted(LN_TWO, self.entropy),
+            rough=None if self.rough is None else Shifted(LN_TWO, self.rough),
+            proper=True,
+            quadratic=4.0 * self.quadratic,
+            name=f"{self.name}, proper",
+        )
 
 
 def smallest(*covers: Cover) -> Cover:
     """The smallest of several covers of one class, at every radius; proper (domain) only if each of them is."""
     ln_radius = min(cover.ln_radius for cover in covers)
-
-    def entropy(x: float) -> float:
-        ln_eps = ln_radius - x
-        return min(cover.log_size_ln(ln_eps) for cover in covers)
-
+    entropy = Least(_parts(covers))
     # A quadratic bound c (R/eps)^2 of one cover holds for the minimum, restated at the common radius.
     quadratic = min(_restate(cover, ln_radius) for cover in covers)
     return Cover(
@@ -94,7 +133,14 @@ def smallest(*covers: Cover) -> Cover:
         domain=all(cover.domain for cover in covers),
         quadratic=quadratic,
         parameters=min(cover.parameters for cover in covers),
+        rough=None if all(cover.rough is None for cover in covers) else Least(_parts([c.roughly for c in covers])),
     )
+
+
+def _parts(covers: Sequence[Cover]) -> tuple[tuple[Entropy, float], ...]:
+    """Every entropy with ln of how much larger its radius is than the smallest; two empty classes do not differ."""
+    least = min(cover.ln_radius for cover in covers)
+    return tuple((one.entropy, 0.0 if one.ln_radius == least else one.ln_radius - least) for one in covers)
 
 
 def _restate(cover: Cover, ln_radius: float) -> float:
@@ -112,26 +158,12 @@ def maurey(norm: float, dimension: int) -> Cover:
 
     Averages of K random signed atoms, shrunk by sqrt(K)/(1 + sqrt(K)). Proper for every convex subclass.
     """
-
-    def entropy(x: float) -> float:
-        if x > _LARGE_LOG:
-            return _log_multisets_ln(dimension, 2.0 * x)
-        draws = ceil_up((math.exp(x) - 1.0) ** 2)
-        return log_multisets(dimension, draws)
-
-    return Cover("Maurey (shrunk)", _ln(norm), entropy, quadratic=math.log(2 * dimension + 1))
+    return Cover("Maurey (shrunk)", _ln(norm), Multisets(dimension), quadratic=math.log(2 * dimension + 1))
 
 
 def maurey_plain(norm: float, dimension: int) -> Cover:
     r"""C1. The same class without shrinking: K = ceil((B/eps)^2) - 1 atoms. Never smaller than `maurey`."""
-
-    def entropy(x: float) -> float:
-        if x > _LARGE_LOG:
-            return _log_multisets_ln(dimension, 2.0 * x)
-        draws = math.ceil(up(math.exp(2.0 * x))) - 1
-        return log_multisets(dimension, draws)
-
-    return Cover("Maurey", _ln(norm), entropy, quadratic=math.log(2 * dimension + 1))
+    return Cover("Maurey", _ln(norm), Multisets(dimension, shrunk=False), quadratic=math.log(2 * dimension + 1))
 
 
 def quadratic_cover(constant: float, ln_radius: float = math.inf, *, proper: bool = True, domain: bool = True) -> Cover:
@@ -139,7 +171,7 @@ def quadratic_cover(constant: float, ln_radius: float = math.inf, *, proper: boo
     if math.isinf(ln_radius):
         ln_radius = 0.5 * _ln(constant) + 40.0  # far beyond the point where C/eps^2 counts for anything
     coefficient = math.exp(_ln(constant) - 2.0 * ln_radius)
-    return Cover("C/eps^2", ln_radius, _power(coefficient), proper=proper, domain=domain, quadratic=coefficient)
+    return Cover("C/eps^2", ln_radius, Power(coefficient), proper=proper, domain=domain, quadratic=coefficient)
 
 
 def columns_one_inf(norm: float, rows: int, columns: int) -> Cover:
@@ -150,10 +182,7 @@ def columns_one_inf(norm: float, rows: int, columns: int) -> Cover:
     Proper in the (1, inf) ball itself, but not in subclasses with a spectral bound.
     """
     column = maurey(norm, rows)
-
-    def entropy(x: float) -> float:
-        return columns * column.entropy(x)
-
+    entropy = Scaled(columns, column.entropy)
     return Cover("columns by Maurey", column.ln_radius, entropy, quadratic=columns * column.quadratic)
 
 
@@ -173,12 +202,20 @@ def perceptron_matrix(frobenius: float, points: int, rows: int) -> Cover:
 
 
 def _perceptron(name: str, norm: float, steps: float, log_choices: float) -> Cover:
-    def entropy(x: float) -> float:
-        if x > _LARGE_LOG:
-            return math.inf
-        return math.floor(up(steps * math.exp(2.0 * x))) * log_choices
+    return Cover(name, _ln(norm), _Steps(steps, log_choices), domain=False, quadratic=steps * log_choices)
 
-    return Cover(name, _ln(norm), entropy, domain=False, quadratic=steps * log_choices)
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """floor(steps e^{2x}) log_choices: every step of a perceptron is one of so many choices."""
+
+    steps: float
+    log_choices: float
+
+    def __call__(self, x: float) -> float:
+        if x > LARGE_LOG:
+            return math.inf
+        return math.floor(up(self.steps * math.exp(2.0 * x))) * self.log_choices
 
 
 def rows_two_one(norm: float, rows: int, points: int, *, domain: bool = False) -> Cover:
@@ -190,7 +227,7 @@ def rows_two_one(norm: float, rows: int, points: int, *, domain: bool = False) -
     Set `domain` when the n points are atoms whose absolutely convex hull contains every input (l1 inputs: n = d).
     """
     factor = rows_two_one_factor(rows, points)
-    return Cover("rows (2,1)", _ln(norm), _power(factor), proper=False, domain=domain, quadratic=factor)
+    return Cover("rows (2,1)", _ln(norm), Power(factor), proper=False, domain=domain, quadratic=factor)
 
 
 def rows_two_one_factor(rows: int, points: int) -> float:
@@ -212,14 +249,21 @@ def columns_two_one(norm: float, rows: int, columns: int) -> Cover:
 
     Columns of norm at most eps are dropped; at most r others remain, each covered in its ball by volume.
     """
+    return Cover("columns (2,1)", _ln(norm), _Columns(rows, columns), proper=False)
 
-    def entropy(x: float) -> float:
-        if x > _LARGE_LOG:
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """floor(r) (ln(d+1) + k ln(1+2r)), r = e^x."""
+
+    rows: int
+    columns: int
+
+    def __call__(self, x: float) -> float:
+        if x > LARGE_LOG:
             return math.inf
         ratio = math.exp(x)
-        return math.floor(up(ratio)) * (math.log(columns + 1.0) + rows * math.log1p(2.0 * ratio))
-
-    return Cover("columns (2,1)", _ln(norm), entropy, proper=False)
+        return math.floor(up(ratio)) * (math.log(self.columns + 1.0) + self.rows * math.log1p(2.0 * ratio))
 
 
 def dual_sudakov(frobenius: float, rows: int, columns: int, *, centred: bool = True) -> Cover:
@@ -232,13 +276,10 @@ def dual_sudakov(frobenius: float, rows: int, columns: int, *, centred: bool = T
     """
     kappa, gaussian, additive = _sudakov(rows, columns)
     if centred:
-        return Cover("dual Sudakov", _ln(frobenius), _power(kappa), quadratic=kappa)
-
+        return Cover("dual Sudakov", _ln(frobenius), Power(kappa), quadratic=kappa)
     # A packing of a class without its centre is one point only from the diameter 2a on.
-    def entropy(x: float) -> float:
-        return gaussian * 0.25 * _exp(2.0 * x) + additive if x <= _LARGE_LOG else math.inf
-
-    ln_diameter = _ln(frobenius) + math.log(2.0)
+    entropy = Added((Power(gaussian * 0.25), Constant(additive)))
+    ln_diameter = _ln(frobenius) + LN_TWO
     return Cover("dual Sudakov (off centre)", ln_diameter, entropy, quadratic=gaussian * 0.25 + additive)
 
 
@@ -263,29 +304,25 @@ def volumetric(radius: float, parameters: int, *, centred: bool = True) -> Cover
 
     Proper for every subset that contains the centre; otherwise pass `centred=False`.
     """
-    ln_two = math.log(2.0)
     if centred:
-        return Cover("volume", _ln(radius), lambda x: parameters * _ln_one_plus_exp(ln_two + x), parameters=parameters)
-    return Cover(
-        "volume (off centre)",
-        _ln(radius) + ln_two,
-        lambda x: parameters * _ln_one_plus_exp(x),
-        parameters=parameters,
-    )
+        return Cover("volume", _ln(radius), Volume(parameters), parameters=parameters)
+    return Cover("volume (off centre)", _ln(radius) + LN_TWO, Volume(parameters, 0.0), parameters=parameters)
 
 
 def low_rank(spectral: float, rows: int, columns: int, rank: int) -> Cover:
-    r"""C3. Rank at most r and spectral norm at most B (d x k), spectral metric, proper.
+    r"""C3. Rank at most r and spectral norm at most s (k x d), spectral metric.
 
-    .. math:: \ln N(\varepsilon) \le \min\{(d+k)\,r\,\ln(1+4B/\varepsilon),\; dk\,\ln(1+2B/\varepsilon)\}
+    .. math:: \ln N(\varepsilon) \le \min\Bigl\{
+       r\Bigl[k\ln\Bigl(1+\frac{2s(k+d)}{k\varepsilon}\Bigr)+d\ln\Bigl(1+\frac{2s(k+d)}{d\varepsilon}\Bigr)\Bigr],\;
+       dk\,\ln(1+2s/\varepsilon)\Bigr\}
+
+    D = UM with U orthonormal, M = U^T D: separated subsets of the two factors. Proper for bounds on rank, spectral and
+    Frobenius norm at once, since ||U'M'|| = ||M'||; not for entrywise norms. Never above (k+d) r ln(1+4s/eps).
     """
-    factors = (rows + columns) * rank
     dense = volumetric(spectral, rows * columns)
-
-    def entropy(x: float) -> float:
-        return min(factors * _ln_one_plus_exp(math.log(4.0) + x), dense.entropy(x))
-
-    return Cover("low rank", dense.ln_radius, entropy, parameters=min(factors, rows * columns))
+    pair = tuple(Volume(rank * side, math.log(2.0 * (rows + columns) / side)) for side in (rows, columns))
+    entropy = Least(((Added(pair), 0.0), (dense.entropy, 0.0)))
+    return Cover("low rank", dense.ln_radius, entropy, parameters=min(rank * (rows + columns), rows * columns))
 
 
 def maurey_draws(eps: float, *radii: float) -> int:
@@ -304,44 +341,6 @@ def _exact_ratio(eps: float, radii: tuple[float, ...]) -> Fraction:
     return math.prod((Fraction(repr(float(radius))) for radius in radii), start=Fraction(1)) / Fraction(
         repr(float(eps))
     )
-
-
-def log_multisets(dimension: int, draws: int) -> float:
-    r"""ln C(2D+K, K), the number of multisets of at most K out of 2D signed atoms, bounded above.
-
-    A difference of log-gammas cancels catastrophically for large K (and turns negative); a sum of positive terms does
-    not. Beyond its reach the entropy bound K ln(1+2D/K) + 2D ln(1+K/2D) takes over, and K ln(2D+1) always holds.
-    """
-    if draws <= 0:
-        return 0.0
-    if draws > _LARGEST_DRAWS:
-        return _log_multisets_ln(dimension, math.log(draws))
-    atoms = 2 * dimension
-    small, large = min(atoms, draws), max(atoms, draws)
-    if small <= _SUM_LIMIT:
-        value = float(np.sum(np.log1p(large / np.arange(1.0, small + 1.0))))
-    else:
-        value = draws * math.log1p(atoms / draws) + atoms * math.log1p(draws / atoms)
-    return min(up(value), draws * math.log(atoms + 1.0))
-
-
-def _log_multisets_ln(dimension: int, ln_draws: float) -> float:
-    """The entropy bound for exp(ln_draws) draws, too many for a float: K ln(1+2D/K) <= 2D."""
-    atoms = 2.0 * dimension
-    ln_ratio = ln_draws - math.log(atoms)
-    return up(atoms + atoms * _ln_one_plus_exp(ln_ratio))
-
-
-def _power(coefficient: float) -> Callable[[float], float]:
-    return lambda x: coefficient * _exp(2.0 * x)
-
-
-def _ln_one_plus_exp(x: float) -> float:
-    return x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x))
-
-
-def _exp(x: float) -> float:
-    return math.exp(x) if x < 709.0 else math.inf
 
 
 def _ln(value: float) -> float:

@@ -228,6 +228,7 @@ def squared_best(
 ) -> RiskBound:
     """S2 with radius and tilt optimised: deterministic choices, made without the data."""
     required_log_size(cover, 1.0)  # refuses the wrong kind of cover before any work is done
+    cover = cover.roughly
     root = math.sqrt(b_h)
 
     def at(radius: float) -> RiskBound:

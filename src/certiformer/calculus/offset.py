@@ -84,7 +84,8 @@ def chain(cover: Cover, beta: float, n: float) -> float:
     if cover.ln_radius == math.inf:
         raise InputError("cover", cover.name, "a class of finite radius", "Restrict the class, or bound its outputs")
     grid = np.exp(cover.ln_radius - np.linspace(0.0, _NATS, _POINTS))
-    sizes = np.array([cover.log_size(float(eps)) for eps in grid])
+    rough = cover.roughly
+    sizes = np.array([rough.log_size(float(eps)) for eps in grid])
     best = math.inf
     for start, stride in itertools.product(range(_POINTS), _STRIDES):
         values = _chain_values(grid[start::stride], sizes[start::stride], beta, n)

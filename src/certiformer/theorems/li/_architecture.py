@@ -14,10 +14,9 @@ Proofs: docs/proofs/li.md.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from certiformer.calculus.allocation import Term, network_cover
 from certiformer.calculus.covers import Cover, low_rank, maurey, maurey_plain, smallest, volumetric
@@ -41,8 +40,7 @@ class Weight:
         return self.rows * self.columns
 
     def term(self, cover: Cover) -> Term:
-        # H copies share one radius: H beta eps of error, H ln N(eps) of cost.
-        return Term(self.name, _replicated(cover, self.copies), self.ln_beta + math.log(self.copies))
+        return Term(self.name, cover, self.ln_beta, self.copies)
 
     def by_volume(self) -> Cover:
         return volumetric(self.norm, self.entries)
@@ -54,20 +52,6 @@ class Weight:
         return atoms(self.l1_norm, self.entries)
 
 
-def _replicated(cover: Cover, copies: int) -> Cover:
-    return replace(
-        cover,
-        entropy=lambda x: copies * cover.entropy(x),
-        quadratic=copies * cover.quadratic,
-        parameters=copies * cover.parameters,
-    )
-
-
-def _remembering(cover: Cover) -> Cover:
-    """The same cover; sizes asked for twice are computed once."""
-    return replace(cover, entropy=functools.lru_cache(maxsize=4096)(cover.entropy))
-
-
 @dataclass(frozen=True, slots=True)
 class Network:
     """The weights of a class and the bound on its outputs."""
@@ -77,7 +61,7 @@ class Network:
 
     def rank_cover(self) -> Cover:
         """C3 for every matrix, by volume for vectors; the budget in proportion to the parameters."""
-        return _remembering(network_cover([weight.term(weight.by_rank()) for weight in self.weights], "low rank"))
+        return network_cover([weight.term(weight.by_rank()) for weight in self.weights], "low rank")
 
     def norm_cover(self) -> Cover:
         """Maurey with shrinking (T3) or by volume, whichever is smaller, weight by weight; ranks play no part.
@@ -85,7 +69,7 @@ class Network:
         (Members of a low-rank cover need not lie in the l1 ball, so the two kinds must not be mixed in a chain.)
         """
         terms = [weight.term(smallest(weight.by_norm(), weight.by_volume())) for weight in self.weights]
-        return _remembering(network_cover(terms, "entrywise l1 norms"))
+        return network_cover(terms, "entrywise l1 norms")
 
     def plain_norm_cover(self) -> Cover:
         """C6: plain Maurey (C1) throughout, or volume throughout."""

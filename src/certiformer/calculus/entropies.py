@@ -1,0 +1,156 @@
+r"""Log covering numbers as functions of x = ln(radius/eps) > 0, written down so that equal ones are equal.
+
+An entropy is any callable x -> ln N. Those here are records: two weights with the same cover compare equal, which lets
+the allocation group them, and those with a closed form (`Volume`, `Power`) let it minimise exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from certiformer.core.rounding import ceil_up, up
+
+_SUM_LIMIT = 2_000
+_LARGEST_DRAWS = 10**300  # beyond that a count no longer fits a float
+
+Entropy = Callable[[float], float]
+
+LARGE_LOG = 300.0
+"""Beyond exp(300) a square overflows; logarithms take over."""
+
+LN_TWO = math.log(2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """P ln(1 + exp(x + ln_factor)), ln_factor = ln 2 for a ball covered in its own norm."""
+
+    parameters: float
+    ln_factor: float = LN_TWO
+
+    def __call__(self, x: float) -> float:
+        return self.parameters * ln_one_plus_exp(self.ln_factor + x)
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """c exp(2x) = c (radius/eps)^2."""
+
+    coefficient: float
+
+    def __call__(self, x: float) -> float:
+        return self.coefficient * exp(2.0 * x)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """The same number at every radius."""
+
+    value: float
+
+    def __call__(self, x: float) -> float:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """A number of copies of one entropy: m phi(x)."""
+
+    copies: float
+    of: Entropy
+
+    def __call__(self, x: float) -> float:
+        return self.copies * self.of(x)
+
+
+@dataclass(frozen=True, slots=True)
+class Shifted:
+    """phi(x + shift): the same cover at a radius exp(shift) times smaller."""
+
+    shift: float
+    of: Entropy
+
+    def __call__(self, x: float) -> float:
+        return self.of(x + self.shift)
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """The sum of several entropies at one x."""
+
+    parts: tuple[Entropy, ...]
+
+    def __call__(self, x: float) -> float:
+        return math.fsum(part(x) for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Least:
+    """The smallest of several covers of one class: min of phi_i(x + shift_i), nothing where x + shift_i <= 0."""
+
+    parts: tuple[tuple[Entropy, float], ...]
+
+    def __call__(self, x: float) -> float:
+        return min(part(x + shift) if x + shift > 0.0 else 0.0 for part, shift in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Multisets:
+    """ln C(2D+K, K) with K = ceil((exp(x) - 1)^2) draws (shrunk) or ceil(exp(2x)) - 1 (plain): Maurey's covers."""
+
+    dimension: int
+    shrunk: bool = True
+
+    def __call__(self, x: float) -> float:
+        if x > LARGE_LOG:
+            return _log_multisets_ln(self.dimension, 2.0 * x)
+        draws = ceil_up((math.exp(x) - 1.0) ** 2) if self.shrunk else math.ceil(up(math.exp(2.0 * x))) - 1
+        return log_multisets(self.dimension, draws)
+
+    def steps(self) -> Iterator[float]:
+        """The largest x of many steps: the finest radius for the same number of draws."""
+        draws = 1
+        while draws < 10**6:
+            x = math.log1p(math.sqrt(draws)) if self.shrunk else 0.5 * math.log(draws + 1.0)
+            yield x - 4e-12 * (1.0 + x)
+            draws += max(1, draws // 32)
+
+
+def log_multisets(dimension: int, draws: int) -> float:
+    r"""ln C(2D+K, K), the number of multisets of at most K out of 2D signed atoms, bounded above.
+
+    A difference of log-gammas cancels catastrophically for large K (and turns negative); a sum of positive terms does
+    not. Beyond its reach the entropy bound K ln(1+2D/K) + 2D ln(1+K/2D) takes over, and K ln(2D+1) always holds.
+    """
+    if draws <= 0:
+        return 0.0
+    if draws > _LARGEST_DRAWS:
+        return _log_multisets_ln(dimension, math.log(draws))
+    atoms = 2 * dimension
+    small, large = min(atoms, draws), max(atoms, draws)
+    if small <= _SUM_LIMIT:
+        value = float(np.sum(np.log1p(large / np.arange(1.0, small + 1.0))))
+    else:
+        value = draws * math.log1p(atoms / draws) + atoms * math.log1p(draws / atoms)
+    return min(up(value), draws * math.log(atoms + 1.0))
+
+
+def _log_multisets_ln(dimension: int, ln_draws: float) -> float:
+    """The entropy bound for exp(ln_draws) draws, too many for a float: K ln(1+2D/K) <= 2D."""
+    atoms = 2.0 * dimension
+    ln_ratio = ln_draws - math.log(atoms)
+    return up(atoms + atoms * ln_one_plus_exp(ln_ratio))
+
+
+def ln_one_plus_exp(x: float) -> float:
+    """ln(1 + e^x) without overflow."""
+    return x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x))
+
+
+def exp(x: float) -> float:
+    """e^x; inf when it does not fit a float."""
+    return math.exp(x) if x < 709.0 else math.inf
