@@ -487,8 +487,15 @@ class TestSudakovAndVolume:
 
     def test_low_rank(self):
         cover = covers.low_rank(2.0, 6, 5, 2)
-        assert cover.log_size(0.5) == pytest.approx(min(22 * math.log(17), 30 * math.log(9)), rel=1e-12)
-        assert cover.log_size(1e-6) == pytest.approx(22 * math.log(1 + 8e6), rel=1e-12)
+
+        def factors(eps):
+            return 2 * (6 * math.log(1 + 4 * 11 / (6 * eps)) + 5 * math.log(1 + 4 * 11 / (5 * eps)))
+
+        assert cover.log_size(0.5) == pytest.approx(min(factors(0.5), 30 * math.log(9)), rel=1e-12)
+        assert cover.log_size(1e-6) == pytest.approx(factors(1e-6), rel=1e-12)
+        assert factors(1e-6) <= 22 * math.log(1 + 8e6)
+        assert covers.low_rank(0.1, 384, 384, 8).log_size(1e-3) == pytest.approx(36826.89901, rel=1e-9)
+        assert covers.low_rank(0.1, 1536, 384, 8).log_size(1e-6) == pytest.approx(195171.5093, rel=1e-9)
         assert cover.parameters == 22
         assert covers.low_rank(2.0, 3, 3, 3).parameters == 9
         assert covers.low_rank(2.0, 3, 3, 3).log_size(0.1) == pytest.approx(9 * math.log(41), rel=1e-12)

@@ -9,7 +9,7 @@ import pytest
 from certiformer.core import find, results
 
 FOLDER = Path(__file__).parents[1] / "vectors"
-OPTIMISED_PREFIXES = ("chain", "exact", "best", "S4chain")
+OPTIMISED_PREFIXES = ("chain", "exact", "best", "S4chain", "logN", "S2")
 
 
 def load():

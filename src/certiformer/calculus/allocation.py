@@ -126,7 +126,7 @@ def _quadratic_coefficient(terms: Sequence[Term], ln_radius: float) -> float:
     return math.exp(3.0 * ln_gamma - 2.0 * ln_radius)  # at most the sum of the coefficients (Hoelder)
 
 
-def _log_sum(logs: Sequence[float]) -> float:
+def _log_sum(logs: Sequence[float] | Array) -> float:
     return float(np.logaddexp.reduce(np.asarray(logs, dtype=np.float64)))
 
 
@@ -188,7 +188,12 @@ class _Hull:
 
 @functools.lru_cache(maxsize=512)
 def _hull(base: Entropy) -> _Hull:
-    grid = {0.0, *np.linspace(0.02, 12.0, 600).tolist(), *np.linspace(12.1, 60.0, 480).tolist()}
+    grid = {
+        0.0,
+        *np.linspace(0.02, 12.0, 600).tolist(),
+        *np.linspace(12.1, 60.0, 480).tolist(),
+        *np.geomspace(61.0, 4000.0, 100).tolist(),
+    }
     if isinstance(base, Multisets):
         # Only the finest radius of a step can be a corner.
         grid = {x for x in grid if x > 6.9} | {0.0} | set(base.steps())
@@ -521,16 +526,20 @@ class _Problem:
         while True:
             best, gain = None, 0.0
             for g, (steps, costs, at) in corners.items():
-                reach = self.copies[g] * math.exp(min(ln_a[g], 700.0))
-                fits = steps[:at][reach * (np.exp(-steps[:at]) - math.exp(-steps[at])) <= room]
+                fits = steps[:at][self._freed(ln_a[g], steps[:at], steps[at]) * self.copies[g] <= room]
                 if len(fits) and self.copies[g] * (costs[at] - costs[at - len(fits)]) > gain:
                     best, gain = (g, at - len(fits)), self.copies[g] * (costs[at] - costs[at - len(fits)])
             if best is None:
                 return settled
             g, to = best
             steps, costs, at = corners[g]
-            room -= self.copies[g] * math.exp(ln_a[g]) * (math.exp(-steps[to]) - math.exp(-steps[at]))
+            room -= float(self.copies[g] * self._freed(ln_a[g], steps[to], steps[at]))
             corners[g], settled[g] = (steps, costs, to), -steps[to]
+
+    @staticmethod
+    def _freed(ln_a: float, coarse: Array, fine: Array) -> Array:
+        """a (e^-coarse - e^-fine), capped at 1e300."""
+        return np.asarray(np.exp(np.minimum(ln_a - coarse, 690.0)) - np.exp(np.minimum(ln_a - fine, 690.0)))
 
     def _classical(self, ln_a: Array) -> list[Array]:
         """The splits of one kind for all: for covers c/eps^2, for volumes, and their geometric mean."""
@@ -549,11 +558,13 @@ class _Problem:
         whole = ln_share >= 0.0
         spent = math.fsum(self.copies[whole] * np.exp(np.minimum(raised[whole], 700.0))) * (1.0 + _SLACK)
         ln_x = ln_a + ln_share
-        rest = math.fsum(self.copies[~whole] * np.exp(ln_x[~whole])) * (1.0 + _SLACK)
-        if spent + rest > 1.0:
+        ln_rest = _log_sum(np.log(self.copies[~whole]) + ln_x[~whole]) if not whole.all() else -math.inf
+        if spent + math.exp(min(ln_rest, 700.0)) * (1.0 + _SLACK) > 1.0:
             if not spent < 1.0:
                 return math.inf, np.full(len(self.covers), -math.inf)
-            ln_x = ln_x + math.log((1.0 - spent) / rest) - 2.0 * _SLACK
+            ln_x = ln_x + math.log(1.0 - spent) - ln_rest - 4.0 * _SLACK
+        if spent + math.fsum(self.copies[~whole] * np.exp(ln_x[~whole])) * (1.0 + _SLACK) > 1.0:
+            return math.inf, np.full(len(self.covers), -math.inf)
         radii, costs = np.full(len(self.covers), math.inf), []
         for g in np.flatnonzero(~whole):
             sizes = abs(ln_eps) + abs(ln_x[g]) + abs(self.ln_beta[g]) + abs(self.covers[g].ln_radius)

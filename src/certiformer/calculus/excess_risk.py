@@ -155,6 +155,8 @@ def bernstein_best(
 ) -> RiskBound:
     """S1 at the best radius: a deterministic choice, made without the data."""
 
+    cover = cover.roughly
+
     def at(radius: float) -> RiskBound:
         return bernstein(cover, radius, n, V=V, M=M, kappa=kappa, approximation=approximation, widen=widen)
 
@@ -356,6 +358,7 @@ def slow(
 
 def slow_best(cover: Cover, n: float, *, loss_range: float, kappa: float, approximation: float = 0.0) -> RiskBound:
     """S4 at the best radius."""
+    cover = cover.roughly
 
     def at(radius: float) -> RiskBound:
         return slow(cover, radius, n, loss_range=loss_range, kappa=kappa, approximation=approximation)
