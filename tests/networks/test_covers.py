@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -11,6 +12,7 @@ from certiformer import networks as net
 from certiformer.calculus import chaining, covers
 from certiformer.core.errors import InputError
 from certiformer.networks import Head, Reference, Weight
+from certiformer.networks.magnitude import size
 
 PLAIN = Head(score=Weight("A", (2, 2), spectral=1.0))
 SCALES = np.geomspace(1e-6, 2.0, 25)
@@ -285,12 +287,19 @@ def test_a_bias_reads_a_constant_so_its_cover_holds_everywhere() -> None:
     assert cover.domain
 
 
-@pytest.mark.parametrize("factor", [1.0, 1e40])
-def test_sensitivities_are_rounded_up(factor: float) -> None:
-    z = net.scale(net.linear(net.tokens(2, 1.0, positions=1), Weight("W", (2, 2), spectral=1.0)), factor)
-    (one,) = net.analyse(z).terms
-    ln = math.log(factor)
-    assert one.ln_beta - ln == pytest.approx(1e-12 * (1.0 + ln), rel=1e-2, abs=2e-14)
+def test_every_operation_rounds_up() -> None:
+    rng = np.random.default_rng(0)
+    for ln_x, ln_y in [(-math.log(2), -math.log(2)), (700.0, 699.0), *rng.uniform(-3, 3, (200, 2)).tolist()]:
+        x, y = net.Magnitude(ln_x), net.Magnitude(ln_y)
+        with mpmath.workdps(40):
+            assert (x + y).ln >= mpmath.log(mpmath.exp(ln_x) + mpmath.exp(ln_y))
+            assert (x * y).ln >= mpmath.mpf(ln_x) + mpmath.mpf(ln_y)
+            assert (x / y).ln >= mpmath.mpf(ln_x) - mpmath.mpf(ln_y)
+            assert size(math.exp(ln_x)).ln >= mpmath.log(mpmath.mpf(math.exp(ln_x)))
+            assert x.value >= mpmath.exp(ln_x) or x.value == math.inf
+    z = net.loss(net.readout(net.pick(net.tokens(2, 1e3, positions=1)), Weight("w", (1, 2), spectral=1.0)), 1.0, 10.0)
+    assert net.analyse(z).range.value >= 5.0
+    assert net.analyse(z).rademacher(1) >= 5.0
 
 
 def test_a_class_of_zero_functions_has_no_complexity() -> None:

@@ -1,8 +1,9 @@
 """Compose an architecture from layers; read off its sensitivities, radii, cover and Rademacher complexity."""
 
 from certiformer.networks.attention import Head, attention
-from certiformer.networks.graph import Analysis, Contribution, Node, Signal, analyse
-from certiformer.networks.joins import add, feed_forward, gated_feed_forward, mean_pool, multiply, pick
+from certiformer.networks.core_attention import attend, fused_attention, join
+from certiformer.networks.graph import Analysis, Condition, Contribution, Node, Signal, analyse
+from certiformer.networks.joins import add, feed_forward, gated_feed_forward, max_pool, mean_pool, multiply, pick
 from certiformer.networks.magnitude import Magnitude
 from certiformer.networks.maps import (
     GELU,
@@ -20,6 +21,9 @@ from certiformer.networks.maps import (
     project,
     rms_norm,
     scale,
+    soft_cap,
+    squared_relu,
+    unit,
 )
 from certiformer.networks.outputs import loss, readout, vocabulary
 from certiformer.networks.sources import embedding, prepend, tokens
@@ -35,6 +39,7 @@ __all__ = [
     "TANH",
     "Activation",
     "Analysis",
+    "Condition",
     "Contribution",
     "Geometry",
     "Head",
@@ -47,14 +52,18 @@ __all__ = [
     "activation",
     "add",
     "analyse",
+    "attend",
     "attention",
     "bias",
     "embedding",
     "feed_forward",
+    "fused_attention",
     "gated_feed_forward",
+    "join",
     "layer_norm",
     "linear",
     "loss",
+    "max_pool",
     "mean_pool",
     "multiply",
     "pick",
@@ -63,6 +72,9 @@ __all__ = [
     "readout",
     "rms_norm",
     "scale",
+    "soft_cap",
+    "squared_relu",
     "tokens",
+    "unit",
     "vocabulary",
 ]

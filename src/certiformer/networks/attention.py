@@ -128,7 +128,8 @@ def _merged(score: Weight, head: Head, x: Signal, y: Signal) -> _Scores:
 def _separate(query: Weight, key: Weight, head: Head, x: Signal, y: Signal, hats: Hats) -> _Scores:
     """scale (W_K y_s)^T (W_Q x + b_Q); b_K adds the same number to every score and drops out.
 
-    W_Q, b_Q: rho^2 scale ||W_K||; W_K: rho scale (||What_Q|| B_x + ||bhat_Q||) at B_y;
+    W_Q, b_Q: rho^2 scale ||W_K||; W_K: rho scale (||What_Q|| B_x + ||bhat_Q||) at rho, as only differences of scores
+    count (at B_y for the points of a sample);
     queries: rho^2 q; keys: rho (q B_x + scale ||W_K|| ||b_Q||); q = scale ||W_K^T W_Q||.
     """
     rho, k = y.half_diameter, size(head.scale, "scale")
@@ -136,10 +137,11 @@ def _separate(query: Weight, key: Weight, head: Head, x: Signal, y: Signal, hats
     q = key_norm * query.spectral_norm
     if not hats.proper:
         q = min(q, size(head.joint, "joint"))
+    width = size(math.sqrt(y.dimension))
     hatted = hats.spectral(query) * x.radius + _norm(head.query_bias, hats)
     uses = [
         Use(query, rho * rho * key_norm, x.radius, x.l1, x.positions),
-        Use(key, rho * k * hatted, y.radius, y.l1, y.positions),
+        Use(key, rho * k * hatted, rho, min(y.l1, width * rho), y.positions, sampled=y.radius),
     ]
     if head.query_bias is not None:
         head.query_bias.expect(query.shape[0], 1)

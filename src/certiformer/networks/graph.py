@@ -22,13 +22,13 @@ from functools import cached_property
 from typing import ClassVar
 
 from certiformer.calculus import chaining
-from certiformer.calculus.allocation import Term, network_cover
+from certiformer.calculus.allocation import Term, network_cover, split
 from certiformer.calculus.covers import Cover
+from certiformer.calculus.entropies import Shifted, exp
 from certiformer.core.errors import InputError
-from certiformer.networks.magnitude import ONE, UNBOUNDED, ZERO, Magnitude, size
+from certiformer.core.rounding import up
+from certiformer.networks.magnitude import ONE, UNBOUNDED, ZERO, Magnitude, size, total
 from certiformer.networks.weights import Use, Weight, added_coefficient, smallest_cover
-
-_MARGIN = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +98,18 @@ class Layer(ABC):
     reads_logits: ClassVar[bool] = False
 
     @property
+    def floor(self) -> float:
+        """The deviation below which the rule does not hold; 0 where it always does."""
+        return 0.0
+
+    @property
     def weights(self) -> tuple[Weight, ...]:
         """The weights the layer uses; none by default."""
         return ()
+
+    def spread(self, output: Signal) -> Magnitude:
+        """How far the output can be from its value at the centres of the weights, by its size alone."""
+        return output.radius + output.radius
 
     @abstractmethod
     def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
@@ -128,6 +137,15 @@ class Contribution:
         return self.use.weight.name
 
 
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A floor under the deviation s(z) of every token at a normalisation, and what examples are counted below."""
+
+    node: Node
+    floor: float
+    counted_below: float
+
+
 @dataclass(frozen=True)
 class Analysis:
     """A network's sensitivities and radii, its cover, and the complexity that follows."""
@@ -139,6 +157,8 @@ class Analysis:
     sensitivities: Mapping[Node, Magnitude]
     contributions: tuple[Contribution, ...]
     range: Magnitude
+    distance: Magnitude
+    effects: Mapping[Node, Effect]
 
     def sensitivity(self, node: Node) -> Magnitude:
         """By how much the output moves per unit of movement of every token at `node`: a sum over paths."""
@@ -158,14 +178,69 @@ class Analysis:
     def cover(self) -> Cover:
         """The cover of the whole network."""
         # Terms without a cover to pay for (frozen or without influence) are dropped by the allocation.
-        return replace(network_cover(self.terms), proper=self.proper)
+        whole = replace(network_cover(self.terms), proper=self.proper)
+        if self.distance.ln >= whole.ln_radius:
+            return whole
+        # The network at the centres of all weights is a member, and nobody is farther from it than `distance`.
+        shift = whole.ln_radius - self.distance.ln
+        return replace(
+            whole,
+            ln_radius=self.distance.ln,
+            entropy=Shifted(shift, whole.entropy),
+            rough=None if whole.rough is None else Shifted(shift, whole.rough),
+            quadratic=whole.quadratic * exp(2.0 * shift),
+        )
+
+    @property
+    def radius(self) -> Magnitude:
+        """The distance of every output to a fixed function: to zero (or a loss's centre), or to the centre network."""
+        return min(self.range, self.distance)
 
     def log_size(self, eps: float) -> float:
-        """ln N(eps) of the network's outputs."""
+        """ln N(eps) of the network's outputs; 0 from the distance to the network at the centres on."""
         return self.cover.log_size(eps)
+
+    @cached_property
+    def conditional(self) -> tuple[Node, ...]:
+        """The nodes whose slope holds only where their input passes a condition: normalisations with a floor."""
+        return tuple(node for node in self.signals if node.layer.floor > 0.0)
+
+    def conditions(self, eps: float) -> tuple[Condition, ...]:
+        """What an example must pass to be covered at eps: deviations at least the floor plus twice the error there.
+
+        Theorem L of docs/proofs/layers.md. Everything else is counted, together with the margin errors.
+        """
+        errors = self.errors(eps)
+        found = []
+        for node in self.conditional:
+            (parent,) = node.parents
+            error = errors[parent].value / math.sqrt(self.signals[parent].dimension)
+            found.append(Condition(node, node.layer.floor, up(node.layer.floor + 2.0 * error)))
+        return tuple(found)
+
+    def errors(self, eps: float) -> dict[Node, Magnitude]:
+        """How far every signal of the covering network is off when the output is covered at eps."""
+        radii = dict(zip((term.name for term in self.terms), split(self.terms, math.log(eps)).ln_radii, strict=True))
+        errors: dict[Node, Magnitude] = {}
+        for node, effect in self.effects.items():
+            errors[node] = total(
+                *(factor * errors[parent] for factor, parent in zip(effect.factors, node.parents, strict=True)),
+                *(
+                    use.coefficient * min(Magnitude(radii[use.weight.name]), use.weight.reach(use.geometry))
+                    for use in effect.uses
+                ),
+            )
+        return errors
 
     def ln_rademacher(self, n: int) -> float:
         """ln of the best chain at sample size n: proper or external as the analysis was."""
+        if self.conditional:
+            raise InputError(
+                "network",
+                f"{len(self.conditional)} normalisations with a floor",
+                "one without: a floor holds only for the examples that pass it",
+                "Count the others with the certificate cover.floors, or leave the floors out",
+            )
         end = self.signals[self.output]
         if (end.dimension, end.positions) != (1, 1):
             got = f"{end.positions} outputs of dimension {end.dimension}"
@@ -174,15 +249,16 @@ class Analysis:
             )
         if self.samples is not None and self.samples < n:
             raise InputError("n", n, f"at most the {self.samples} samples that the covers were built for")
-        if self.range.ln == -math.inf:
+        top = self.radius.ln
+        if top == -math.inf:
             return -math.inf
-        # Rademacher complexity is homogeneous: measure in units of the range, which may not fit a float.
-        unit = replace(self.cover, ln_radius=self.cover.ln_radius - self.range.ln)
+        # Rademacher complexity is homogeneous: measure in units of the radius, which may not fit a float.
+        unit = replace(self.cover, ln_radius=self.cover.ln_radius - top)
         chain = chaining.proper_chain if self.proper else chaining.external_chain
-        return self.range.ln + math.log(chain(unit, 1.0, n))
+        return min(top, (Magnitude(top) * size(up(chain(unit, 1.0, n)))).ln)
 
     def rademacher(self, n: int) -> float:
-        """The best chain at sample size n; never more than the range."""
+        """The best chain at sample size n; never more than the range, nor than the distance to the centre."""
         return Magnitude(self.ln_rademacher(n)).value
 
     @cached_property
@@ -203,8 +279,7 @@ class Analysis:
         if not self.proper:
             # The perturbation inequality used hats that may leave the class: not for a proper chain.
             cover = replace(cover, proper=False)
-        ln_beta = self.coefficients[name].ln
-        return Term(name, cover, ln_beta + _MARGIN * (1.0 + abs(ln_beta)) if ln_beta > -math.inf else ln_beta)
+        return Term(name, cover, self.coefficients[name].ln)
 
 
 def analyse(output: Node, *, proper: bool = True, samples: int | None = None) -> Analysis:
@@ -231,7 +306,26 @@ def analyse(output: Node, *, proper: bool = True, samples: int | None = None) ->
         sensitivities,
         contributions,
         in_class[output].output.radius,
+        _distances(order, in_class)[output],
+        effects,
     )
+
+
+def _distances(order: Sequence[Node], effects: Mapping[Node, Effect]) -> dict[Node, Magnitude]:
+    """How far every signal can be from that of the network at the centres of all weights.
+
+    Node by node: by the layer's own inequality with the radii of the weights as errors, and by its size, twice where
+    the centre's is not known to be smaller.
+    """
+    distances: dict[Node, Magnitude] = {}
+    for node in order:
+        effect = effects[node]
+        moved = total(
+            *(factor * distances[parent] for factor, parent in zip(effect.factors, node.parents, strict=True)),
+            *(use.coefficient * use.weight.reach(use.geometry) for use in effect.uses),
+        )
+        distances[node] = min(moved, node.layer.spread(effect.output))
+    return distances
 
 
 def _topological(output: Node) -> list[Node]:

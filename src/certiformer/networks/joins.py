@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from certiformer.core.errors import InputError
 from certiformer.networks.graph import Effect, Hats, Layer, Node, Signal, signal
-from certiformer.networks.magnitude import ONE, total
+from certiformer.networks.magnitude import ONE, size, total
 from certiformer.networks.maps import SILU, Activation, activation, linear
 from certiformer.networks.weights import Weight
 
@@ -108,3 +109,21 @@ def mean_pool(z: Node) -> Node:
 def pick(z: Node) -> Node:
     """One token: CLS, the last one, or the masked one, wherever it is."""
     return Node(Pooling(), (z,))
+
+
+@dataclass(frozen=True, slots=True)
+class MaxPooling(Layer):
+    """The coordinatewise maximum over T tokens of dimension d: lambda = sqrt(min(T, d)), radius that times B, sup sup.
+
+    Each coordinate may look at another token, so the metric max_t ||.||_2 does not pass it with factor 1.
+    """
+
+    def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
+        (z,) = inputs
+        factor = size(math.sqrt(min(z.positions, z.dimension)))
+        return Effect(signal(z.dimension, 1, factor * z.radius, sup=z.sup), (factor,))
+
+
+def max_pool(z: Node) -> Node:
+    """The maximum of the tokens, coordinate by coordinate."""
+    return Node(MaxPooling(), (z,))

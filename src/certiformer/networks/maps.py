@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from certiformer.core.errors import InputError
 from certiformer.networks.graph import Effect, Hats, Layer, Node, Signal, signal
-from certiformer.networks.magnitude import ONE, UNBOUNDED, ZERO, size
+from certiformer.networks.magnitude import ONE, UNBOUNDED, ZERO, Magnitude, size
 from certiformer.networks.weights import Geometry, Use, Weight, constant_use
 
 
@@ -37,6 +37,10 @@ class Linear(Layer):
             sup=hats.row(self.weight) * z.radius,
         )
         return Effect(out, (self.weight.spectral_norm,), (Use(self.weight, ONE, z.radius, z.l1, z.positions),))
+
+    def spread(self, output: Signal) -> Magnitude:
+        # Centred at zero, the layer's value at the centre is zero.
+        return output.radius if self.weight.reference is None else output.radius + output.radius
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +170,20 @@ class Normalisation(Layer):
     lambda = max|g|/sqrt(eps). ||u|| <= R = B/sqrt(B^2/d + eps) < sqrt d. Gain: sqrt(d) in the sup metric, or in the
     l2 metric sqrt(d-1) for LayerNorm (u has mean zero, no coordinate holds all of it) and sqrt(d) for RMSNorm.
     Shift: a bias. Output max|ghat| R + ||bhat||, half-diameter max|ghat| min(R, rho/sqrt(eps)).
+
+    With a `floor` tau the slope is max|g|/tau: true where sqrt(||Pz||^2/d + eps) >= tau in both networks, so examples
+    are counted that fall below (`Analysis.conditions`, the certificate `cover.floors`).
     """
 
     eps: float
     centred: bool
     gain: Weight | None = None
     shift: Weight | None = None
+    least: float = 0.0
+
+    @property
+    def floor(self) -> float:
+        return self.least if self.least > math.sqrt(self.eps) else 0.0
 
     @property
     def weights(self) -> tuple[Weight, ...]:
@@ -179,11 +191,16 @@ class Normalisation(Layer):
 
     def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
         (z,) = inputs
-        dimension, slope, width = size(z.dimension), size(1.0 / math.sqrt(self.eps)), size(math.sqrt(z.dimension))
+        slope, width = size(1.0 / max(math.sqrt(self.eps), self.least)), size(math.sqrt(z.dimension))
         # ||Pz|| <= B, and x/sqrt(x^2/d + eps) grows with x; an unbounded input still gives sqrt d.
         radius = width
-        if z.radius.finite:
-            radius = min(width, z.radius / (z.radius * z.radius / dimension + size(self.eps)).root())
+        if z.radius.finite and z.radius != ZERO:
+            # B/sqrt(B^2/d + eps) = sqrt(d)/sqrt(1 + d eps/B^2), what is divided by rounded down.
+            ln_ratio = math.log(z.dimension * self.eps) - 2.0 * z.radius.ln
+            shrink = 0.5 * (max(ln_ratio, 0.0) + math.log1p(math.exp(-abs(ln_ratio))))
+            radius = min(width, width * Magnitude(16.0 * 2.0**-53 * (1.0 + abs(ln_ratio)) - shrink))
+        elif z.radius == ZERO:
+            radius = ZERO
         gain = ONE if self.gain is None else self.gain.row_norm
         gain_hat = ONE if self.gain is None else hats.row(self.gain)
         shift_hat = ZERO if self.shift is None else hats.spectral(self.shift)
@@ -205,14 +222,56 @@ class Normalisation(Layer):
         return Effect(out, (gain * slope,), tuple(uses))
 
 
-def layer_norm(z: Node, gain: Weight | None = None, shift: Weight | None = None, *, eps: float = 1e-5) -> Node:
-    """LayerNorm over the coordinates of each token; gain and shift are d x 1."""
-    return Node(Normalisation(_positive(eps), True, gain, shift), (z,))
+def layer_norm(
+    z: Node, gain: Weight | None = None, shift: Weight | None = None, *, eps: float = 1e-5, floor: float = 0.0
+) -> Node:
+    """LayerNorm over the coordinates of each token; gain and shift are d x 1. A `floor` is a condition."""
+    return Node(Normalisation(_positive(eps), True, gain, shift, floor), (z,))
 
 
-def rms_norm(z: Node, gain: Weight | None = None, *, eps: float = 1e-5) -> Node:
-    """RMSNorm over the coordinates of each token; the gain is d x 1."""
-    return Node(Normalisation(_positive(eps), False, gain), (z,))
+def rms_norm(z: Node, gain: Weight | None = None, *, eps: float = 1e-5, floor: float = 0.0) -> Node:
+    """RMSNorm over the coordinates of each token; the gain is d x 1. A `floor` is a condition."""
+    return Node(Normalisation(_positive(eps), False, gain, least=floor), (z,))
+
+
+@dataclass(frozen=True, slots=True)
+class Unit(Layer):
+    """z -> z/max(||z||, e): lambda = 1/e; output min(1, B/e), half-diameter min(1, rho/e)."""
+
+    least: float
+
+    def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
+        (z,) = inputs
+        slope = size(1.0 / self.least)
+        return Effect(signal(z.dimension, z.positions, min(ONE, slope * z.radius), slope * z.half_diameter), (slope,))
+
+
+def unit(z: Node, least: float) -> Node:
+    """Every token divided by max(its norm, least)."""
+    if not 0.0 < least < math.inf:
+        raise InputError("least", least, "a positive number", "x/||x|| alone is not Lipschitz at 0")
+    return Node(Unit(least), (z,))
+
+
+@dataclass(frozen=True, slots=True)
+class SquaredRelu(Layer):
+    """z -> max(z, 0)^2: lambda = 2 sup|z|; output sup|z| B, half-diameter 2 sup|z| rho, sup|z|^2."""
+
+    def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
+        (z,) = inputs
+        slope = size(2.0) * z.sup
+        out = signal(z.dimension, z.positions, z.sup * z.radius, slope * z.half_diameter, z.sup * z.l1, z.sup * z.sup)
+        return Effect(out, (slope,))
+
+
+def squared_relu(z: Node) -> Node:
+    """max(z, 0)^2 on every coordinate; what comes in must be bounded."""
+    return Node(SquaredRelu(), (z,))
+
+
+def soft_cap(cap: float) -> Activation:
+    """c tanh(z/c): slope 1, never above c."""
+    return Activation(f"soft cap {cap:g}", 1.0, 1.0, cap)
 
 
 def _positive(eps: float) -> float:

@@ -24,6 +24,7 @@ class VocabularyHead(Layer):
 
     weight: Weight
     shift: Weight | None = None
+    cap: float = math.inf
 
     @property
     def weights(self) -> tuple[Weight, ...]:
@@ -38,13 +39,15 @@ class VocabularyHead(Layer):
             self.shift.expect(self.weight.shape[0], 1)
             uses.append(constant_use(self.shift, ONE, Geometry.ROWS))
             radius = radius + hats.row(self.shift)
+        # A soft-cap on the logits has slope 1.
+        radius = min(radius, size(self.cap, "cap"))
         out = Signal(self.weight.shape[0], z.positions, radius, UNBOUNDED, UNBOUNDED, radius, logits=True)
         return Effect(out, (self.weight.row_norm,), tuple(uses))
 
 
-def vocabulary(z: Node, weight: Weight, shift: Weight | None = None) -> Node:
-    """The logits W z (+ b), W one row per class, in the sup metric; only a loss may follow."""
-    return Node(VocabularyHead(weight, shift), (z,))
+def vocabulary(z: Node, weight: Weight, shift: Weight | None = None, *, cap: float = math.inf) -> Node:
+    """The logits W z (+ b), soft-capped at `cap`, W one row per class, in the sup metric; only a loss may follow."""
+    return Node(VocabularyHead(weight, shift, cap), (z,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ class Weight:
     `l1` entrywise, `one_inf` largest column l1 norm, `rows_two_one` sum of row l2 norms, `frobenius`,
     `spectral_distance`, `max_row_distance` (largest row l2 norm; for a k x 1 weight the sup norm).
     Norms of the matrix itself: `spectral`, `max_row`, `blocks` (spectral norms of its column blocks, one per head).
+    `rank` bounds the rank of the distance to the reference (of the matrix itself without one): LoRA around W_ref.
     `proper_only` refuses external covers even where the analysis would take them.
     """
 
@@ -57,6 +58,7 @@ class Weight:
     max_row_distance: float = math.inf
     blocks: tuple[float, ...] = ()
     reference: Reference | None = None
+    rank: int | None = None
     proper_only: bool = False
 
     def __post_init__(self) -> None:
@@ -66,6 +68,8 @@ class Weight:
             value = getattr(self, field.name)
             if isinstance(value, float | int) and not value >= 0.0:
                 raise InputError(f"{field.name} of {self.name}", value, "a norm, at least 0")
+        if self.rank is not None and self.rank < 1:
+            raise InputError(f"rank of {self.name}", self.rank, "a count, at least 1")
         if math.isinf(self.frobenius_radius):
             raise InputError(
                 f"bounds of {self.name}", "none", "at least one norm bound", "Give l1, frobenius, spectral, ..."
@@ -102,7 +106,7 @@ class Weight:
             self.rows_two_one,
             math.sqrt(columns) * self.one_inf,
             math.sqrt(rows) * self._given_row,
-            math.sqrt(min(rows, columns)) * self._given_spectral,
+            math.sqrt(min(rows, columns, self.rank or rows)) * self._given_spectral,
         )
 
     @property
@@ -114,6 +118,10 @@ class Weight:
     def row_radius(self) -> float:
         """The largest row of the distance to the reference."""
         return min(self._given_row, self.spectral_radius)
+
+    def reach(self, geometry: Geometry) -> Magnitude:
+        """How far a member can be from the centre, in the metric in which its error is felt."""
+        return size(self.spectral_radius if geometry is Geometry.OPERATOR else self.row_radius)
 
     # --- the matrix itself -----------------------------------------------------------------------------------------
 
@@ -143,7 +151,23 @@ class Weight:
     @property
     def keeps_class(self) -> bool:
         """Every cover this weight may get consists of members of its class."""
-        return self.proper_only or (math.isinf(self.rows_two_one) and (math.isinf(self.one_inf) or self.only_one_inf))
+        entrywise = math.isinf(self.rows_two_one) and (math.isinf(self.one_inf) or self.only_one_inf)
+        return self.proper_only or (entrywise and (self.rank is None or self.rank_closed))
+
+    @property
+    def rank_closed(self) -> bool:
+        """Nothing but rank, spectral and Frobenius distance defines the class: the low-rank cover stays in it."""
+        spectral = math.inf if self.reference is not None else self.spectral
+        return self == Weight(
+            self.name,
+            self.shape,
+            frobenius=self.frobenius,
+            spectral=spectral,
+            spectral_distance=self.spectral_distance,
+            reference=self.reference,
+            rank=self.rank,
+            proper_only=self.proper_only,
+        )
 
     @property
     def only_one_inf(self) -> bool:
@@ -160,6 +184,8 @@ class Use:
     `radius` and `l1` bound the inputs (hatted ones: the error is taken at the inputs of the covering network).
     `points` counts them: per sample, or altogether if `finite`, when they come from a fixed set (the constant 1 of a
     bias, the one-hot vectors of a table). `derived` marks inputs that the layer itself makes from other weights.
+    `sampled` is the radius where covers of the points of a sample are used, if that is larger (keys: only their
+    differences count, but a sample consists of the keys themselves).
     `euclidean_discount` is what covers in the l2 metric gain over those in the sup metric (gains).
     """
 
@@ -172,6 +198,12 @@ class Use:
     finite: bool = False
     derived: bool = False
     euclidean_discount: Magnitude = ONE
+    sampled: Magnitude | None = None
+
+    @property
+    def excess(self) -> Magnitude:
+        """How much larger the points of a sample are than `radius`."""
+        return ONE if self.sampled is None or self.radius.ln == -math.inf else max(ONE, self.sampled / self.radius)
 
     @property
     def coefficient(self) -> Magnitude:
@@ -203,8 +235,13 @@ def smallest_cover(uses: list[Use], *, same_layer: bool, proper: bool, samples: 
         covers.volumetric(radius, rows * columns),
         covers.dual_sudakov(weight.frobenius_radius, rows, columns).scaled(discount),
     ]
+    if weight.rank is not None:
+        low = covers.low_rank(weight.spectral_radius, rows, columns, min(weight.rank, rows, columns))
+        found.append(replace(low, proper=weight.rank_closed))
     if math.isfinite(weight.l1):
-        found.append(covers.maurey(weight.l1, rows * columns).scaled(discount))
+        # Averages of atoms stay in convex classes; matrices of bounded rank are none.
+        maurey = covers.maurey(weight.l1, rows * columns).scaled(discount)
+        found.append(replace(maurey, proper=weight.rank is None))
     if Geometry.LOOKUP not in geometries:
         ratios = (use.l1 / use.radius for use in uses if math.isfinite(use.radius.ln))
         found += _for_l1_inputs(weight, max(ratios, default=ONE))
@@ -241,14 +278,17 @@ def _for_points(weight: Weight, geometry: Geometry, uses: list[Use], samples: in
             return []
         points *= samples
     if geometry is Geometry.LOOKUP:
-        return [replace(covers.perceptron_matrix(weight.frobenius_radius, rows, columns), domain=True)]
+        cover = covers.perceptron_matrix(weight.frobenius_radius, rows, columns)
+        return [replace(cover, domain=True, proper=weight.rank is None)]
     if geometry is Geometry.ROWS:
         found = [covers.perceptron_vocabulary(weight.frobenius_radius, points, rows)]
     else:
         found = [covers.perceptron_matrix(weight.frobenius_radius, points, rows)]
     if math.isfinite(weight.rows_two_one):
         found.append(covers.rows_two_one(weight.rows_two_one, rows, points))
-    return [replace(cover, domain=domain) for cover in found]
+    excess = max(use.excess for use in uses).value
+    found = [cover.scaled(excess) for cover in found]
+    return [replace(cover, domain=domain, proper=cover.proper and weight.rank is None) for cover in found]
 
 
 def added_coefficient(uses: list[Use]) -> Magnitude:

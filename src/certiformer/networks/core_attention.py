@@ -1,0 +1,166 @@
+r"""Attention as a layer with three inputs: queries, keys and values, whatever graph stands above each.
+
+.. math:: o_t = \sum_s p_s v_s,\qquad p = \mathrm{softmax}_s\bigl(\theta(c\,\langle q_t, k_s\rangle)\bigr)
+
+lambda_v = 1, lambda_k = c rho_v B_q, lambda_q = c rho_v rho_k; rotations, a soft-cap and fused heads change these.
+Linear maps, norms on queries and keys, positions added to keys only, latent keys and values are compositions.
+Proofs: docs/proofs/layers.md, section 7.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from certiformer.core.errors import InputError
+from certiformer.networks.graph import Effect, Hats, Layer, Node, Signal, signal
+from certiformer.networks.magnitude import ONE, Magnitude, euclidean, size, total
+from certiformer.networks.maps import bias
+from certiformer.networks.weights import Geometry, Use, Weight, constant_use
+
+_CAP_SLOPE = 0.7698003590
+"""4/(3 sqrt 3), the largest derivative of 1/cosh^2, rounded up."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoreAttention(Layer):
+    """softmax(theta(c q k^T)) v: lambda_q = c rho_v rho_k, lambda_k = c rho_v B_q, lambda_v = 1; output B_v, rho_v.
+
+    `positional`: a rotation between q and k depends on the key (rotary): B_k for rho_k.
+    `cap`: theta = cap tanh(s/cap): min(B_k, rho_k + B_k min(1/2, 0.77 c rho_k B_q/cap)) for rho_k, and min(1/2, .) is
+    1/2 when something is added to the scores before the cap (`biased`).
+    `score_bias`: a trained table added to the scores (entries x 1): beta = rho_v in the sup norm.
+    """
+
+    scale: float = 1.0
+    positional: bool = False
+    cap: float = math.inf
+    biased: bool = False
+    score_bias: Weight | None = None
+
+    @property
+    def weights(self) -> tuple[Weight, ...]:
+        return () if self.score_bias is None else (self.score_bias,)
+
+    def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
+        q, k, v = inputs
+        if q.dimension != k.dimension or k.positions != v.positions:
+            got = f"queries of dimension {q.dimension}, {k.positions} keys of {k.dimension}, {v.positions} values"
+            raise InputError("queries, keys, values", got, "queries like keys, and one value for every key")
+        moved = size(self.scale, "scale") * v.half_diameter
+        factors = (moved * self._spread(q, k), moved * q.radius, ONE)
+        uses = ()
+        if self.score_bias is not None:
+            self.score_bias.expect(None, 1)
+            uses = (constant_use(self.score_bias, v.half_diameter, Geometry.ROWS),)
+        return Effect(signal(v.dimension, q.positions, v.radius, v.half_diameter, v.l1, v.sup), factors, uses)
+
+    def _spread(self, q: Signal, k: Signal) -> Magnitude:
+        """How far the scores of one query can be apart per unit of movement of that query."""
+        if self.positional:
+            return k.radius
+        if math.isinf(self.cap):
+            return k.half_diameter
+        half = size(0.5)
+        if not (self.biased or self.score_bias is not None):
+            half = min(half, size(_CAP_SLOPE * self.scale / self.cap) * k.half_diameter * q.radius)
+        return min(k.radius, k.half_diameter + k.radius * half)
+
+
+def attend(
+    queries: Node,
+    keys: Node,
+    values: Node,
+    *,
+    scale: float = 1.0,
+    rotary: bool = False,
+    cap: float = math.inf,
+    biased: bool = False,
+    score_bias: Weight | None = None,
+) -> Node:
+    """One head on three signals. `biased`: something fixed (ALiBi, a mask of -1e4) is added before the cap."""
+    if not cap > 0.0:
+        raise InputError("cap", cap, "a positive number, or inf for no cap")
+    return Node(CoreAttention(scale, rotary, cap, biased, score_bias), (queries, keys, values))
+
+
+@dataclass(frozen=True, slots=True)
+class FusedAttention(Layer):
+    """H heads on one query signal, G key and value heads (G divides H), T keys; a head's norms are at most the whole.
+
+    ||dO|| <= c rho_v rho_k ||dq|| + r (c rho_v B_q max_s ||dk_s|| + max_s ||dv_s||), r = sqrt((H/G) min(G, T)): heads
+    look at different tokens. Output r B_v, r rho_v.
+    """
+
+    heads: int
+    key_heads: int
+    scale: float = 1.0
+    positional: bool = False
+
+    def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
+        q, k, v = inputs
+        root = size(math.sqrt(self.heads / self.key_heads * min(self.key_heads, k.positions)))
+        moved = size(self.scale, "scale") * v.half_diameter
+        spread = k.radius if self.positional else k.half_diameter
+        dimension = v.dimension * self.heads // self.key_heads
+        out = signal(dimension, q.positions, root * v.radius, root * v.half_diameter, sup=v.sup)
+        return Effect(out, (moved * spread, root * moved * q.radius, root))
+
+
+def fused_attention(
+    queries: Node,
+    keys: Node,
+    values: Node,
+    *,
+    heads: int,
+    key_heads: int | None = None,
+    scale: float = 1.0,
+    rotary: bool = False,
+) -> Node:
+    """All heads at once: one cover for the whole W_Q, W_K, W_V. Compare with one `attend` per head, and `join`."""
+    groups = heads if key_heads is None else key_heads
+    if not (heads >= 1 and groups >= 1 and heads % groups == 0):
+        raise InputError("heads, key_heads", (heads, groups), "counts, the second dividing the first")
+    return Node(FusedAttention(heads, groups, scale, rotary), (queries, keys, values))
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Layer):
+    """W_O (o_1, ..., o_H): lambda_h = ||W_Oh||, W_O: beta = 1 at radius sqrt(sum B_h^2)."""
+
+    weight: Weight
+
+    @property
+    def weights(self) -> tuple[Weight, ...]:
+        return (self.weight,)
+
+    def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
+        count = len(inputs)
+        self.weight.expect(None, sum(one.dimension for one in inputs))
+        blocks_hat = [hats.block(self.weight, h, count) for h in range(count)]
+        spectral, radius = hats.spectral(self.weight), euclidean(*(one.radius for one in inputs))
+
+        def combined(parts: Sequence[Magnitude]) -> Magnitude:
+            return min(
+                spectral * euclidean(*parts),
+                total(*(block * part for block, part in zip(blocks_hat, parts, strict=True))),
+            )
+
+        out = signal(
+            self.weight.shape[0],
+            inputs[0].positions,
+            combined([one.radius for one in inputs]),
+            combined([one.half_diameter for one in inputs]),
+            sup=hats.row(self.weight) * radius,
+        )
+        use = Use(self.weight, ONE, radius, total(*(one.l1 for one in inputs)), inputs[0].positions)
+        return Effect(out, tuple(self.weight.block_norm(h, count) for h in range(count)), (use,))
+
+
+def join(heads: Sequence[Node], output: Weight, output_bias: Weight | None = None) -> Node:
+    """W_O times the concatenated heads (+ b)."""
+    if not heads:
+        raise InputError("heads", 0, "at least one head")
+    node = Node(Join(output), tuple(heads))
+    return node if output_bias is None else bias(node, output_bias)
