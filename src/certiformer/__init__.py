@@ -19,16 +19,29 @@ if TYPE_CHECKING:
     from certiformer.certification.verify import verify
     from certiformer.core import Evaluation, Result
     from certiformer.experiments.reproduce import reproduce
+    from certiformer.networks.api import compose
 
 _ELSEWHERE = {
     "certify": "certiformer.certification.api",
+    "compose": "certiformer.networks.api",
     "load_predictor": "certiformer.certification.handover",
     "verify": "certiformer.certification.verify",
     "reproduce": "certiformer.experiments.reproduce",
 }
 """Verbs that are imported when they are first used: editors and mypy see their own signatures."""
 
-__all__ = ["__version__", "audit", "bound", "certify", "explain", "load_predictor", "reproduce", "results", "verify"]
+__all__ = [
+    "__version__",
+    "audit",
+    "bound",
+    "certify",
+    "compose",
+    "explain",
+    "load_predictor",
+    "reproduce",
+    "results",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> Any:

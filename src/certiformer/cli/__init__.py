@@ -11,6 +11,7 @@ from certiformer._version import __version__
 from certiformer.cli.audit import audit
 from certiformer.cli.bound import bound
 from certiformer.cli.certify import certify
+from certiformer.cli.compose import compose
 from certiformer.cli.explain import explain
 from certiformer.cli.holdout import holdout
 from certiformer.cli.inspect import inspect
@@ -49,6 +50,7 @@ def _root(
 app.command()(theorems)
 app.command()(explain)
 app.command()(bound)
+app.command()(compose)
 app.command()(train)
 app.command()(inspect)
 app.command()(certify)

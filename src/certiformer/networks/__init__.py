@@ -25,6 +25,7 @@ from certiformer.networks.maps import (
     squared_relu,
     unit,
 )
+from certiformer.networks.network import Composition, Network
 from certiformer.networks.outputs import loss, readout, vocabulary
 from certiformer.networks.sources import embedding, prepend, tokens
 from certiformer.networks.weights import Geometry, Reference, Use, Weight
@@ -39,11 +40,13 @@ __all__ = [
     "TANH",
     "Activation",
     "Analysis",
+    "Composition",
     "Condition",
     "Contribution",
     "Geometry",
     "Head",
     "Magnitude",
+    "Network",
     "Node",
     "Reference",
     "Signal",

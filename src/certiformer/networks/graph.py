@@ -291,6 +291,9 @@ def analyse(output: Node, *, proper: bool = True, samples: int | None = None) ->
     """
     order = _topological(output)
     _check_names(order)
+    if any(node.layer.floor > 0.0 for node in order):
+        # Conditions are on examples yet unseen: only covers of the whole domain will do.
+        samples = None
     effects = _forward(order, Hats(proper))
     sensitivities = _backward(order, effects)
     contributions = tuple(
