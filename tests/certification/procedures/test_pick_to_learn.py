@@ -1,0 +1,114 @@
+"""The pick loop: picks by value, replayed bit by bit; what the program can see is refused."""
+
+import itertools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from certiformer import certify
+from certiformer.calculus.compression import compression_upper
+from certiformer.certification.procedures import Learner, PickToLearn
+from certiformer.certification.procedures.pick_to_learn import compress, replay
+from certiformer.core.errors import InputError
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.standard_normal((150, 4)).astype(np.float32)
+Y = (X @ np.array([1.0, -2.0, 0.5, 0.0]) > 0).astype(np.int64)
+THREE = np.digitize(X[:, 0], [-0.4, 0.4])
+
+
+class Box(Learner):
+    """Right inside the bounding box of the picks; cold start, plain numpy."""
+
+    def begin(self):
+        return np.zeros((2, 4))
+
+    def learn(self, state, inputs, labels):
+        return np.stack([np.minimum(0, inputs.min(axis=0)), np.maximum(0, inputs.max(axis=0))])
+
+    def outputs(self, state, inputs):
+        beyond = np.max(np.maximum(state[0] - inputs, inputs - state[1]), axis=1)
+        return np.where(beyond > 0, -beyond, 1.0)
+
+    def fingerprint(self, state):
+        return state.tobytes().hex()
+
+
+ONES = np.ones(len(X), np.int64)
+
+
+def test_the_box_is_learnt_from_few_and_the_order_of_the_file_does_not_matter():
+    found = compress(Box(), X, ONES)
+    replay(Box(), X, ONES, found, 1)
+    assert len(found.rows) <= 20
+    assert found.best.left == 0
+    order = np.random.default_rng(1).permutation(len(X))
+    again = compress(Box(), X[order], ONES)
+    assert [int(order[row]) for row in again.rows] == list(found.rows)
+
+
+def test_a_declared_grid_is_paid_and_leftovers_count():
+    report = certify(train=(X, ONES), by=[PickToLearn(Box(), most=6, stages=(2, 4))])
+    row = report["compression"]
+    found = compress(Box(), X, ONES, most=6, grid=(2, 4))
+    assert [stage.picks for stage in found.stages] == [2, 4, 6]
+    counted = min(stage.picks + stage.left for stage in found.stages)
+    share = report.document["shares"]["compression"]
+    assert row.value == pytest.approx(compression_upper(counted, len(X), float(np.log(share / 3))), rel=1e-9)
+
+
+class Unseeded(Box):
+    """Depends on how often it was called: chance that nobody fixed."""
+
+    def __init__(self):
+        self.calls = itertools.count()
+
+    def learn(self, state, inputs, labels):
+        return super().learn(state, inputs, labels) * (1 + 1e-3 * next(self.calls))
+
+
+def test_a_learner_that_cannot_be_replayed_is_refused():
+    with pytest.raises(InputError, match="from the picked examples alone"):
+        certify(train=(X, ONES), by=[PickToLearn(Unseeded())])
+
+
+def test_an_initial_model_that_saw_the_examples_is_refused():
+    with pytest.raises(InputError, match="h_0"):
+        certify(train=(X, ONES), by=[PickToLearn(Box(), pretrained_on=X[:10])])
+
+
+def test_ties_go_by_the_bytes_of_the_example():
+    class Constant(Box):
+        def outputs(self, state, inputs):
+            return np.where(np.abs(state).sum() > 0, 1.0, -1.0) * np.ones(len(inputs))
+
+    first = compress(Constant(), X, ONES).rows
+    second = compress(Constant(), X[::-1], ONES).rows
+    assert len(first) == len(second) == 1
+    np.testing.assert_array_equal(X[first[0]], X[::-1][second[0]])
+
+
+class Linear(eqx.Module):
+    weight: jax.Array
+    bias: jax.Array
+
+    def __call__(self, x):
+        return self.weight @ x + self.bias
+
+
+def test_several_classes_with_an_equinox_module_by_descent():
+    start = Linear(jnp.zeros((3, 4)), jnp.zeros(3))
+    report = certify(start, train=(X, THREE), by=[PickToLearn(steps=150, rate=0.05, most=60)])
+    assert report["compression"].value < 0.6
+    assert report["compression"].subject.startswith("the model trained on")
+
+
+def test_an_estimator_must_fix_its_seed():
+    linear = pytest.importorskip("sklearn.linear_model")
+    with pytest.raises(InputError, match="random_state"):
+        certify(train=(X, Y), by=[PickToLearn(linear.SGDClassifier())])
+    report = certify(train=(X, Y), by=[PickToLearn(linear.LogisticRegression(C=1e4, random_state=0))])
+    assert report["compression"].value < 0.35
