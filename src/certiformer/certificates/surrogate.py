@@ -80,8 +80,8 @@ class SurrogateBound(Result):
         }
         if held:
             unseen = assumed("h is independent of the n labelled examples of s, not only of the unlabelled ones")
-            value = surrogate_unseen(counted, self.n, self.disagreements, self.m, self.delta)
-            found["joint_unseen"] = self._bound("joint_unseen", value, observed, unseen)
+            both = surrogate_unseen(counted, self.n, self.disagreements, self.m, self.delta)
+            found["joint_unseen"] = self._bound("joint_unseen", both, observed, unseen)
         return found
 
     def _bound(

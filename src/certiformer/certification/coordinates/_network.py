@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,7 @@ class Codeword:
 class CoordinateNetwork(ABC):
     """f_z(x) for z in R^D, everything else fixed before the data. Outputs are float64, within `rounding` of f_z."""
 
-    name: str
+    name: ClassVar[str]
 
     @property
     @abstractmethod

@@ -105,7 +105,7 @@ class AttentionPooling(CoordinateNetwork):
         width = self.side * self.patch
         images = cosine_modes(width, self.modes).reshape(-1, self.side, self.patch, self.side, self.patch)
         by_patch = images.transpose(1, 3, 0, 2, 4).reshape(self.side**2, self.modes, self.patch**2)
-        return np.asarray(by_patch / up(max(np.linalg.norm(block, 2) for block in by_patch)))
+        return np.asarray(by_patch / up(max(float(np.linalg.norm(block, 2)) for block in by_patch)))
 
     @cached_property
     def places(self) -> Array:
@@ -145,7 +145,7 @@ class AttentionPooling(CoordinateNetwork):
             raise InputError("z", (float(np.linalg.norm(q)), norm), f"|q| at most {LONGEST_QUERY:g} and w not zero")
         return q, w / norm
 
-    def pooled(self, q: Array, features: Pooled) -> tuple[Array, Array]:
+    def pooled(self, q: npt.NDArray[Any], features: Pooled) -> tuple[Array, Array]:
         """Weights a (n, T) and phi (n, c + 1)."""
         scores = features.sigma @ q
         mass = np.exp(scores - np.max(scores, axis=1, keepdims=True))
@@ -284,7 +284,7 @@ class AttentionPooling(CoordinateNetwork):
                         each = jax.nn.logsumexp(f, axis=1) - jnp.take_along_axis(f, y[:, None], axis=1)[:, 0]
                     return jnp.mean(each) + 5e-4 * jnp.sum(q * q)
 
-                return jax.value_and_grad(loss)(z)  # type: ignore[return-value]
+                return jax.value_and_grad(loss)(z)
 
             return _minimise(objective, first, 400)
 
@@ -317,7 +317,7 @@ class AttentionPooling(CoordinateNetwork):
                     cost = -(self.coordinates - 1) * z[-1] + self.queries * jnp.log(jnp.sqrt(jnp.sum(q * q)) + 0.5)
                     return wrong + nat * cost
 
-                return jax.value_and_grad(value)(z)  # type: ignore[return-value]
+                return jax.value_and_grad(value)(z)
 
             z = np.concatenate([first, [math.log(1e-3)]])
             for tau in (2.0, 1.0, 0.5, 0.25):

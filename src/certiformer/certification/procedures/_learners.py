@@ -101,7 +101,7 @@ def _stage(apply: Callable[..., Any], steps: int, rate: float, augment: Augment 
 
         return jax.lax.fori_loop(0, steps, step, (params, optimiser.init(params)))[0]
 
-    return stage  # type: ignore[no-any-return]
+    return stage
 
 
 @dataclass(frozen=True, eq=False)

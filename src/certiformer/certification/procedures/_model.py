@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certification.predictors import checked_outputs
+from certiformer.certification.predictors import checked_outputs, with_params
 from certiformer.core.errors import InputError
 
 Array = npt.NDArray[np.float64]
@@ -64,7 +64,7 @@ def parametrised(model: Any, params: Any = None, *, batched: bool = False) -> Pa
         return model
     if params is not None:
         apply = model if batched else jax.vmap(model, in_axes=(None, 0))
-        return Parametrised(params, apply, lambda trained: jax.tree_util.Partial(model, trained))
+        return Parametrised(params, apply, lambda trained: with_params(model, trained))
     if not isinstance(model, eqx.Module):
         raise InputError(
             "model",
@@ -75,7 +75,8 @@ def parametrised(model: Any, params: Any = None, *, batched: bool = False) -> Pa
     weights, rest = eqx.partition(model, eqx.is_inexact_array)
 
     def module(trained: Any, batch: jax.Array) -> jax.Array:
-        return jax.vmap(eqx.combine(trained, rest))(batch)
+        found: jax.Array = jax.vmap(eqx.combine(trained, rest))(batch)
+        return found
 
     return Parametrised(weights, module, lambda trained: eqx.combine(trained, rest))
 

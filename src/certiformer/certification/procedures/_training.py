@@ -59,4 +59,4 @@ def _run(
 
         return jax.lax.fori_loop(0, steps, step, (params, memory))
 
-    return run  # type: ignore[no-any-return]
+    return run
