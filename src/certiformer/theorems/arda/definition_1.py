@@ -12,7 +12,7 @@ from certiformer.core import (
     verified,
 )
 from certiformer.theorems.arda import ARDA
-from certiformer.theorems.arda._inputs import SYMMETRIC
+from certiformer.theorems.arda._setting import SYMMETRIC
 from certiformer.theorems.arda.fact_4 import TINY, exact_tail, union_tail
 
 

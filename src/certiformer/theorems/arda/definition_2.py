@@ -4,18 +4,14 @@ import math
 
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
-    count,
     printed_value,
-    real,
     upper_bound,
     verified,
 )
-from certiformer.theorems.arda import ARDA
 from certiformer.theorems.arda._heads import exact_radius, gaussian_radius
-from certiformer.theorems.arda._inputs import SYMMETRIC
+from certiformer.theorems.arda._setting import SYMMETRIC, GaussianHeads, Projected
 
 
 def head_norm(m: int, d: int, rho_u: float, delta_R: float) -> float:
@@ -28,7 +24,7 @@ def exact_head_norm(m: int, d: int, rho_u: float, delta_R: float) -> float:
     return exact_radius(m, d, delta_R) + rho_u / math.sqrt(m)
 
 
-class Definition2(Result):
+class Definition2(Projected, GaussianHeads):
     r"""The neighbourhood of the initialisation.
 
     .. math:: |c_i-c_i(0)|\le\frac{\rho_c}{\sqrt m},\quad\|u_i-u_i(0)\|\le\frac{\rho_u}{\sqrt m},\quad
@@ -45,17 +41,8 @@ class Definition2(Result):
     - symmetric initialisation with u_i ~ N(0, I_d)
     """
 
-    paper, place = ARDA, "Definition 2, equation (9)"
+    place = "Definition 2, equation (9)"
     bounds, status = Quantity.CONSTANT, Status.RECONSTRUCTED
-
-    m: int = count("width: the number of heads, even", low=2, example=1_000_000)
-    d: int = count("dimension of a token", example=8)
-    rho_c: float = real("projection radius of the output weights, times sqrt(m)", example=0.15, symbol="ρ_c")
-    rho_u: float = real("projection radius of the head vectors u, times sqrt(m)", example=0.15, symbol="ρ_u")
-    rho_w: float = real(
-        "projection radius of the attention matrices W (Frobenius), times sqrt(m)", example=0.15, symbol="ρ_w"
-    )
-    delta_R: float = real("probability that the initial norms ||u_i|| exceed the a-priori bound", high=1, example=0.01)
 
     def printed(self) -> Variants:
         note = "reconstructed, confidence high"

@@ -4,20 +4,16 @@ import math
 
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
-    count,
     printed_value,
-    real,
     upper_bound,
     verified,
 )
-from certiformer.theorems.arda import ARDA
-from certiformer.theorems.arda._descent import Radii
+from certiformer.theorems.arda._setting import Projected, Transported
 
 
-class Equation11(Result):
+class Equation11(Projected, Transported):
     r"""Transportation maps and the class F_nu.
 
     A target is f*(X) = E<psi(X; u, W), v(u, W)> with |v_c| <= nu_c, ||v_u|| <= nu_u, ||v_w||_F <= nu_w. At (u_i, W_i)
@@ -42,32 +38,20 @@ class Equation11(Result):
     """
 
     id = "arda.eq11"
-    paper, place = ARDA, "Section 5.4, equations (10) and (11), Remark 10"
+    place = "Section 5.4, equations (10) and (11), Remark 10"
     bounds, status = Quantity.CONSTANT, Status.RECONSTRUCTED
-
-    m: int = count("width: the number of heads, even", low=2, example=1_000_000)
-    rho_c: float = real("projection radius of the output weights, times sqrt(m)", example=0.15, symbol="ρ_c")
-    rho_u: float = real("projection radius of the head vectors u, times sqrt(m)", example=0.15, symbol="ρ_u")
-    rho_w: float = real(
-        "projection radius of the attention matrices W (Frobenius), times sqrt(m)", example=0.15, symbol="ρ_w"
-    )
-    nu_c: float = real("sup |v_c| of the target's transportation map", example=0.1, symbol="ν_c")
-    nu_u: float = real("sup ||v_u|| of the target's transportation map", example=0.1, symbol="ν_u")
-    nu_w: float = real("sup ||v_w||_F of the target's transportation map", example=0.1, symbol="ν_w")
 
     def printed(self) -> Variants:
         feasible = verified(
             "nu <= rho block by block",
-            Radii(self.rho_c, self.rho_u, self.rho_w).contains(Radii(self.nu_c, self.nu_u, self.nu_w)),
+            self.rho.contains(self.nu),
         )
         value = math.hypot(self.nu_c, self.nu_u, self.nu_w)
         return {"distance": printed_value(value, hypotheses=(feasible,), note="reconstructed, confidence high")}
 
     def sound(self) -> Variants:
-        nu = Radii(self.nu_c, self.nu_u, self.nu_w)
-        feasible = verified(
-            "nu <= rho block by block: phibar lies in Omega_rho", Radii(self.rho_c, self.rho_u, self.rho_w).contains(nu)
-        )
+        nu = self.nu
+        feasible = verified("nu <= rho block by block: phibar lies in Omega_rho", self.rho.contains(nu))
         distance = math.hypot(self.nu_c, self.nu_u, self.nu_w)
         return {
             "distance": upper_bound(distance, hypotheses=(feasible,)),

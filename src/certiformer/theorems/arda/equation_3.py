@@ -1,18 +1,15 @@
 from __future__ import annotations
 
-from certiformer.calculus.activations import activation as find_activation
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
-    choice,
     upper_bound,
 )
-from certiformer.theorems.arda import ARDA
+from certiformer.theorems.arda._setting import Activated
 
 
-class Equation3(Result):
+class Equation3(Activated):
     r"""Constants of the activation.
 
     The text asks for such constants and names none; here they are the suprema: tanh (1, 1, 4/(3 sqrt 3)),
@@ -28,13 +25,11 @@ class Equation3(Result):
     """
 
     id = "arda.eq3"
-    paper, place = ARDA, "Section 3.2, equation (3)"
+    place = "Section 3.2, equation (3)"
     bounds, status = Quantity.LIPSCHITZ_CONSTANT, Status.RECONSTRUCTED
 
-    activation: str = choice("the activation sigma (erf means erf(x/sqrt 2))", ("tanh", "erf", "sigmoid", "sin"))
-
     def sound(self) -> Variants:
-        sigma = find_activation(self.activation)
+        sigma = self.sigma
         return {
             "s0": upper_bound(sigma.s0, bounds=Quantity.OUTPUT_CHANGE),
             "s1": upper_bound(sigma.s1),

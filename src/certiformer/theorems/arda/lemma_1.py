@@ -2,24 +2,20 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.activations import activation as find_activation
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
-    choice,
     count,
     printed_value,
     real,
     upper_bound,
 )
-from certiformer.theorems.arda import ARDA
 from certiformer.theorems.arda._heads import lipschitz
-from certiformer.theorems.arda._inputs import UNIT_BALL
+from certiformer.theorems.arda._setting import UNIT_BALL, Activated
 
 
-class Lemma1(Result):
+class Lemma1(Activated):
     r"""Gradient of one head.
 
     .. math:: \partial_{c_i}f=\frac{h_i}{\sqrt m},\quad\nabla_{u_i}f=\frac{c_i\sigma'(s_i)}{\sqrt m}a_i,\quad
@@ -40,22 +36,21 @@ class Lemma1(Result):
     - ||u_i|| <= B
     """
 
-    paper, place = ARDA, "Lemma 1, Remarks 3 and 4"
+    place = "Lemma 1, Remarks 3 and 4"
     bounds, status = Quantity.LIPSCHITZ_CONSTANT, Status.RECONSTRUCTED
     monotone = "-m +c +B"
 
-    activation: str = choice("the activation sigma (erf means erf(x/sqrt 2))", ("tanh", "erf", "sigmoid", "sin"))
     m: int = count("width: the number of heads, even", low=2, example=1_000_000)
     c: float = real("|c_i|")
     B: float = real("bound on ||u_i||", example=8)
 
     def printed(self) -> Variants:
-        sigma = find_activation(self.activation)
+        sigma = self.sigma
         value = math.hypot(sigma.s0, self.c * sigma.s1, self.c * sigma.s1 * self.B) / math.sqrt(self.m)
         return {"value": printed_value(value, note="reconstructed from Remarks 3 and 4, confidence medium")}
 
     def sound(self) -> Variants:
-        sigma = find_activation(self.activation)
+        sigma = self.sigma
         root = math.sqrt(self.m)
         hypotheses = (UNIT_BALL,)
         return {

@@ -2,23 +2,19 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.activations import activation as find_activation
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
-    choice,
     printed_value,
     real,
     upper_bound,
 )
-from certiformer.theorems.arda import ARDA
 from certiformer.theorems.arda._heads import lipschitz, smoothness
-from certiformer.theorems.arda._inputs import UNIT_BALL
+from certiformer.theorems.arda._setting import UNIT_BALL, Activated
 
 
-class Lemma2(Result):
+class Lemma2(Activated):
     r"""Lipschitz and smoothness constants of a head.
 
     With C3 = 4/(3 sqrt 3), free of the sequence length and of the dimension.
@@ -38,19 +34,18 @@ class Lemma2(Result):
     - Bounding the blocks u and W separately costs up to a factor sqrt 2 in L1: they cannot both be extreme.
     """
 
-    paper, place = ARDA, "Lemma 2"
+    place = "Lemma 2"
     bounds, status = Quantity.SMOOTHNESS, Status.RECONSTRUCTED
     monotone = "+B"
 
-    activation: str = choice("the activation sigma (erf means erf(x/sqrt 2))", ("tanh", "erf", "sigmoid", "sin"))
     B: float = real("bound on ||u||", example=2)
 
     def printed(self) -> Variants:
-        L1 = find_activation(self.activation).s1 * math.hypot(1.0, self.B)
+        L1 = self.sigma.s1 * math.hypot(1.0, self.B)
         return {"L1": printed_value(L1, bounds=Quantity.LIPSCHITZ_CONSTANT, note="reconstructed, confidence medium")}
 
     def sound(self) -> Variants:
-        sigma = find_activation(self.activation)
+        sigma = self.sigma
         hypotheses = (UNIT_BALL,)
         return {
             "L1": upper_bound(lipschitz(sigma, self.B), hypotheses=hypotheses, bounds=Quantity.LIPSCHITZ_CONSTANT),

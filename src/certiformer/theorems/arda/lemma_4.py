@@ -9,17 +9,14 @@ from certiformer.calculus.activations import activation as find_activation
 from certiformer.core import (
     InputError,
     Quantity,
-    Result,
     Status,
     Variants,
-    choice,
     printed_value,
     real,
     side_number,
     upper_bound,
 )
-from certiformer.theorems.arda import ARDA
-from certiformer.theorems.arda._inputs import UNIT_BALL
+from certiformer.theorems.arda._setting import UNIT_BALL, Activated
 
 NODES = 80
 
@@ -81,7 +78,7 @@ def _blocks(
     return {"K_c": K_c, "K_u": K_u, "K_w": K_w, "K": K_c + K_u + K_w}
 
 
-class Lemma4(Result):
+class Lemma4(Activated):
     r"""The Transformer's neural tangent kernel, block by block.
 
     The same identities. Given W the pair (s, s') is Gaussian with covariance the Gram matrix S of (a, a'),
@@ -101,10 +98,9 @@ class Lemma4(Result):
     - tokens and queries in the unit ball
     """
 
-    paper, place = ARDA, "Lemma 4"
+    place = "Lemma 4"
     bounds, status = Quantity.SMOOTHNESS, Status.RECONSTRUCTED
 
-    activation: str = choice("the activation sigma (erf means erf(x/sqrt 2))", ("tanh", "erf", "sigmoid", "sin"))
     S11: float = real("||a||^2, a = a(X; W)", high=1, low_open=False, high_open=False, example=0.25)
     S12: float = real("a.a'", low=-1, high=1, low_open=False, high_open=False, example=0.1)
     S22: float = real("||a'||^2, a' = a(X'; W)", high=1, low_open=False, high_open=False, example=0.25)
@@ -124,7 +120,7 @@ class Lemma4(Result):
         return {name: printed_value(value, bounds=Quantity.CONSTANT, note=note) for name, value in blocks.items()}
 
     def sound(self) -> Variants:
-        sigma = find_activation(self.activation)
+        sigma = self.sigma
         blocks = _blocks(
             self.activation, self.S11, self.S12, self.S22, self.N11, self.N12, self.N22, self.tr_MM, self.qq
         )

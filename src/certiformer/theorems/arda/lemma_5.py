@@ -3,26 +3,24 @@ from __future__ import annotations
 import math
 
 from certiformer.calculus.activations import Activation
-from certiformer.calculus.activations import activation as find_activation
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
-    choice,
     count,
     printed_value,
     real,
     upper_bound,
     verified,
 )
-from certiformer.theorems.arda import ARDA
 from certiformer.theorems.arda._descent import Radii, sampling_deviation
-from certiformer.theorems.arda._inputs import (
+from certiformer.theorems.arda._setting import (
     FIXED_DATA,
     NOT_SELECTED,
     SYMMETRIC,
     UNIT_BALL,
+    Activated,
+    Transported,
 )
 
 
@@ -31,7 +29,7 @@ def feature_scale(sigma: Activation, nu: Radii) -> float:
     return sigma.s0 * nu.c + sigma.s1 * nu.u + 2.0 * sigma.s1 * nu.w
 
 
-class Lemma5(Result):
+class Lemma5(Activated, Transported):
     r"""Approximation error of the transported parameters.
 
     The dimension goes away, because ||Mu|| is sub-Gaussian whatever d is (tr M <= 1).
@@ -51,28 +49,22 @@ class Lemma5(Result):
       error is understated by sqrt 2.
     """
 
-    paper, place = ARDA, "Lemma 5"
+    place = "Lemma 5"
     bounds, status = Quantity.APPROXIMATION_ERROR, Status.RECONSTRUCTED
     monotone = "-m +nu_c +nu_u +nu_w +n -delta"
 
-    activation: str = choice("the activation sigma (erf means erf(x/sqrt 2))", ("tanh", "erf", "sigmoid", "sin"))
     m: int = count("width: the number of heads, even", low=2, example=1_000_000)
     d: int = count("dimension of a token", example=8)
-    nu_c: float = real("sup |v_c| of the target's transportation map", example=0.1, symbol="ν_c")
-    nu_u: float = real("sup ||v_u|| of the target's transportation map", example=0.1, symbol="ν_u")
-    nu_w: float = real("sup ||v_w||_F of the target's transportation map", example=0.1, symbol="ν_w")
     n: int = count("sample size", example=5000, aliases=("N",))
     delta: float = real("failure probability of the approximation step", high=1, example=0.05, symbol="δ")
 
     def printed(self) -> Variants:
-        scale = feature_scale(
-            find_activation(self.activation), Radii(self.nu_c, self.nu_u, self.nu_w * math.sqrt(self.d))
-        )
+        scale = feature_scale(self.sigma, Radii(self.nu_c, self.nu_u, self.nu_w * math.sqrt(self.d)))
         note = "reconstructed: rate with confidence high, the factor sqrt(d) of nu_w with confidence low"
         return {"value": printed_value(sampling_deviation(scale, self.m, self.n, self.delta), note=note)}
 
     def sound(self) -> Variants:
-        scale = feature_scale(find_activation(self.activation), Radii(self.nu_c, self.nu_u, self.nu_w))
+        scale = feature_scale(self.sigma, self.nu)
         even = verified("m is even: the heads come in pairs", self.m % 2 == 0, self.m)
         hypotheses = (even, UNIT_BALL, SYMMETRIC, FIXED_DATA, NOT_SELECTED)
         return {"value": upper_bound(sampling_deviation(scale, self.m, self.n, self.delta), hypotheses=hypotheses)}

@@ -3,26 +3,23 @@ from __future__ import annotations
 import math
 
 from certiformer.calculus.activations import Activation
-from certiformer.calculus.activations import activation as find_activation
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
-    choice,
-    count,
     printed_value,
-    real,
-    reals,
     upper_bound,
     verified,
 )
-from certiformer.theorems.arda import ARDA
 from certiformer.theorems.arda._descent import Radii, output_envelope
 from certiformer.theorems.arda._heads import averaged, common, initial_norms
-from certiformer.theorems.arda._inputs import (
+from certiformer.theorems.arda._setting import (
     SYMMETRIC,
     UNIT_BALL,
+    Activated,
+    Projected,
+    RealisedHeads,
+    Transported,
 )
 from certiformer.theorems.arda.definition_2 import exact_head_norm, head_norm
 
@@ -38,7 +35,7 @@ def joint_target_envelope(sigma: Activation, nu: Radii) -> float:
     return sigma.s0 * nu.c + sigma.s1 * reach
 
 
-class Lemma6(Result):
+class Lemma6(Activated, Projected, Transported, RealisedHeads):
     r"""Envelopes of the network and of its target.
 
     The first with the constants of Lemma 2 (a priori, exact quantile, or realised norms); the second
@@ -58,32 +55,12 @@ class Lemma6(Result):
     """
 
     id = "arda.lem6"
-    paper, place = ARDA, "Appendix A.7, Lemma 6"
+    place = "Appendix A.7, Lemma 6"
     bounds, status = Quantity.OUTPUT_CHANGE, Status.RECONSTRUCTED
     monotone = "+d +rho_c +rho_u +rho_w -delta_R"
 
-    activation: str = choice("the activation sigma (erf means erf(x/sqrt 2))", ("tanh", "erf", "sigmoid", "sin"))
-    m: int = count("width: the number of heads, even", low=2, example=1_000_000)
-    d: int = count("dimension of a token", example=8)
-    rho_c: float = real("projection radius of the output weights, times sqrt(m)", example=0.15, symbol="ρ_c")
-    rho_u: float = real("projection radius of the head vectors u, times sqrt(m)", example=0.15, symbol="ρ_u")
-    rho_w: float = real(
-        "projection radius of the attention matrices W (Frobenius), times sqrt(m)", example=0.15, symbol="ρ_w"
-    )
-    nu_c: float = real("sup |v_c| of the target's transportation map", example=0.1, symbol="ν_c")
-    nu_u: float = real("sup ||v_u|| of the target's transportation map", example=0.1, symbol="ν_u")
-    nu_w: float = real("sup ||v_w||_F of the target's transportation map", example=0.1, symbol="ν_w")
-    delta_R: float = real("probability that the initial norms ||u_i|| exceed the a-priori bound", high=1, example=0.01)
-    u_norms: tuple[float, ...] | None = reals(
-        "the norms ||u_i|| of the actual initialisation, one per head or one per pair (gives the variant `init`)",
-        low_open=False,
-        example=(2.8, 3.1),
-        default=None,
-        otherwise="not given: only the a-priori variants are computed",
-    )
-
     def printed(self) -> Variants:
-        sigma = find_activation(self.activation)
+        sigma = self.sigma
         B = head_norm(self.m, self.d, self.rho_u, self.delta_R)
         network = sigma.s0 * self.rho_c + sigma.s1 * math.hypot(1.0, B) * math.hypot(self.rho_u, self.rho_w)
         target = target_envelope(sigma, Radii(self.nu_c, self.nu_u, self.nu_w * math.sqrt(self.d)))
@@ -93,11 +70,7 @@ class Lemma6(Result):
         }
 
     def sound(self) -> Variants:
-        sigma, rho, nu = (
-            find_activation(self.activation),
-            Radii(self.rho_c, self.rho_u, self.rho_w),
-            Radii(self.nu_c, self.nu_u, self.nu_w),
-        )
+        sigma, rho, nu = self.sigma, self.rho, self.nu
         even = verified("m is even: the heads come in pairs", self.m % 2 == 0, self.m)
         by_chance = (even, UNIT_BALL, SYMMETRIC)
         variants = {

@@ -6,7 +6,6 @@ from certiformer.core import (
     Variants,
     assumed,
 )
-from certiformer.theorems.arda import ARDA
 from certiformer.theorems.arda._descent import with_hypotheses
 from certiformer.theorems.arda.theorem_1 import Theorem1
 
@@ -29,18 +28,10 @@ class Proposition1(Theorem1):
        E\,L(\bar\phi_\tau)\le(\sqrt A+2\varepsilon_{lin})^2
     Because: structure rebuilt (confidence medium), constants lost; the rates are 1/tau and 1/m
     Assumes:
-    - tokens and query in the unit ball; y = f*(X) with f* in F_nu; mean squared error without the factor 1/2
-    - inputs, labels and v fixed before the initialisation is drawn; the initialisation not selected
-    - every step projected on Omega_rho
     - each mini-batch unbiased given the past; reshuffling without replacement over an epoch is not covered
-    Defects:
-    - Bounding sqrt(L) by the envelope F throws away a square: the same argument gives 1/tau + 1/m.
-    - The step 1/sqrt(tau) is not needed: any eta below 1/G2 will do, and 1/(2 G2) gives the rate 1/tau.
-    - Linearisation and change of features need not be paid separately.
-    - At the widths of the experiments every form is vacuous: it passes the loss at the start only for m near 10^6.
     """
 
-    paper, place = ARDA, "Proposition 1"
+    place = "Proposition 1"
     bounds, status = Quantity.TRAINING_LOSS, Status.RECONSTRUCTED
     monotone = "+d +rho_c +rho_u +rho_w +nu_c +nu_u +nu_w -delta_R +n -delta -tau"
 

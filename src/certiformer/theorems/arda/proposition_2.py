@@ -5,27 +5,28 @@ import math
 from certiformer.calculus.activations import activation as find_activation
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
     assumed,
-    choice,
     count,
     printed_value,
     real,
     side_number,
     upper_bound,
 )
-from certiformer.theorems.arda import ARDA
 from certiformer.theorems.arda._descent import Descent, Radii, sampling_deviation, sound_variants
 from certiformer.theorems.arda._heads import UnitConstants
-from certiformer.theorems.arda._inputs import (
+from certiformer.theorems.arda._recurrent import recurrent_unit
+from certiformer.theorems.arda._setting import (
     ALGORITHM,
     FIXED_DATA,
     NOT_SELECTED,
     REALISABLE,
+    Activated,
+    Descending,
+    Projected,
+    Transported,
 )
-from certiformer.theorems.arda._recurrent import recurrent_unit
 
 BOUNDED_INPUTS = assumed("every input x_t has norm at most 1, and h_0 = 0")
 
@@ -63,7 +64,7 @@ def _descent(
     )
 
 
-class Proposition2(Result):
+class Proposition2(Activated, Projected, Transported, Descending):
     r"""Training loss of an independently recurrent network.
 
     The proof of Theorem 1 only uses |h| <= s0, L1 and L2, so it holds with the recursion of `_recurrent` at
@@ -87,29 +88,15 @@ class Proposition2(Result):
     - The second figure's 'maximum Jacobian norm' is, in the released code, the gradient norm of the training loss.
     """
 
-    paper, place = ARDA, "Proposition 2, equations (48)-(51)"
+    place = "Proposition 2, equations (48)-(51)"
     bounds, status = Quantity.TRAINING_LOSS, Status.RECONSTRUCTED
     monotone = "+T +alpha +rho_c +rho_u +rho_w +nu_c +nu_u +nu_w +n -delta -tau"
 
-    activation: str = choice("the activation sigma (erf means erf(x/sqrt 2))", ("tanh", "erf", "sigmoid", "sin"))
-    m: int = count("width: the number of heads, even", low=2, example=1_000_000)
     T: int = count("length of the sequence", high=100_000, example=8)
     alpha: float = real("|u_i| at the initialisation", low_open=False, example=0.5, symbol="α")
-    rho_c: float = real("projection radius of the output weights, times sqrt(m)", example=0.15, symbol="ρ_c")
-    rho_u: float = real("projection radius of the head vectors u, times sqrt(m)", example=0.15, symbol="ρ_u")
-    rho_w: float = real(
-        "projection radius of the attention matrices W (Frobenius), times sqrt(m)", example=0.15, symbol="ρ_w"
-    )
-    nu_c: float = real("sup |v_c| of the target's transportation map", example=0.1, symbol="ν_c")
-    nu_u: float = real("sup ||v_u|| of the target's transportation map", example=0.1, symbol="ν_u")
-    nu_w: float = real("sup ||v_w||_F of the target's transportation map", example=0.1, symbol="ν_w")
-    n: int = count("sample size", example=5000, aliases=("N",))
-    delta: float = real("failure probability of the approximation step", high=1, example=0.05, symbol="δ")
-    eta: float = real("step size", example=0.006, symbol="η")
-    tau: int = count("number of steps", example=1_000_000, symbol="τ")
 
     def printed(self) -> Variants:
-        rho, nu = Radii(self.rho_c, self.rho_u, self.rho_w), Radii(self.nu_c, self.nu_u, self.nu_w)
+        rho, nu = self.rho, self.nu
         run = _descent(self.activation, self.m, self.T, self.alpha, rho, nu, self.n, self.delta, self.eta, self.tau)
         hypotheses = (run.printed_step_check, *run.setting_checks)
         note = (
@@ -118,7 +105,7 @@ class Proposition2(Result):
         return {"value": printed_value(run.reconstructed, hypotheses=hypotheses, note=note)}
 
     def sound(self) -> Variants:
-        rho, nu = Radii(self.rho_c, self.rho_u, self.rho_w), Radii(self.nu_c, self.nu_u, self.nu_w)
+        rho, nu = self.rho, self.nu
         run = _descent(self.activation, self.m, self.T, self.alpha, rho, nu, self.n, self.delta, self.eta, self.tau)
         hypotheses = (
             *run.setting_checks,
@@ -129,7 +116,7 @@ class Proposition2(Result):
             REALISABLE,
             ALGORITHM,
         )
-        unit = recurrent_unit(find_activation(self.activation), self.T, self.alpha + self.rho_u / math.sqrt(self.m))
+        unit = recurrent_unit(self.sigma, self.T, self.alpha + self.rho_u / math.sqrt(self.m))
         variants = sound_variants(run, hypotheses)
         variants["initial"] = upper_bound(
             run.target * run.target, hypotheses=hypotheses, note="the loss at the initialisation"

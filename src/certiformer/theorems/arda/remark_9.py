@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.activations import activation as find_activation
 from certiformer.core import (
     Quantity,
     Status,
@@ -11,17 +10,23 @@ from certiformer.core import (
     real,
     upper_bound,
 )
-from certiformer.theorems.arda import ARDA
-from certiformer.theorems.arda._descent import Descent, Radii, sampling_deviation, sound_variants
+from certiformer.theorems.arda._descent import Descent, sampling_deviation, sound_variants
 from certiformer.theorems.arda._heads import averaged, common, initial_norms
-from certiformer.theorems.arda._inputs import ALGORITHM, FIXED_DATA, NOT_SELECTED, SYMMETRIC, UNIT_BALL
+from certiformer.theorems.arda._setting import (
+    ALGORITHM,
+    FIXED_DATA,
+    NOT_SELECTED,
+    SYMMETRIC,
+    UNIT_BALL,
+    ProjectedDescent,
+)
 from certiformer.theorems.arda.definition_2 import head_norm
 from certiformer.theorems.arda.lemma_5 import feature_scale
 from certiformer.theorems.arda.lemma_6 import joint_target_envelope
 from certiformer.theorems.arda.theorem_1 import Theorem1
 
 
-class Remark9(Theorem1):
+class Remark9(ProjectedDescent):
     r"""Training loss when the labels are not realisable.
 
     With some g in F_nu let misfit >= max_j |g(X_j) - y_j|.
@@ -39,29 +44,26 @@ class Remark9(Theorem1):
        \qquad\varepsilon=\varepsilon_{nl}+\varepsilon_{app}+\text{misfit}.
     Because: the display is lost (confidence low); a misfit added to the loss itself would be false
     Assumes:
-    - as Theorem 1, with |g(X_j) - y_j| <= misfit instead of y = f*(X)
+    - |g(X_j) - y_j| <= misfit for some g in F_nu, instead of y = f*(X)
     Defects:
     - Read as a summand of the loss the claim is false: constant labels y = Y beyond the reach of the network have L
       >= (Y - sup|f|)^2, which exceeds any bound that is linear in Y.
     """
 
-    paper, place = ARDA, "Remark 9"
+    place = "Remark 9"
     bounds, status = Quantity.TRAINING_LOSS, Status.RECONSTRUCTED
     monotone = "+d +rho_c +rho_u +rho_w +nu_c +nu_u +nu_w -delta_R +n -delta -tau +misfit"
 
     misfit: float = real("max_j |g(X_j) - y_j| for some g in F_nu", low_open=False, example=0.02)
 
     def printed(self) -> Variants:
-        realisable = super().printed()["value"]
+        known = {name: value for name, value in self.as_inputs().items() if name != "misfit"}
+        realisable = Theorem1(**known).printed()["value"]
         note = "reconstructed with confidence low: the display is lost, read here as one more summand"
         return {"value": printed_value(realisable.value + self.misfit, hypotheses=realisable.hypotheses, note=note)}
 
     def sound(self) -> Variants:
-        sigma, rho, nu = (
-            find_activation(self.activation),
-            Radii(self.rho_c, self.rho_u, self.rho_w),
-            Radii(self.nu_c, self.nu_u, self.nu_w),
-        )
+        sigma, rho, nu = self.sigma, self.rho, self.nu
         eps_app = sampling_deviation(feature_scale(sigma, nu), self.m, self.n, self.delta)
         target = joint_target_envelope(sigma, nu) + self.misfit
         units = {"apriori": common(sigma, head_norm(self.m, self.d, self.rho_u, self.delta_R))}

@@ -2,29 +2,23 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.activations import activation as find_activation
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
-    choice,
-    count,
     printed_value,
-    real,
-    reals,
     upper_bound,
 )
-from certiformer.theorems.arda import ARDA
-from certiformer.theorems.arda._descent import Descent, Radii, sampling_deviation, sound_variants
+from certiformer.theorems.arda._descent import Descent, sampling_deviation, sound_variants
 from certiformer.theorems.arda._heads import UnitConstants, averaged, common, initial_norms
-from certiformer.theorems.arda._inputs import (
+from certiformer.theorems.arda._setting import (
     ALGORITHM,
     FIXED_DATA,
     NOT_SELECTED,
     REALISABLE,
     SYMMETRIC,
     UNIT_BALL,
+    ProjectedDescent,
 )
 from certiformer.theorems.arda.definition_2 import exact_head_norm, head_norm
 from certiformer.theorems.arda.lemma_5 import feature_scale
@@ -33,7 +27,7 @@ from certiformer.theorems.arda.lemma_6 import joint_target_envelope, target_enve
 ASSUMED = (UNIT_BALL, SYMMETRIC, FIXED_DATA, NOT_SELECTED, REALISABLE, ALGORITHM)
 
 
-class Theorem1(Result):
+class Theorem1(ProjectedDescent):
     r"""Training loss of projected gradient descent.
 
     For every step with kappa = 1 - eta G2 > 0 and eps = eps_nl + eps_app: the loss bounds itself, and the
@@ -55,9 +49,7 @@ class Theorem1(Result):
        \le\frac{\nu^2}{2\kappa\eta\tau}+\frac{2\varepsilon_{app}^2}{\kappa^2}+\frac{2\varepsilon_{nl}^2}{\kappa^2}.
     Because: structure rebuilt (confidence medium), constants lost; it loses a square: the rates are 1/tau and 1/m
     Assumes:
-    - tokens and query in the unit ball; y = f*(X) with f* in F_nu; mean squared error without the factor 1/2
-    - inputs, labels and v fixed before the initialisation is drawn; the initialisation not selected
-    - every step projected on Omega_rho
+    - the labels are y = f*(X) with f* in F_nu
     Defects:
     - Bounding sqrt(L) by the envelope F throws away a square: the same argument gives 1/tau + 1/m.
     - The step 1/sqrt(tau) is not needed: any eta below 1/G2 will do, and 1/(2 G2) gives the rate 1/tau.
@@ -65,40 +57,12 @@ class Theorem1(Result):
     - At the widths of the experiments every form is vacuous: it passes the loss at the start only for m near 10^6.
     """
 
-    paper, place = ARDA, "Theorem 1"
+    place = "Theorem 1"
     bounds, status = Quantity.TRAINING_LOSS, Status.RECONSTRUCTED
     monotone = "+d +rho_c +rho_u +rho_w +nu_c +nu_u +nu_w -delta_R +n -delta -tau"
 
-    activation: str = choice("the activation sigma (erf means erf(x/sqrt 2))", ("tanh", "erf", "sigmoid", "sin"))
-    m: int = count("width: the number of heads, even", low=2, example=1_000_000)
-    d: int = count("dimension of a token", example=8)
-    rho_c: float = real("projection radius of the output weights, times sqrt(m)", example=0.15, symbol="ρ_c")
-    rho_u: float = real("projection radius of the head vectors u, times sqrt(m)", example=0.15, symbol="ρ_u")
-    rho_w: float = real(
-        "projection radius of the attention matrices W (Frobenius), times sqrt(m)", example=0.15, symbol="ρ_w"
-    )
-    nu_c: float = real("sup |v_c| of the target's transportation map", example=0.1, symbol="ν_c")
-    nu_u: float = real("sup ||v_u|| of the target's transportation map", example=0.1, symbol="ν_u")
-    nu_w: float = real("sup ||v_w||_F of the target's transportation map", example=0.1, symbol="ν_w")
-    delta_R: float = real("probability that the initial norms ||u_i|| exceed the a-priori bound", high=1, example=0.01)
-    n: int = count("sample size", example=5000, aliases=("N",))
-    delta: float = real("failure probability of the approximation step", high=1, example=0.05, symbol="δ")
-    eta: float = real("step size", example=0.006, symbol="η")
-    tau: int = count("number of steps", example=1_000_000, symbol="τ")
-    u_norms: tuple[float, ...] | None = reals(
-        "the norms ||u_i|| of the actual initialisation, one per head or one per pair (gives the variant `init`)",
-        low_open=False,
-        example=(2.8, 3.1),
-        default=None,
-        otherwise="not given: only the a-priori variants are computed",
-    )
-
     def printed(self) -> Variants:
-        sigma, rho, nu = (
-            find_activation(self.activation),
-            Radii(self.rho_c, self.rho_u, self.rho_w),
-            Radii(self.nu_c, self.nu_u, self.nu_w),
-        )
+        sigma, rho, nu = self.sigma, self.rho, self.nu
         run = Descent(
             common(sigma, head_norm(self.m, self.d, self.rho_u, self.delta_R)),
             self.m,
@@ -117,11 +81,7 @@ class Theorem1(Result):
         }
 
     def sound(self) -> Variants:
-        sigma, rho, nu = (
-            find_activation(self.activation),
-            Radii(self.rho_c, self.rho_u, self.rho_w),
-            Radii(self.nu_c, self.nu_u, self.nu_w),
-        )
+        sigma, rho, nu = self.sigma, self.rho, self.nu
         eps_app = sampling_deviation(feature_scale(sigma, nu), self.m, self.n, self.delta)
         target = joint_target_envelope(sigma, nu)
 

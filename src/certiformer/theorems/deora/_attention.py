@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certiformer.calculus.descent import Landscape
-from certiformer.core import Hypothesis, assumed, stated
 
 Array = NDArray[np.float64]
 
@@ -101,20 +100,3 @@ def printed_beta3(b: float, T: int, R: float, d: int) -> float:
 def printed_beta2(b: float, T: int, R: float, d: int, H: float) -> float:
     """beta3/sqrt(H) + beta1^2/4."""
     return printed_beta3(b, T, R, d) / math.sqrt(H) + printed_beta1(b, T, R) ** 2 / 4.0
-
-
-def stability_hypotheses(independent: bool | None, almost_sure: bool | None) -> tuple[Hypothesis, ...]:
-    """What a bound by leave-one-out stability needs and no program can see."""
-    return (
-        stated(
-            "theta_0, the step size, K and H are independent of the n samples; K was fixed in advance",
-            independent,
-            "independent=1",
-        ),
-        stated(
-            "R bounds the population almost surely (it is not measured), and so do the other inputs",
-            almost_sure,
-            "almost_sure=1",
-        ),
-        assumed("the n samples are independent and identically distributed"),
-    )

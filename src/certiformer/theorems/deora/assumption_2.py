@@ -4,24 +4,22 @@ import math
 
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
     assumed,
     count,
-    flag,
     printed_value,
     real,
     side_number,
     upper_bound,
     verified,
 )
-from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._attention import Attention
 from certiformer.theorems.deora._realizability import least_multiple, spread
+from certiformer.theorems.deora._setting import GoodStart, Tokens
 
 
-class Assumption2(Result):
+class Assumption2(GoodStart, Tokens):
     r"""Realizability from a good initialization.
 
     For every eps there is a target of training loss at most eps within distance g0(eps) of the start and with heads of
@@ -47,34 +45,11 @@ class Assumption2(Result):
       -> inf: every point within the printed g0 has loss at least 3.6e-4.
     """
 
-    paper, place = DEORA, "Assumption 2, with Definition 1 and Corollary 2"
+    place = "Assumption 2, with Definition 1 and Corollary 2"
     bounds, status = Quantity.CONSTANT, Status.FALSE
 
     eps: float = real("loss of the target", high=1000000.0, example=0.01, symbol="ε")
-    gamma: float = real("NTK margin at a direction theta_* of norm sqrt 2 (P3)", example=0.7, symbol="γ")
-    BPhi: float = real(
-        "bound on |model output| at the start (P2)", high=1000000000000.0, low_open=False, example=0, symbol="B_Φ"
-    )
-    B2: float = real(
-        "bound on the norm of every head at the start (P1)",
-        high=1000000000000.0,
-        low_open=False,
-        example=0,
-        symbol="B_2",
-    )
-    T: int = count("tokens per input", example=4)
-    R: float = real("bound on the norm of every token", high=1000000000000.0)
     H: int = count("heads", example=1_000_000)
-    ninf: float | None = real(
-        "max_h ||theta_*,h|| of the direction",
-        high=1.4142135623745093,
-        low_open=False,
-        example=0.001414213562373095,
-        symbol="||θ_⋆||_{2,∞}",
-        default=None,
-        otherwise="sqrt(2), which always holds; sqrt(2/H) if spread evenly over the heads (even=1)",
-    )
-    even: bool | None = flag("theta_* is spread evenly over the heads: ninf = sqrt(2/H) where ninf is not given")
 
     def printed(self) -> Variants:
         hypotheses = (verified("B2, BPhi >= 1 (P1, P2)", min(self.B2, self.BPhi) >= 1.0, min(self.B2, self.BPhi)),)

@@ -4,27 +4,23 @@ import math
 
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
     assumed,
-    choice,
-    count,
     printed_value,
-    real,
     upper_bound,
     verified,
 )
-from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._attention import (
     Attention,
     printed_beta1,
     printed_beta2,
     printed_beta3,
 )
+from certiformer.theorems.deora._setting import Parameters, Readout
 
 
-class Corollary1(Result):
+class Corollary1(Parameters, Readout):
     r"""Gradient, smoothness and weak convexity of the loss.
 
     Without the dimension and attained (C3 = 4/(3 sqrt 3)).
@@ -51,23 +47,9 @@ class Corollary1(Result):
       zero is T R, above the printed sqrt(T) R. (The footnote's u 1_T^T also has the wrong shape.)
     """
 
-    paper, place = DEORA, "Corollary 1"
+    place = "Corollary 1"
     bounds, status = Quantity.SMOOTHNESS, Status.TRUE
     monotone = "+b +T +R -H +G +Q"
-
-    b: float = real("max_h ||U_h||_F of the parameters", low_open=False, symbol="||θ||_{2,∞}")
-    T: int = count("tokens per input", example=4)
-    R: float = real("bound on the norm of every token", high=1000000000000.0)
-    d: int = count("token dimension (printed formulas only)", example=3)
-    H: int = count("heads", example=16)
-    readout: str = choice(
-        "full: U_h trained; pooling: U_h = 1 u_h^T; last: the last token only",
-        ("full", "pooling", "last"),
-        default="full",
-    )
-    G: float = real("the loss has |l'| <= G (logistic: 1)", default=1.0)
-    C: float = real("the loss has |l'| <= C l (logistic: 1)", default=1.0)
-    Q: float = real("the loss has 0 <= l'' <= Q (logistic: 1/4)", example=0.25, default=0.25)
 
     def printed(self) -> Variants:
         hypotheses = (

@@ -10,24 +10,21 @@ from certiformer.core import (
     Bound,
     Hypothesis,
     Quantity,
-    Result,
     Status,
     Variants,
     assumed,
     count,
-    flag,
     printed_value,
     real,
     side_number,
     upper_bound,
     verified,
 )
-from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._attention import (
     Attention,
-    stability_hypotheses,
 )
 from certiformer.theorems.deora._realizability import initial_loss, least_multiple, spread
+from certiformer.theorems.deora._setting import GoodStart, Sampled, Tokens
 from certiformer.theorems.deora._training import MOST_HEADS, stability_bounds, training_bound
 
 _TARGETS = 26
@@ -50,7 +47,7 @@ def _least(candidates: list[dict[str, Bound]], name: str) -> Bound:
     return min((bounds[name] for bounds in candidates), key=lambda bound: bound.value)
 
 
-class Corollary2(Result):
+class Corollary2(GoodStart, Tokens, Sampled):
     r"""Training loss and gap from a good initialization.
 
     The target theta_0 + lambda theta_* of Assumption 2 (loss 1/K, distance sqrt2 lambda, heads of norm at
@@ -76,49 +73,19 @@ class Corollary2(Result):
     - The limit 4 BPhi^2/(gamma^2 log(1 + e^BPhi)) on eta vanishes for the zero start, which is the best one.
     """
 
-    paper, place = DEORA, "Corollary 2"
+    place = "Corollary 2"
     bounds, status = Quantity.GAP, Status.UNPROVEN
     monotone = "-n"
 
     K: int = count("gradient steps, fixed in advance", example=100)
     eta: float = real("step size", example=0.5, symbol="η")
     H: int = count("heads", example=1_000_000)
-    gamma: float = real("NTK margin at a direction theta_* of norm sqrt 2 (P3)", example=0.7, symbol="γ")
-    BPhi: float = real(
-        "bound on |model output| at the start (P2)", high=1000000000000.0, low_open=False, example=0, symbol="B_Φ"
-    )
-    B2: float = real(
-        "bound on the norm of every head at the start (P1)",
-        high=1000000000000.0,
-        low_open=False,
-        example=0,
-        symbol="B_2",
-    )
-    T: int = count("tokens per input", example=4)
-    R: float = real("bound on the norm of every token", high=1000000000000.0)
     n: int = count("sample size", example=1000, aliases=("m", "N"))
-    ninf: float | None = real(
-        "max_h ||theta_*,h|| of the direction",
-        high=1.4142135623745093,
-        low_open=False,
-        example=0.001414213562373095,
-        symbol="||θ_⋆||_{2,∞}",
-        default=None,
-        otherwise="sqrt(2), which always holds; sqrt(2/H) if spread evenly over the heads (even=1)",
-    )
-    even: bool | None = flag("theta_* is spread evenly over the heads: ninf = sqrt(2/H) where ninf is not given")
     L0: float | None = real(
         "training loss at the start", low_open=False, example=0.69, default=None, otherwise="log(1 + e^BPhi)"
     )
     d: int | None = count(
         "token dimension (printed heads only)", example=3, default=None, otherwise="heads not evaluated"
-    )
-    independent: bool | None = flag(
-        "you vouch that theta_0, eta, K and H do not depend on the n samples (first-phase samples disjoint from them)"
-    )
-    almost_sure: bool | None = flag(
-        "you vouch that R bounds every token of the population and that the other inputs hold for almost every "
-        "training set"
     )
 
     def printed(self) -> Variants:
@@ -137,7 +104,7 @@ class Corollary2(Result):
             ),
             "gap": printed_value(
                 17.0 * g0 * g0 / (self.eta * self.n),
-                hypotheses=(*hypotheses, *stability_hypotheses(self.independent, self.almost_sure)),
+                hypotheses=(*hypotheses, *self.sampling),
             ),
             "g0": side_number(g0, "distance of the target as printed"),
         }
@@ -150,7 +117,7 @@ class Corollary2(Result):
 
     def sound(self) -> Variants:
         start_loss = initial_loss(self.BPhi) if self.L0 is None else self.L0
-        sampling = stability_hypotheses(self.independent, self.almost_sure)
+        sampling = self.sampling
 
         def run_for(model: Attention, loss: float) -> tuple[float, Run] | None:
             """The multiple of theta_* and the run against theta_0 + lambda theta_*."""

@@ -4,7 +4,6 @@ import math
 
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
     count,
@@ -14,13 +13,13 @@ from certiformer.core import (
     upper_bound,
     verified,
 )
-from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._mixture import (
     Mixture,
 )
+from certiformer.theorems.deora._setting import TokenizedMixture
 
 
-class DataModel(Result):
+class DataModel(TokenizedMixture):
     r"""Constants of the tokenized mixture.
 
     .. math:: R=\sqrt{S^2+Z^2+2Z_\nu/M},\qquad \|W_\star\|_F=S^2\sqrt{2(M+1)},\qquad \|U_\star\|_F=S\sqrt{2T}.
@@ -40,18 +39,10 @@ class DataModel(Result):
     """
 
     id = "deora.dm1"
-    paper, place = DEORA, "(DM1), Assumption 3"
+    place = "(DM1), Assumption 3"
     bounds, status = Quantity.CONSTANT, Status.TRUE
 
-    T: int = count("tokens per input", example=8)
-    zeta: float = real("fraction of relevant tokens", high=1.0, example=0.25, symbol="ζ")
-    M: int = count("irrelevant patterns", example=2)
-    S: float = real("norm of every pattern", low=1e-12, high=1000000000000.0, example=1.3)
-    Zmu: float = real("bound on |<z, mu>|", high=1000000000000.0, low_open=False, example=0.04, symbol="Z_μ")
-    Znu: float = real(
-        "M times the bound on |<z, nu_l>|", high=1000000000000.0, low_open=False, example=0.04, symbol="Z_ν"
-    )
-    Z: float = real("bound on ||z||", high=1000000000000.0, low_open=False, example=0.05)
+    Z: float = real("bound on ||z||", high=1e12, low_open=False, example=0.05)
     d: int | None = count("token dimension", example=8, default=None, otherwise="not checked")
 
     def printed(self) -> Variants:

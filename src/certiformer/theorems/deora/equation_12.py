@@ -2,20 +2,18 @@ from __future__ import annotations
 
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
     assumed,
-    count,
     printed_value,
     real,
     upper_bound,
 )
-from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._attention import Attention
+from certiformer.theorems.deora._setting import Tokens
 
 
-class Equation12(Result):
+class Equation12(Tokens):
     r"""Heads for a target far from zero.
 
     (12) drops ||theta||_{2,inf} and the constant from (3). The heads condition of Theorem 1's own proof,
@@ -37,14 +35,12 @@ class Equation12(Result):
     """
 
     id = "deora.eq12"
-    paper, place = DEORA, "(12), Section 5.3"
+    place = "(12), Section 5.3"
     bounds, status = Quantity.WIDTH, Status.CONSTANT
     monotone = "+D +b +T +R"
 
     D: float = real("||theta - theta_0||", low_open=False, example=2)
     b: float = real("max_h ||U_h||_F of the parameters", low_open=False, symbol="||θ||_{2,∞}")
-    T: int = count("tokens per input", example=4)
-    R: float = real("bound on the norm of every token", high=1000000000000.0)
 
     def printed(self) -> Variants:
         root = self.R**5 * self.D * self.D * self.D

@@ -2,26 +2,24 @@ from __future__ import annotations
 
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
     assumed,
-    count,
     printed_value,
     real,
     upper_bound,
     verified,
 )
 from certiformer.core.rounding import up
-from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._attention import Attention, printed_beta2
+from certiformer.theorems.deora._setting import Parameters
 
 
 def _next(L: float, eta: float, b: float, b_next: float | None, T: int, R: float, H: int) -> float:
     return b + eta * Attention(T, R, H).step * min(1.0, L) if b_next is None else b_next
 
 
-class Equation13(Result):
+class Equation13(Parameters):
     r"""Descent of one gradient step.
 
     The same with the beta2 of Corollary 1 made sharp, and theta_{k+1} need not be known, because
@@ -41,21 +39,16 @@ class Equation13(Result):
     """
 
     id = "deora.eq13"
-    paper, place = DEORA, "(13)"
+    place = "(13)"
     bounds, status = Quantity.TRAINING_LOSS, Status.TRUE
     monotone = "+L"
 
     L: float = real("training loss at theta_k", low_open=False, example=0.6)
     gradient: float = real("norm of the gradient of the training loss at theta_k", low_open=False, example=0.5)
     eta: float = real("step size", example=0.5, symbol="η")
-    b: float = real("max_h ||U_h||_F of the parameters", low_open=False, symbol="||θ||_{2,∞}")
     b_next: float | None = real(
         "max_h ||U_h||_F at theta_{k+1}", low_open=False, default=None, otherwise="b + eta sqrt(T) R min(1, L)/sqrt(H)"
     )
-    T: int = count("tokens per input", example=4)
-    R: float = real("bound on the norm of every token", high=1000000000000.0)
-    d: int = count("token dimension (printed formulas only)", example=3)
-    H: int = count("heads", example=16)
 
     def printed(self) -> Variants:
         beta2 = printed_beta2(

@@ -4,7 +4,6 @@ import math
 
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
     assumed,
@@ -14,11 +13,11 @@ from certiformer.core import (
     real,
     upper_bound,
 )
-from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._attention import Attention
+from certiformer.theorems.deora._setting import Tokens
 
 
-class Equation14(Result):
+class Equation14(Tokens):
     r"""Second-order expansion at a target.
 
     Printed: L(theta) <= L(theta_k) + <grad, theta - theta_k> + (1/2) min lambda_min ||theta - theta_k||^2
@@ -33,7 +32,7 @@ class Equation14(Result):
     """
 
     id = "deora.eq14"
-    paper, place = DEORA, "(14)"
+    place = "(14)"
     bounds, status = Quantity.TRAINING_LOSS, Status.FALSE
     monotone = "+L +inner +distance +b +T +R -H"
 
@@ -42,8 +41,6 @@ class Equation14(Result):
     distance: float = real("||theta - theta_k||", low_open=False)
     lambda_min: float = real("least eigenvalue of the Hessian on the segment", low=-math.inf, example=-0.2)
     b: float = real("max_h ||U_h||_F of the parameters", low_open=False, symbol="||θ||_{2,∞}")
-    T: int = count("tokens per input", example=4)
-    R: float = real("bound on the norm of every token", high=1000000000000.0)
     H: int = count("heads", example=16)
 
     def printed(self) -> Variants:

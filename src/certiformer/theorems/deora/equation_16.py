@@ -5,21 +5,19 @@ import math
 from certiformer.calculus.descent import iterate_loss
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
     assumed,
-    count,
     printed_value,
     real,
     upper_bound,
     verified,
 )
-from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._attention import Attention, printed_beta3
+from certiformer.theorems.deora._setting import Parameters
 
 
-class Equation16(Result):
+class Equation16(Parameters):
     r"""Loss at an iterate against a target (Sturm's inequality).
 
     (Sturm's comparison; no maximum over the segment is needed): with s^2 = q = beta3 ||theta -
@@ -44,7 +42,7 @@ class Equation16(Result):
     """
 
     id = "deora.eq16"
-    paper, place = DEORA, "(15), (16)"
+    place = "(15), (16)"
     bounds, status = Quantity.TRAINING_LOSS, Status.TRUE
     monotone = "+Lt +inner"
 
@@ -52,11 +50,6 @@ class Equation16(Result):
     inner: float = real("<grad L(theta_k), theta_k - theta>", low=-math.inf, example=0.2)
     distance: float = real("||theta - theta_k||", low_open=False)
     Lmax: float = real("largest loss on the segment (Taylor forms only)", low_open=False, example=0.7)
-    b: float = real("max_h ||U_h||_F of the parameters", low_open=False, symbol="||θ||_{2,∞}")
-    T: int = count("tokens per input", example=4)
-    R: float = real("bound on the norm of every token", high=1000000000000.0)
-    d: int = count("token dimension (printed formulas only)", example=3)
-    H: int = count("heads", example=16)
 
     def printed(self) -> Variants:
         curvature = printed_beta3(self.b, self.T, self.R, self.d) / math.sqrt(self.H)

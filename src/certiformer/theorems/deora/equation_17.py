@@ -5,7 +5,6 @@ import math
 from certiformer.calculus.descent import Run, regret
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
     assumed,
@@ -15,15 +14,15 @@ from certiformer.core import (
     upper_bound,
     verified,
 )
-from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._attention import (
     Attention,
     printed_beta2,
     printed_beta3,
 )
+from certiformer.theorems.deora._setting import Parameters
 
 
-class Equation17(Result):
+class Equation17(Parameters):
     r"""Regret of gradient descent along a run.
 
     With s^2 = beta3(b) distance^2/sqrt(H) < (pi/2)^2, c0 = s cot s and c1 = s/sin s.
@@ -47,7 +46,7 @@ class Equation17(Result):
     """
 
     id = "deora.eq17"
-    paper, place = DEORA, "(17)"
+    place = "(17)"
     bounds, status = Quantity.TRAINING_LOSS, Status.TRUE
     monotone = "+D +Lt +L0 +distance +b +T +R -H"
 
@@ -60,10 +59,6 @@ class Equation17(Result):
     )
     K: int = count("gradient steps", example=200)
     eta: float = real("step size", example=0.5, symbol="η")
-    b: float = real("max_h ||U_h||_F of the parameters", low_open=False, symbol="||θ||_{2,∞}")
-    T: int = count("tokens per input", example=4)
-    R: float = real("bound on the norm of every token", high=1000000000000.0)
-    d: int = count("token dimension (printed formulas only)", example=3)
     H: int = count("heads", example=10_000)
 
     def printed(self) -> Variants:

@@ -4,24 +4,22 @@ import math
 
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
     assumed,
-    count,
     printed_value,
     real,
     upper_bound,
 )
-from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._attention import (
     Attention,
     printed_beta2,
     printed_beta3,
 )
+from certiformer.theorems.deora._setting import Parameters
 
 
-class Equation19(Result):
+class Equation19(Parameters):
     r"""Expansiveness of one gradient step.
 
     The second term is eta beta2 - 1 (the eigenvalues of I - eta Hess lie between 1 - eta beta2 and
@@ -36,18 +34,13 @@ class Equation19(Result):
     """
 
     id = "deora.eq19"
-    paper, place = DEORA, "(19)"
+    place = "(19)"
     bounds, status = Quantity.STABILITY, Status.TRUE
     monotone = "+distance +Lmax +eta +b +T +R -H"
 
     distance: float = real("||theta - theta'|| before the step", low_open=False)
     Lmax: float = real("largest loss on the segment", low_open=False, example=0.7)
     eta: float = real("step size", example=0.5, symbol="η")
-    b: float = real("max_h ||U_h||_F of the parameters", low_open=False, symbol="||θ||_{2,∞}")
-    T: int = count("tokens per input", example=4)
-    R: float = real("bound on the norm of every token", high=1000000000000.0)
-    d: int = count("token dimension (printed formulas only)", example=3)
-    H: int = count("heads", example=16)
 
     def printed(self) -> Variants:
         expansion = max(

@@ -4,7 +4,6 @@ import math
 
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
     assumed,
@@ -14,15 +13,15 @@ from certiformer.core import (
     upper_bound,
     verified,
 )
-from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._attention import (
     Attention,
     printed_beta1,
     printed_beta3,
 )
+from certiformer.theorems.deora._setting import Parameters
 
 
-class Equation21(Result):
+class Equation21(Parameters):
     r"""Leave-one-out distance, one step on.
 
     The loss belongs inside the bracket.
@@ -41,7 +40,7 @@ class Equation21(Result):
     """
 
     id = "deora.eq21"
-    paper, place = DEORA, "(20), (21)"
+    place = "(20), (21)"
     bounds, status = Quantity.STABILITY, Status.FALSE
     monotone = "+distance +Lmax +li -n +b +T +R -H"
 
@@ -50,11 +49,6 @@ class Equation21(Result):
     li: float = real("loss of sample i at theta_k", low_open=False, example=0.3)
     eta: float = real("step size", example=0.5, symbol="η")
     n: int = count("sample size", example=100, aliases=("m", "N"))
-    b: float = real("max_h ||U_h||_F of the parameters", low_open=False, symbol="||θ||_{2,∞}")
-    T: int = count("tokens per input", example=4)
-    R: float = real("bound on the norm of every token", high=1000000000000.0)
-    d: int = count("token dimension (printed formulas only)", example=3)
-    H: int = count("heads", example=16)
 
     def printed(self) -> Variants:
         spread = (

@@ -38,11 +38,9 @@ class Equation8(Result):
     paper, place = DEORA, "(8)"
     bounds, status = Quantity.CONSTANT, Status.FALSE
 
-    S: float = real("norm of every pattern", low=1e-12, high=1000000000000.0, example=1.3)
-    Zmu: float = real("bound on |<z, mu>|", high=1000000000000.0, low_open=False, example=0.04, symbol="Z_μ")
-    Znu: float = real(
-        "M times the bound on |<z, nu_l>|", high=1000000000000.0, low_open=False, example=0.04, symbol="Z_ν"
-    )
+    S: float = real("norm of every pattern", low=1e-12, high=1e12, example=1.3)
+    Zmu: float = real("bound on |<z, mu>|", high=1e12, low_open=False, example=0.04, symbol="Z_μ")
+    Znu: float = real("M times the bound on |<z, nu_l>|", high=1e12, low_open=False, example=0.04, symbol="Z_ν")
 
     def printed(self) -> Variants:
         unknown = "constant 1 where only an order is given"

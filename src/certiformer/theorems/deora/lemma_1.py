@@ -4,16 +4,14 @@ import math
 
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
     assumed,
-    count,
     real,
     upper_bound,
 )
-from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._attention import KAPPA_3
+from certiformer.theorems.deora._setting import Tokens
 
 
 def blocks(T: int, R: float, Y: float) -> tuple[float, float, float, float]:
@@ -21,7 +19,7 @@ def blocks(T: int, R: float, Y: float) -> tuple[float, float, float, float]:
     return math.sqrt(T) * R, R**2 * Y, math.sqrt(T) * R**3, KAPPA_3 * R**4 * Y
 
 
-class Lemma1(Result):
+class Lemma1(Tokens):
     r"""Blocks of the gradient and Hessian of one head.
 
     The lemma gives formulas; along a direction (A, B) of (U, W), with p_t the attention of row t and s_t = X B^T x_t,
@@ -46,12 +44,10 @@ class Lemma1(Result):
     - a_t^T is written for the scalar a_t, and that the UU block vanishes is not said.
     """
 
-    paper, place = DEORA, "Lemma 1"
+    place = "Lemma 1"
     bounds, status = Quantity.SMOOTHNESS, Status.TRUE
     monotone = "+R +Y"
 
-    T: int = count("tokens per input", example=4)
-    R: float = real("bound on the norm of every token", high=1000000000000.0)
     Y: float = real("sum over rows t of max_s |x_s . u_t|", low_open=False, example=2, symbol="Σ_t ||Xu_t||_∞")
 
     def sound(self) -> Variants:

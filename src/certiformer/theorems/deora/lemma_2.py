@@ -45,11 +45,9 @@ class Lemma2(Result):
 
     n1: int = count("first-phase samples", example=400, symbol="n_1")
     delta: float = real("failure probability", high=1.0, example=0.05, symbol="δ")
-    S: float = real("norm of every pattern", low=1e-12, high=1000000000000.0, example=1.3)
-    Z: float = real("bound on ||z||", high=1000000000000.0, low_open=False, example=0.05)
-    Znu: float = real(
-        "M times the bound on |<z, nu_l>|", high=1000000000000.0, low_open=False, example=0.04, symbol="Z_ν"
-    )
+    S: float = real("norm of every pattern", low=1e-12, high=1e12, example=1.3)
+    Z: float = real("bound on ||z||", high=1e12, low_open=False, example=0.05)
+    Znu: float = real("M times the bound on |<z, nu_l>|", high=1e12, low_open=False, example=0.04, symbol="Z_ν")
     M: int = count("irrelevant patterns", example=2)
     zeta: float = real("fraction of relevant tokens", high=1.0, example=0.25, symbol="ζ")
     d: int = count("token dimension (printed formula only)", example=8)

@@ -2,20 +2,17 @@ from __future__ import annotations
 
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
     assumed,
-    flag,
     printed_value,
     real,
     upper_bound,
 )
-from certiformer.theorems.deora import DEORA
-from certiformer.theorems.deora._attention import stability_hypotheses
+from certiformer.theorems.deora._setting import Sampled
 
 
-class Lemma3(Result):
+class Lemma3(Sampled):
     r"""Stability implies generalization in expectation.
 
     .. math:: E[L(\theta_K)-\hat L(\theta_K)]\le 2G\,E\Bigl[\frac1n\sum_i\|\theta_K-\theta_K^{-i}\|\Bigr]
@@ -36,22 +33,15 @@ class Lemma3(Result):
     - Without a start that is independent of the sample, theta_K^{-i} still knows sample i and the lemma fails.
     """
 
-    paper, place = DEORA, "Lemma 3"
+    place = "Lemma 3"
     bounds, status = Quantity.GAP, Status.TRUE
     monotone = "+G +stability"
 
     G: float = real("Lipschitz constant of every sample's loss on the way between the runs", low_open=False, example=2)
     stability: float = real("expected average leave-one-out distance", low_open=False, example=0.1)
-    independent: bool | None = flag(
-        "you vouch that theta_0, eta, K and H do not depend on the n samples (first-phase samples disjoint from them)"
-    )
-    almost_sure: bool | None = flag(
-        "you vouch that R bounds every token of the population and that the other inputs hold for almost every "
-        "training set"
-    )
 
     def printed(self) -> Variants:
-        hypotheses = stability_hypotheses(self.independent, self.almost_sure)
+        hypotheses = self.sampling
         return {"value": printed_value(2.0 * self.G * self.stability, hypotheses=hypotheses)}
 
     def sound(self) -> Variants:
@@ -60,6 +50,6 @@ class Lemma3(Result):
                 "G bounds the gradient of every sample's loss between the runs being compared; stability is an "
                 "expectation"
             ),
-            *stability_hypotheses(self.independent, self.almost_sure),
+            *self.sampling,
         )
         return {"value": upper_bound(2.0 * self.G * self.stability, hypotheses=hypotheses)}

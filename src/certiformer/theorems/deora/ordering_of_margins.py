@@ -4,21 +4,18 @@ import math
 
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
-    count,
     lower_bound,
     printed_value,
-    real,
     side_number,
     verified,
 )
-from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._mixture import Mixture
+from certiformer.theorems.deora._setting import TokenizedMixture
 
 
-class OrderingOfMargins(Result):
+class OrderingOfMargins(TokenizedMixture):
     r"""Ordering of the margins.
 
     Printed: gamma_attn >= gamma_* >= gamma_lin
@@ -35,18 +32,9 @@ class OrderingOfMargins(Result):
     """
 
     id = "deora.sec5.3"
-    paper, place = DEORA, "Sections 5.3 and 7"
+    place = "Sections 5.3 and 7"
     bounds, status = Quantity.NTK_MARGIN, Status.FALSE
     monotone = "-Zmu -Znu"
-
-    T: int = count("tokens per input", example=8)
-    zeta: float = real("fraction of relevant tokens", high=1.0, example=0.25, symbol="ζ")
-    M: int = count("irrelevant patterns", example=2)
-    S: float = real("norm of every pattern", low=1e-12, high=1000000000000.0, example=1.3)
-    Zmu: float = real("bound on |<z, mu>|", high=1000000000000.0, low_open=False, example=0.04, symbol="Z_μ")
-    Znu: float = real(
-        "M times the bound on |<z, nu_l>|", high=1000000000000.0, low_open=False, example=0.04, symbol="Z_ν"
-    )
 
     def printed(self) -> Variants:
         mixture = Mixture(self.T, self.zeta, self.M, self.S, self.Zmu, self.Znu)

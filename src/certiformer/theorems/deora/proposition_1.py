@@ -4,7 +4,6 @@ import math
 
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
     assumed,
@@ -15,11 +14,11 @@ from certiformer.core import (
     verified,
 )
 from certiformer.core.rounding import up
-from certiformer.theorems.deora import DEORA
+from certiformer.theorems.deora._setting import Tokens
 from certiformer.theorems.deora.lemma_1 import blocks
 
 
-class Proposition1(Result):
+class Proposition1(Tokens):
     r"""Gradient and Hessian of one attention head.
 
     With R the largest token norm, X_max the largest entry of X and Y = sum_t ||X u_t||_inf,
@@ -38,15 +37,13 @@ class Proposition1(Result):
       once.
     """
 
-    paper, place = DEORA, "Proposition 1"
+    place = "Proposition 1"
     bounds, status = Quantity.SMOOTHNESS, Status.TRUE
     monotone = "+R +Y +T"
 
-    T: int = count("tokens per input", example=4)
-    R: float = real("bound on the norm of every token", high=1000000000000.0)
     Y: float = real("sum over rows t of max_s |x_s . u_t|", low_open=False, example=2, symbol="Σ_t ||Xu_t||_∞")
     Xmax: float = real(
-        "largest absolute entry of X (printed formula only)", high=1000000000000.0, example=0.8, symbol="||X||_{1,∞}"
+        "largest absolute entry of X (printed formula only)", high=1e12, example=0.8, symbol="||X||_{1,∞}"
     )
     d: int = count("token dimension (printed formulas only)", example=3)
 

@@ -4,7 +4,6 @@ import math
 
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
     assumed,
@@ -17,13 +16,13 @@ from certiformer.core import (
     upper_bound,
     verified,
 )
-from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._mixture import (
     Mixture,
 )
+from certiformer.theorems.deora._setting import TokenizedMixture
 
 
-class Proposition2(Result):
+class Proposition2(TokenizedMixture):
     r"""NTK margin after the first phase.
 
     P3 holds surely and for every H with the paper's target (gamma_sum = gamma_U + gamma_W) or with its two
@@ -54,20 +53,12 @@ class Proposition2(Result):
     - Section 5.1 says theta = 0 cannot be shown to be good; it is, whenever zeta S^2 > 2 (1 - zeta) Zmu.
     """
 
-    paper, place = DEORA, "Proposition 2, (7)"
+    place = "Proposition 2, (7)"
     bounds, status = Quantity.NTK_MARGIN, Status.TRUE
     monotone = "-Zmu -Znu -Z -P"
 
-    T: int = count("tokens per input", example=8)
-    zeta: float = real("fraction of relevant tokens", high=1.0, example=0.25, symbol="ζ")
-    M: int = count("irrelevant patterns", example=2)
-    S: float = real("norm of every pattern", low=1e-12, high=1000000000000.0, example=1.3)
-    Zmu: float = real("bound on |<z, mu>|", high=1000000000000.0, low_open=False, example=0.04, symbol="Z_μ")
-    Znu: float = real(
-        "M times the bound on |<z, nu_l>|", high=1000000000000.0, low_open=False, example=0.04, symbol="Z_ν"
-    )
-    Z: float = real("bound on ||z||", high=1000000000000.0, low_open=False, example=0.05)
-    P: float = real("bound on ||p|| (deora.lem2)", high=1000000000000.0, low_open=False, example=0)
+    Z: float = real("bound on ||z||", high=1e12, low_open=False, example=0.05)
+    P: float = real("bound on ||p|| (deora.lem2)", high=1e12, low_open=False, example=0)
     n: int = count("sample size of the second phase (printed P2 only)", example=100, aliases=("m", "N"))
     delta: float = real("failure probability of P2", high=1.0, example=0.05, symbol="δ")
     balanced: bool | None = flag("as many heads with alpha_h = +1 as with -1")

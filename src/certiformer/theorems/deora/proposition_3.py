@@ -4,10 +4,8 @@ import math
 
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
-    count,
     lower_bound,
     printed_value,
     real,
@@ -15,8 +13,8 @@ from certiformer.core import (
     upper_bound,
     verified,
 )
-from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._mixture import Mixture
+from certiformer.theorems.deora._setting import TokenizedMixture
 
 
 def _margin(eps: float, S: float, Zmu: float, T: int) -> float:
@@ -29,7 +27,7 @@ def _scale(odds: float, mixture: Mixture, gap: float) -> float:
     return max(0.0, math.log(odds)) * mixture.target_norm / gap
 
 
-class Proposition3(Result):
+class Proposition3(TokenizedMixture):
     r"""Margin of saturated attention.
 
     With the exact logit gap g of (8) and S^2 >= 2 Zmu.
@@ -57,19 +55,11 @@ class Proposition3(Result):
     - Section 7 repeats it with '=' for '>=', Zmu/S for Zmu/S^2 and log/S for log/S^2.
     """
 
-    paper, place = DEORA, "Proposition 3, (9)-(11)"
+    place = "Proposition 3, (9)-(11)"
     bounds, status = Quantity.MODEL_MARGIN, Status.FALSE
     monotone = "-eps -Zmu +T"
 
     eps: float = real("irrelevant attention mass allowed", high=1.0, example=0.01, symbol="ε")
-    zeta: float = real("fraction of relevant tokens", high=1.0, example=0.25, symbol="ζ")
-    M: int = count("irrelevant patterns", example=2)
-    S: float = real("norm of every pattern", low=1e-12, high=1000000000000.0, example=1.3)
-    Zmu: float = real("bound on |<z, mu>|", high=1000000000000.0, low_open=False, example=0.04, symbol="Z_μ")
-    Znu: float = real(
-        "M times the bound on |<z, nu_l>|", high=1000000000000.0, low_open=False, example=0.04, symbol="Z_ν"
-    )
-    T: int = count("tokens per input", example=8)
 
     def printed(self) -> Variants:
         Gamma = 8.0 * math.sqrt(2.0 * (self.M + 1)) / (3.0 * self.S**2) * math.log((1.0 / self.zeta - 1.0) / self.eps)

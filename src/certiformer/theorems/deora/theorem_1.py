@@ -5,19 +5,16 @@ import math
 from certiformer.calculus.descent import Run
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
-    choice,
     count,
     printed_value,
-    real,
     side_number,
     upper_bound,
     verified,
 )
-from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._attention import Attention
+from certiformer.theorems.deora._setting import Readout, Tokens, TowardsTarget
 from certiformer.theorems.deora._training import (
     heads_needed,
     printed_checks,
@@ -28,7 +25,7 @@ from certiformer.theorems.deora._training import (
 )
 
 
-class Theorem1(Result):
+class Theorem1(TowardsTarget, Tokens, Readout):
     r"""Training loss of gradient descent, and the heads it needs.
 
     For any target theta at distance D from theta_0, after K steps of size eta,
@@ -63,29 +60,11 @@ class Theorem1(Result):
     - The step size must be below 1/rho, about 1e-5 on small problems where 1 is safe.
     """
 
-    paper, place = DEORA, "Theorem 1"
+    place = "Theorem 1"
     bounds, status = Quantity.TRAINING_LOSS, Status.CONSTANT
     monotone = "+D +b +b0 +Lt +L0 +T +R -H"
 
-    D: float = real("distance ||theta - theta_0|| of the target from the start", low_open=False, example=5)
-    b: float = real("max_h ||U_h||_F of the target theta", low_open=False, example=0.05, symbol="||θ||_{2,∞}")
-    b0: float = real("max_h ||U_h||_F at the start theta_0", low_open=False, example=0)
-    Lt: float = real("training loss at the target", low_open=False, example=0.05)
-    L0: float = real("training loss at the start", low_open=False, example=0.69)
-    H: int = count("heads", example=100_000)
-    K: int = count("gradient steps, fixed in advance", example=100)
-    eta: float = real("step size", example=0.5, symbol="η")
-    T: int = count("tokens per input", example=4)
-    R: float = real("bound on the norm of every token", high=1000000000000.0)
     d: int = count("token dimension (printed formulas only)", example=3)
-    readout: str = choice(
-        "full: U_h trained; pooling: U_h = 1 u_h^T; last: the last token only",
-        ("full", "pooling", "last"),
-        default="full",
-    )
-    G: float = real("the loss has |l'| <= G (logistic: 1)", default=1.0)
-    C: float = real("the loss has |l'| <= C l (logistic: 1)", default=1.0)
-    Q: float = real("the loss has 0 <= l'' <= Q (logistic: 1/4)", example=0.25, default=0.25)
 
     def printed(self) -> Variants:
         run = Run(self.D, self.b, self.b0, self.Lt, self.L0, self.K, self.eta)

@@ -3,23 +3,18 @@ from __future__ import annotations
 from certiformer.calculus.descent import Run
 from certiformer.core import (
     Quantity,
-    Result,
     Status,
     Variants,
-    choice,
     count,
-    flag,
     printed_value,
-    real,
     side_number,
     verified,
 )
-from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._attention import (
     Attention,
     printed_beta1,
-    stability_hypotheses,
 )
+from certiformer.theorems.deora._setting import Readout, Sampled, Tokens, TowardsTarget
 from certiformer.theorems.deora._training import (
     printed_checks,
     printed_heads,
@@ -30,7 +25,7 @@ from certiformer.theorems.deora._training import (
 )
 
 
-class Theorem2(Result):
+class Theorem2(TowardsTarget, Tokens, Readout, Sampled):
     r"""Expected generalization gap of gradient descent.
 
     Under a certificate of Theorem 1 (angle s, norm B, total loss S).
@@ -61,37 +56,12 @@ class Theorem2(Result):
     - (21) in its proof misplaces a bracket (deora.eq21).
     """
 
-    paper, place = DEORA, "Theorem 2"
+    place = "Theorem 2"
     bounds, status = Quantity.GAP, Status.CONSTANT
     monotone = "-n +D +b +b0 +Lt +L0 +T +R -H"
 
     n: int = count("sample size", example=1000, aliases=("m", "N"))
-    D: float = real("distance ||theta - theta_0|| of the target from the start", low_open=False, example=5)
-    b: float = real("max_h ||U_h||_F of the target theta", low_open=False, example=0.05, symbol="||θ||_{2,∞}")
-    b0: float = real("max_h ||U_h||_F at the start theta_0", low_open=False, example=0)
-    Lt: float = real("training loss at the target", low_open=False, example=0.05)
-    L0: float = real("training loss at the start", low_open=False, example=0.69)
-    H: int = count("heads", example=100_000)
-    K: int = count("gradient steps, fixed in advance", example=100)
-    eta: float = real("step size", example=0.5, symbol="η")
-    T: int = count("tokens per input", example=4)
-    R: float = real("bound on the norm of every token", high=1000000000000.0)
     d: int = count("token dimension (printed formulas only)", example=3)
-    readout: str = choice(
-        "full: U_h trained; pooling: U_h = 1 u_h^T; last: the last token only",
-        ("full", "pooling", "last"),
-        default="full",
-    )
-    G: float = real("the loss has |l'| <= G (logistic: 1)", default=1.0)
-    C: float = real("the loss has |l'| <= C l (logistic: 1)", default=1.0)
-    Q: float = real("the loss has 0 <= l'' <= Q (logistic: 1/4)", example=0.25, default=0.25)
-    independent: bool | None = flag(
-        "you vouch that theta_0, eta, K and H do not depend on the n samples (first-phase samples disjoint from them)"
-    )
-    almost_sure: bool | None = flag(
-        "you vouch that R bounds every token of the population and that the other inputs hold for almost every "
-        "training set"
-    )
 
     def printed(self) -> Variants:
         run = Run(self.D, self.b, self.b0, self.Lt, self.L0, self.K, self.eta)
@@ -109,7 +79,7 @@ class Theorem2(Result):
             verified(
                 "logistic loss, not pooled", self.readout != "pooling" and (self.G, self.C, self.Q) == (1.0, 1.0, 0.25)
             ),
-            *stability_hypotheses(self.independent, self.almost_sure),
+            *self.sampling,
         )
         losses = 2.0 * self.K * self.Lt + 9.0 * self.D * self.D / (4.0 * self.eta)
         return {
@@ -124,7 +94,5 @@ class Theorem2(Result):
         run = Run(self.D, self.b, self.b0, self.Lt, self.L0, self.K, self.eta)
         model = Attention(self.T, self.R, self.H, self.readout, self.G, self.C, self.Q)
         train, certificate, hypotheses = training_bound(model, run)
-        bounds = stability_bounds(
-            model, run, certificate, self.n, (*hypotheses, *stability_hypotheses(self.independent, self.almost_sure))
-        )
+        bounds = stability_bounds(model, run, certificate, self.n, (*hypotheses, *self.sampling))
         return {**bounds, "train": side_number(train.value, "the bound of deora.thm1 on the training loss")}
