@@ -1,6 +1,6 @@
 """Run the audit and write what it found into docs/audit.md and docs/audit.svg.
 
-The same seed and budget give the same verdicts, so the page changes only when a formula or an attack does.
+The same seed and budget give the same verdicts on any machine: the page changes only when a formula or an attack does.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from pathlib import Path
 
 from certiformer.auditing import report, runner
-from certiformer.auditing.attack import VERSIONS, Verdict
+from certiformer.auditing.attack import LEAST_POINTS, VERSIONS, Verdict
 from certiformer.report.figure import save
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -77,9 +77,9 @@ This page is the output of `python tools/generate_audit.py --seed {audit.seed} -
 
 - **refuted**: an instance attains more than the claim allows. It is measured twice: by the search, and again from its
   data in plain numpy. Every counterexample comes with a command that repeats the second measurement.
-- **survived**: at least {runner.LEAST_POINTS} points were tried; the ratio says how much of the bound the worst of
-  them attains. A ratio near 1 means that the bound cannot be improved (there); a small one, that the attack or the
-  bound is loose. It is no proof.
+- **survived**: at least {LEAST_POINTS} points were tried (of a certificate's procedure, run from end to end, at least
+  100); the ratio says how much of the bound the worst of them attains. A ratio near 1 means that the bound cannot be
+  improved (there); a small one, that the attack or the bound is loose. It is no proof.
 - **not attackable**: the statement is not a number that an instance could contradict; the last table says why.
 
 Printed values whose constants are hidden in O() are multiplied by more than their proofs would need before they are

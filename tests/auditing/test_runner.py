@@ -16,6 +16,7 @@ from certiformer.auditing.attack import LEAST_POINTS, Attack, Bounds, Candidate,
 from certiformer.auditing.attacks import attacks, reasons
 from certiformer.auditing.plan import CORES, attacks_on, plan
 from certiformer.auditing.search import Search, family
+from certiformer.certificates import certificates
 from certiformer.core import InputError, find, results
 
 QUICK = ["trauger.lem3.1", "trauger.lemE.1", "li.rem6.7", "deora.prop3", "binomial"]
@@ -52,7 +53,7 @@ def test_every_attack_has_its_floor_whatever_the_budget():
     for claim in claims:
         for attack in attacks_on(claim):
             points = [found.points[claim][attack.name] for found in (poor, usual, rich)]
-            assert points[0] == LEAST_POINTS
+            assert points[0] == attack.floor
             assert points == sorted(points)
     assert poor.seconds < usual.seconds < rich.seconds
     assert usual.seconds <= CORES * runner.BUDGET
@@ -120,6 +121,19 @@ def test_a_printed_margin_that_is_too_strong_is_refuted():
     claim = Claim("trauger.lemE.1", "printed")
     assert runner.attack_claim(claim, seed=0).outcome == "survived"
     assert runner.attack_claim(claim, seed=0, divisor=1.1).outcome == "refuted"
+
+
+def test_a_procedure_that_breaks_a_rule_is_refuted(monkeypatch):
+    """The split that chose the model is used again, as if that were allowed."""
+    from certiformer.auditing.attacks import procedures
+
+    broken = {name: law for name, law in certificates()["holdout"].laws().items() if not law.valid}
+    monkeypatch.setattr(procedures, "_valid", lambda id: broken)
+    only = [attack for attack in attacks()["holdout"] if attack.label == "procedure"]
+    monkeypatch.setattr(runner, "attacks_on", lambda claim: only)
+    verdict = runner.attack_claim(Claim("holdout", "sound"), seed=0)
+    assert verdict.outcome == "refuted"
+    assert runner.recheck(runner.recorded({"claims": [verdict.as_json()]})[0]).outcome == "refuted"
 
 
 def test_run_accepts_divisors():

@@ -60,6 +60,7 @@ class Attack:
     measures it anew: the second code path, on which alone a verdict rests.
     `allowance` multiplies a printed value whose constants are hidden in O() or <~: what its own proof would need,
     or more, so that no reader can save the claim by a constant.
+    `floor` is the least number of points that deserves the name: fewer only where one is a whole procedure.
     `shared` says that the search does not look at the claim's value, so that both versions may use what it finds.
     `regardless` evaluates a printed value also where a check of ours, not a hypothesis of the paper, fails.
     """
@@ -75,6 +76,7 @@ class Attack:
     agreement: float = 1e-6
     regardless: bool = False
     points: int = 4000
+    floor: int = LEAST_POINTS
     seconds: float = 0.5
     label: str = ""
     shared: bool = False

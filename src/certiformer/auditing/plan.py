@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from certiformer.auditing.attack import LEAST_POINTS, Attack, Claim
+from certiformer.auditing.attack import Attack, Claim
 from certiformer.auditing.attacks import attacks
 
 CORES = 2
@@ -47,8 +47,8 @@ def plan(claims: Sequence[Claim], budget: float) -> Plan:
 
 
 def points_of(attack: Attack, factor: float) -> int:
-    """The attack's usual number of points times the factor, at least the floor."""
-    return max(LEAST_POINTS, round(attack.points * factor))
+    """The attack's usual number of points times the factor, at least its floor."""
+    return max(attack.floor, round(attack.points * factor))
 
 
 def _cost(chosen: Sequence[Attack], factor: float) -> float:

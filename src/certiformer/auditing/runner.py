@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from certiformer.auditing.attack import (
-    LEAST_POINTS,
     VERSIONS,
     Attack,
     Bounds,
@@ -168,7 +167,7 @@ def attack_claim(
     disputed = False
     for attack in mine:
         bounds = Bounds(attack, claim.version, divisor)
-        allowed = (points or {}).get(attack.name, LEAST_POINTS)
+        allowed = (points or {}).get(attack.name, attack.floor)
         candidates, used = _candidates(attack, claim, seed, allowed, bounds, memory)
         spent += used
         for candidate in candidates:
@@ -184,7 +183,7 @@ def attack_claim(
                 continue
             if worst is None or found > worst[0]:
                 worst = found, attack, data, instance, bound
-    if spent < LEAST_POINTS:
+    if spent < max(attack.floor for attack in mine):
         return Verdict(claim, "not attacked", attacks=spent, why=f"{spent} points are too few; raise the budget")
     if worst is None:
         why = "no instance within the claim's hypotheses was found"

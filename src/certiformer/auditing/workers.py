@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 _PROGRAM = "from certiformer.auditing.workers import serve; serve()"
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -86,7 +86,7 @@ def _children(count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
                     pipe.close()
 
 
-def _send(pipe: BinaryIO, message: Any) -> None:
+def _send(pipe: IO[bytes], message: Any) -> None:
     pickle.dump(message, pipe)
     pipe.flush()
 
