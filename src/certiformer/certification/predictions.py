@@ -74,7 +74,7 @@ def of_predictions(arrays: Arrays, reading: Reading, *, provenance: Mapping[str,
     """The findings that the arrays support."""
     rows = {name: rows_of(value) for name, value in arrays.items() if name != "classes"}
     named = class_names(arrays, reading)
-    n = _examples(rows)
+    n = examples(rows)
     enough("heldout", n)
     coding = _coding(rows, named, reading)
     classes = coding.classes if coding is not None else _count(named)
@@ -167,7 +167,7 @@ def _count(named: int | list[str] | None) -> int:
     return 0 if named is None else named if isinstance(named, int) else len(named)
 
 
-def _examples(rows: Mapping[str, Rows]) -> int:
+def examples(rows: Mapping[str, Rows]) -> int:
     """The number of held-out examples, on which all arrays agree."""
     outcomes = [
         name
@@ -190,6 +190,21 @@ def _examples(rows: Mapping[str, Rows]) -> int:
         if name.startswith("heldout_") and value.shape[0] != n and name.removeprefix("heldout_") not in FORMS:
             raise InputError(name, f"{value.shape[0]} rows", f"one for each of {n} examples in {outcomes[0]}")
     return n
+
+
+def scored(rows: Mapping[str, Rows], arrays: Arrays, reading: Reading) -> scores.Scored | None:
+    """Right or wrong for every held-out example; None where only losses are told."""
+    return _scored("heldout", rows, _coding(rows, class_names(arrays, reading), reading), reading)
+
+
+def told_by(rows: Mapping[str, Rows]) -> list[str]:
+    """The names of the losses that were given."""
+    return [name for name in rows if name == "heldout_losses" or name.startswith(SEVERAL)]
+
+
+def row_ids(ids: npt.NDArray[Any]) -> list[str]:
+    """Ids as text in one way."""
+    return [str(_plain(value)) for value in ids.tolist()]
 
 
 def _coding(rows: Mapping[str, Rows], named: int | list[str] | None, reading: Reading) -> Coding | None:
@@ -273,16 +288,12 @@ def _sample(
         not_checked.append("whether held-out examples repeat: neither inputs nor ids were given")
     if groups is None:
         not_checked.append("whether examples belong together (documents, writers, patients): no groups were given")
-    text = None if ids is None else [str(_plain(value)) for value in ids.tolist()]
+    text = None if ids is None else row_ids(ids)
     if text is None and inputs is not None:
         text = [digest.hex() for digest in repeats.hashes(inputs)]
-    if text is None and (_has_losses(rows) or groups is not None):
+    if text is None and (told_by(rows) or groups is not None):
         not_checked.append("the order of the rows: no ids were given, so it must have been made before scoring")
     return Sample(n, text, groups), facts, not_checked, conditions, warnings
-
-
-def _has_losses(rows: Mapping[str, Rows]) -> bool:
-    return any(name == "heldout_losses" or name.startswith(SEVERAL) for name in rows)
 
 
 def _across_groups(
@@ -412,8 +423,7 @@ def _losses(
 ) -> tuple[list[Evidence], list[str]]:
     found: list[Evidence] = []
     warnings: list[str] = []
-    names = [name for name in rows if name == "heldout_losses" or name.startswith(SEVERAL)]
-    for name in names:
+    for name in told_by(rows):
         label = name.removeprefix(SEVERAL) if name != "heldout_losses" else ""
         values = whole(rows[name])
         if values.dtype.kind not in "fiub":

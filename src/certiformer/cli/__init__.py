@@ -11,15 +11,19 @@ from certiformer._version import __version__
 from certiformer.cli.audit import audit
 from certiformer.cli.bound import bound
 from certiformer.cli.certify import certify
+from certiformer.cli.compare import compare
 from certiformer.cli.compose import compose
 from certiformer.cli.explain import explain
 from certiformer.cli.holdout import holdout
 from certiformer.cli.inspect import inspect
+from certiformer.cli.plan import plan
 from certiformer.cli.probe import probe
 from certiformer.cli.reproduce import reproduce
+from certiformer.cli.select import select
 from certiformer.cli.theorems import theorems
 from certiformer.cli.train import train
 from certiformer.cli.verify import verify
+from certiformer.cli.watch import watch
 from certiformer.core.errors import CertiformerError
 
 app = typer.Typer(
@@ -51,12 +55,16 @@ app.command()(theorems)
 app.command()(explain)
 app.command()(bound)
 app.command()(compose)
+app.command()(compare)
 app.command()(train)
 app.command()(inspect)
 app.command()(certify)
 app.command()(probe)
 app.command()(verify)
 app.add_typer(holdout, name="holdout")
+app.command()(plan)
+app.command()(watch)
+app.command()(select)
 app.command()(audit)
 app.command()(reproduce)
 

@@ -106,6 +106,12 @@ class ConfidenceSequence:
         return self._limits
 
     @property
+    def changed(self) -> bool:
+        """No single mean fits what was seen: with probability 1 - delta the mean has changed on the way."""
+        lower, upper = self._current()
+        return lower > upper
+
+    @property
     def mean(self) -> float:
         """The observed mean; the middle of the range before anything came."""
         return self.low + (self.high - self.low) * (self.total / self.n if self.n else 0.5)

@@ -143,6 +143,21 @@ def label_probabilities(name: str, rows: Rows) -> Array:
     return found
 
 
+def largest_probability(outputs: Rows, form: str) -> Array:
+    """The probability of the class that the model decides for."""
+    found, start = np.empty(outputs.shape[0]), 0
+    for block in outputs.blocks(block_rows(outputs, outputs)):
+        values = block.astype(np.float64).reshape(len(block), -1)
+        full = _both(values[:, 0], form) if values.shape[1] == 1 else values
+        if form == "logits":
+            top = np.max(full, axis=1, keepdims=True)
+            found[start : start + len(block)] = 1.0 / np.sum(np.exp(full - top), axis=1)
+        else:
+            found[start : start + len(block)] = np.max(full, axis=1) / np.sum(full, axis=1)
+        start += len(block)
+    return found
+
+
 def _refuse_not_finite(name: str, values: Array, start: int, *, masked: bool) -> None:
     bad = ~np.isfinite(values)
     if masked and bad.any():

@@ -1,0 +1,138 @@
+"""`certiformer compare A B ...`: models by files of predictions, or theorems by id."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from certiformer.cli import _reading as reading
+from certiformer.cli._output import console, print_json
+from certiformer.core.errors import InputError
+from certiformer.core.sweeping import parse_sweep
+
+
+def compare(
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE FILE... | ID ID... [KEY=VALUE...]",
+            help="Predictions of models on the same items, the reference first; or results that bound one quantity.",
+        ),
+    ],
+    delta: Annotated[float, typer.Option(help="Models: probability that an interval is wrong.")] = 0.05,
+    margin: Annotated[
+        float | None, typer.Option(help="Models: is the second at most this much worse than the first?")
+    ] = None,
+    sweep: Annotated[
+        str | None, typer.Option(metavar="KEY=FROM:TO:POINTS", help="Results: along a range, e.g. n=1e2:1e8:40.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Results: draw the sweep (.png, .svg).")] = None,
+    metric: reading.Metric = None,
+    label: reading.Label = None,
+    prediction: reading.Prediction = None,
+    id: reading.Id = None,
+    group: reading.Group = None,
+    filter: reading.Filter = None,
+    score: reading.Score = None,
+    unscored: reading.Unscored = "refuse",
+    limits: reading.Range = None,
+    clip: reading.Clip = None,
+    order: reading.Order = "average",
+    estimand: reading.Estimand = "groups",
+    max_size: reading.MaxSize = None,
+    classes: reading.Classes = None,
+    outputs: reading.Outputs = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Which of two models is better on new items, or which of several results bounds a quantity best."""
+    from certiformer.certification import sources
+
+    files = [word for word in what if Path(word).suffix.lower() in sources.ENDINGS or Path(word).is_file()]
+    if not files:
+        _results(what, sweep, plot, json)
+        return
+    if len(files) < len(what):
+        raise InputError("compare", [word for word in what if word not in files], "files, or ids, not both")
+    from certiformer.certification.comparing import compare_files
+    from certiformer.certification.reading import Reading
+
+    found = compare_files(
+        files,
+        delta=delta,
+        margin=margin,
+        columns=sources.Choice(
+            metric=tuple(metric or ()),
+            label=label,
+            prediction=prediction,
+            id=id,
+            group=group,
+            filter=filter,
+            score=score,
+            unscored=unscored,
+        ),
+        reading=Reading(
+            low=0.0 if limits is None else limits[0],
+            high=None if limits is None else limits[1],
+            clip=clip,
+            order=order,  # type: ignore[arg-type]
+            estimand=estimand,  # type: ignore[arg-type]
+            max_size=max_size,
+            classes=reading.classes_of(classes),
+            outputs=outputs,  # type: ignore[arg-type]
+        ),
+    )
+    document: dict[str, Any] = {"comparison": found[0].as_json()}
+    if len(found) > 1:
+        document["comparisons"] = [one.as_json() for one in found]
+    if json:
+        print_json(document)
+        return
+    for one in found:
+        low, high = one.interval
+        console.print(f"[bold]{one.a} against {one.b}: {one.verdict}.[/bold]")
+        console.print(
+            f"The mean loss of {one.a} minus that of {one.b} is {one.difference:+.4g} here, and between {low:+.4g} and "
+            f"{high:+.4g} on new {one.unit}s, with confidence {100 * (1 - one.delta):g} % ({one.items:,} {one.unit}s)."
+        )
+        if one.discordant is not None:
+            a, b = one.discordant
+            tested = "" if one.p is None else f"; sign test p = {one.p:.3g}, at a level of its own"
+            console.print(f"{a:,} items only {one.a} got wrong, {b:,} only {one.b}{tested}.")
+        for text in one.warnings:
+            console.print(f"[yellow]Warning:[/yellow] {text}.")
+    console.print("Both models must have been fixed before either was scored on these items.", style="dim")
+
+
+def _results(words: list[str], sweep: str | None, plot: Path | None, json: bool) -> None:
+    from certiformer.report.comparison import compare_results, draw
+
+    ids = [word for word in words if "=" not in word]
+    given = dict(word.split("=", 1) for word in words if "=" in word)
+    along = None if sweep is None else parse_sweep(sweep)
+    found = compare_results(ids, given, along)
+    if plot is not None:
+        if along is None:
+            raise InputError("--plot", str(plot), "a sweep to draw", "Add for example --sweep n=1e2:1e8:40")
+        draw(found, plot)
+    if json:
+        print_json(found.as_json())
+        return
+    for quantity, rows in found.by_quantity().items():
+        table = Table(box=None, pad_edge=False, header_style="bold", title=quantity, title_justify="left")
+        for column in ("result", "sound", "variant", "printed", "why"):
+            table.add_column(column, justify="right" if column in ("sound", "printed") else "left", overflow="fold")
+        for row in rows:
+            table.add_row(
+                row.id,
+                row.sound,
+                row.variant,
+                row.printed,
+                row.why,
+                style="bold" if row.id == found.best(quantity) else "",
+            )
+        console.print(table)
+    if plot is not None:
+        console.print(f"wrote {plot}")

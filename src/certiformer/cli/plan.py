@@ -1,0 +1,116 @@
+"""`certiformer plan`: how many labels for which guarantee, before any is collected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from certiformer.cli._output import console, print_json
+from certiformer.core.errors import InputError
+
+
+def plan(
+    error: Annotated[float | None, typer.Option(help="The error rate to be certified, e.g. 0.02.")] = None,
+    confidence: Annotated[float, typer.Option(help="With which confidence.")] = 0.95,
+    expect: Annotated[float, typer.Option(help="The error rate you expect; 0: no error at all.")] = 0.0,
+    power: Annotated[float, typer.Option(help="With which chance of success.")] = 0.8,
+    models: Annotated[int, typer.Option(help="Models compared on the same examples, all fixed beforehand.")] = 1,
+    difference: Annotated[
+        float | None, typer.Option(help="Two models: the difference of their error rates that shall be seen.")
+    ] = None,
+    discordance: Annotated[
+        float, typer.Option(help="Two models: the fraction of items that exactly one of them gets right.")
+    ] = 0.1,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the chance of success (.png, .svg).")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """How many labels, for which certificate, with which chance of success; and the whole curve."""
+    if (error is None) == (difference is None):
+        raise InputError("--error", error, "an error rate to certify, or --difference for two models")
+    delta = 1.0 - confidence
+    if error is not None:
+        document = _errors(error, delta, expect, power, models)
+    else:
+        document = _pairs(float(difference or 0.0), discordance, delta, power)
+    if plot is not None:
+        _draw(document, plot)
+    if json:
+        print_json(document)
+        return
+    console.print(f"[bold]{document['answer']}[/bold]")
+    for text in document["details"]:
+        console.print(text)
+    console.print("labels  chance of success")
+    for n, chance in document["curve"][:: max(1, len(document["curve"]) // 12)]:
+        console.print(f"{n:6,d}  {'█' * round(40 * chance)} {100 * chance:.0f} %")
+    if plot is not None:
+        console.print(f"wrote {plot}")
+
+
+def _errors(error: float, delta: float, expect: float, power: float, models: int) -> dict[str, Any]:
+    import numpy as np
+
+    from certiformer.evaluation import plan_errors, success_curve
+
+    found = plan_errors(error, delta, expect, power, models=models)
+    sizes = np.unique(np.linspace(max(1, found.n // 8), 2 * found.n, 97).astype(int))
+    chances = success_curve(error, delta, expect, sizes, models=models)
+    allowed = f"at most {found.errors} error{'s' if found.errors != 1 else ''}" if found.errors else "no error"
+    details = [
+        f"With {allowed} among them the hold-out certificate says: at most {100 * error:g} %, with confidence "
+        f"{100 * (1 - delta):g} %" + (f", for the best of {models} models." if models > 1 else "."),
+        f"If the true error rate is {100 * expect:g} %, that happens with probability {100 * found.power:.1f} %.",
+    ]
+    if found.stable > found.n:
+        details.append(f"The chance is a saw-tooth; from {found.stable:,} labels on it never falls below the wish.")
+    return {
+        "n": found.n,
+        "certificate": "holdout",
+        "power": found.power,
+        "errors": found.errors,
+        "stable": found.stable,
+        "answer": f"Label {found.n:,} independent examples that no model was chosen on.",
+        "details": details,
+        "curve": [[int(n), float(chance)] for n, chance in zip(sizes, chances, strict=True)],
+    }
+
+
+def _pairs(difference: float, discordance: float, delta: float, power: float) -> dict[str, Any]:
+    import numpy as np
+
+    from certiformer.evaluation import plan_pairs
+    from certiformer.evaluation.planning import sign_power
+
+    if not 0.0 < difference <= discordance < 1.0:
+        raise InputError("--difference", difference, f"a number in (0, {discordance:g}], the discordance")
+    worse, better = (discordance + difference) / 2.0, (discordance - difference) / 2.0
+    found = plan_pairs(worse, better, delta, power)
+    sizes = np.unique(np.linspace(max(2, found.n // 8), 2 * found.n, 25).astype(int))
+    details = (
+        f"If {100 * worse:g} % of the items are wrong for one model only and {100 * better:g} % for the other only, "
+        f"the two-sided sign test at level {delta:g} decides with probability {100 * found.power:.1f} %."
+    )
+    return {
+        "n": found.n,
+        "certificate": "sign test",
+        "power": found.power,
+        "answer": f"Label {found.n:,} items and score both models on each.",
+        "details": [details],
+        "curve": [[int(n), sign_power(int(n), worse, better, delta)] for n in sizes],
+    }
+
+
+def _draw(document: dict[str, Any], path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    from certiformer.report.figure import save
+
+    figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+    axes = figure.subplots()
+    axes.plot([n for n, _ in document["curve"]], [chance for _, chance in document["curve"]], drawstyle="steps-post")
+    axes.axvline(document["n"], linestyle=":", color="black")
+    axes.annotate(f"{document['n']:,}", (document["n"], 0.02), xytext=(4, 0), textcoords="offset points")
+    axes.set(xlabel="labels", ylabel="chance of success", ylim=(0, 1.02))
+    save(figure, path)

@@ -1,0 +1,206 @@
+"""`certiformer watch FILE|-`: a stream of outcomes, its limits at any time, and an alarm that is rarely false."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Annotated, Any
+
+import typer
+
+from certiformer.cli._output import console
+from certiformer.core.errors import InputError
+
+LOSS, SCORE = ("loss", "error"), ("correct", "score", "acc", "exact_match")
+WORDS = {"true": 1.0, "false": 0.0, "right": 0.0, "wrong": 1.0}
+
+
+def watch(
+    source: Annotated[str, typer.Argument(metavar="FILE|-", help="One outcome per line; - reads standard input.")],
+    certified: Annotated[
+        float | None, typer.Option(help="The mean loss that was certified: an alarm if it is exceeded.")
+    ] = None,
+    delta: Annotated[float, typer.Option(help="Probability of ever a false alarm; of limits that are wrong.")] = 0.05,
+    limits: Annotated[
+        tuple[float, float] | None,
+        typer.Option("--range", metavar="LOW HIGH", help="Outcomes are losses in this range; else 0 or 1 (an error)."),
+    ] = None,
+    correct: Annotated[bool, typer.Option("--correct", help="1 means right, not wrong.")] = False,
+    state: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keeps what was seen: a restart goes on from there.")
+    ] = None,
+    every: Annotated[int, typer.Option(help="Outcomes between two reports.")] = 100,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object per report and line.")] = False,
+) -> None:
+    """Follow a stream of outcomes (0 or 1 for an error, or losses): limits that may be read at any time, and an alarm.
+
+    A line is a number, or a JSON object with loss or error (1 is bad), or with correct or score (1 is good). A silent
+    alarm proves nothing. Labels that arrive because somebody complained are not a sample.
+    """
+    if every < 1:
+        raise InputError("--every", every, "a whole number of at least 1")
+    low, high = limits or (0.0, 1.0)
+    settings = {"certified": certified, "delta": delta, "low": low, "high": high, "binary": limits is None}
+    follower = _Follower(settings, state)
+    with _opened(source) as file:
+        block: list[float] = []
+        for number, value in _outcomes(file, correct, skip=follower.n if source != "-" else 0):
+            block.append(_checked(value, number, low, high, binary=limits is None))
+            if len(block) == every:
+                _report(follower, block, json)
+                block = []
+        if block or follower.n == 0:
+            _report(follower, block, json)
+
+
+class _Follower:
+    """The sequence of limits and the alarm, kept in a file."""
+
+    def __init__(self, settings: dict[str, Any], state: Path | None) -> None:
+        from certiformer.evaluation import ConfidenceSequence, Monitor
+
+        self.settings, self.path = settings, state
+        low, high, delta = settings["low"], settings["high"], settings["delta"]
+        kept = _kept(state)
+        if kept is not None and kept["settings"] != settings:
+            raise InputError("--state", str(state), f"the settings it began with: {kept['settings']}")
+        self.sequence = (
+            ConfidenceSequence(delta, binary=settings["binary"], low=low, high=high)
+            if kept is None
+            else ConfidenceSequence.resume(kept["sequence"])
+        )
+        self.monitor: Monitor | None = None
+        if settings["certified"] is not None:
+            fresh = kept is None
+            self.monitor = (
+                Monitor(settings["certified"], delta, low=low, high=high)
+                if fresh or kept is None
+                else Monitor.resume(kept["monitor"])
+            )
+
+        self.since = 0 if kept is None else int(kept["since"])
+        """How many outcomes came before the limits began anew, because no single mean fitted them any more."""
+
+    @property
+    def n(self) -> int:
+        return self.since + self.sequence.n
+
+    def take(self, block: list[float]) -> dict[str, Any]:
+        """Take in outcomes, write the state, and say where things stand."""
+        if block:
+            self.sequence.update(block)
+            if self.monitor is not None:
+                self.monitor.update(block)
+        if self.sequence.changed:
+            self._begin_anew(block)
+        if self.path is not None:
+            from certiformer.report.page import write_text
+
+            kept: dict[str, Any] = {
+                "settings": self.settings,
+                "since": self.since,
+                "sequence": self.sequence.state(),
+            }
+            if self.monitor is not None:
+                kept["monitor"] = self.monitor.state()
+            write_text(self.path, json_module.dumps(kept) + "\n")
+        sounded = None if self.monitor is None else self.monitor.alarm
+        return {
+            "n": self.n,
+            "mean": self.sequence.mean if self.sequence.n else None,
+            "lower": self.sequence.lower,
+            "upper": self.sequence.upper,
+            "alarm": sounded is not None,
+            "alarm_at": sounded,
+            "since": self.since,
+        }
+
+    def _begin_anew(self, block: list[float]) -> None:
+        """Limits for what came last: no single mean fits the whole stream."""
+        from certiformer.evaluation import ConfidenceSequence
+
+        chosen = self.settings
+        self.since = self.n - len(block)
+        self.sequence = ConfidenceSequence(
+            chosen["delta"], binary=chosen["binary"], low=chosen["low"], high=chosen["high"]
+        )
+        self.sequence.update(block)
+
+
+def _kept(state: Path | None) -> Any:
+    if state is None or not state.exists():
+        return None
+    try:
+        found = json_module.loads(state.read_text(encoding="utf-8"))
+        return found if {"settings", "since", "sequence"} <= set(found) else _bad(state)
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError("--state", str(state), "a file that `certiformer watch` wrote", f"({error})") from error
+
+
+def _bad(state: Path) -> Any:
+    raise InputError("--state", str(state), "a file that `certiformer watch` wrote")
+
+
+def _opened(source: str) -> IO[str]:
+    if source == "-":
+        return sys.stdin
+    try:
+        return Path(source).open(encoding="utf-8")
+    except OSError as error:
+        raise InputError("file", source, "a readable file of outcomes, or -", str(error.strerror)) from error
+
+
+def _outcomes(file: IO[str], correct: bool, skip: int) -> Iterator[tuple[int, float]]:
+    """Line numbers and losses; the first `skip` outcomes were seen before the restart."""
+    seen = 0
+    for number, line in enumerate(file, 1):
+        text = line.strip()
+        if not text:
+            continue
+        seen += 1
+        if seen > skip:
+            yield number, _loss(text, number, correct)
+
+
+def _loss(text: str, number: int, correct: bool) -> float:
+    try:
+        if text.startswith("{"):
+            entry = json_module.loads(text)
+            for names, good in ((LOSS, False), (SCORE, True)):
+                for name in names:
+                    if name in entry:
+                        return 1.0 - float(entry[name]) if good else float(entry[name])
+            raise InputError(f"line {number}", sorted(entry), f"one of {', '.join((*LOSS, *SCORE))}")
+        value = WORDS[text.lower()] if text.lower() in WORDS else float(text)
+    except (ValueError, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"line {number}", text[:40], "a number, or a JSON object with loss or correct") from error
+    return 1.0 - value if correct else value
+
+
+def _checked(value: float, number: int, low: float, high: float, *, binary: bool) -> float:
+    if binary and value not in (0.0, 1.0):
+        raise InputError(f"line {number}", value, "0 or 1", "For losses declare their range: --range 0 1")
+    if not low <= value <= high:
+        raise InputError(f"line {number}", value, f"a number in [{low:g}, {high:g}]")
+    return value
+
+
+def _report(follower: _Follower, block: list[float], json: bool) -> None:
+    before = follower.monitor is not None and follower.monitor.alarm is not None
+    now = follower.take(block)
+    if json:
+        sys.stdout.write(json_module.dumps(now) + "\n")
+        sys.stdout.flush()
+        return
+    mean = "–" if now["mean"] is None else f"{now['mean']:.4g}"
+    since = f" since {now['since']:,} (it changed)" if now["since"] else ""
+    line = f"{now['n']:>9,}  mean {mean:<8}{since} between {now['lower']:.4g} and {now['upper']:.4g}"
+    if now["alarm"]:
+        line += f"  [bold red]ALARM at {now['alarm_at']:,}[/bold red]"
+        if not before:
+            line += f": the mean is above {follower.settings['certified']:g}, or what certified it was wrong"
+    console.print(line, soft_wrap=True)

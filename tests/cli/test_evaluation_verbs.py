@@ -1,0 +1,163 @@
+"""plan, watch, select and compare as a user types them."""
+
+import json
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from certiformer.cli import main
+
+RANDOM = np.random.default_rng(0)
+LABELS = RANDOM.integers(3, size=300)
+MODELS = {
+    name: np.where(RANDOM.random(300) < rate, (LABELS + 1) % 3, LABELS) for name, rate in (("A", 0.2), ("B", 0.05))
+}
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
+    def command(*words, stdin=None):
+        monkeypatch.setattr(sys, "argv", ["certiformer", *map(str, words)])
+        if stdin is not None:
+            monkeypatch.setattr(sys, "stdin", stdin)
+        with pytest.raises(SystemExit) as left:
+            main()
+        captured = capsys.readouterr()
+        return SimpleNamespace(code=left.value.code or 0, out=captured.out, err=" ".join(captured.err.split()))
+
+    for name, predicted in MODELS.items():
+        order = RANDOM.permutation(300)
+        rows = ["id,label,pred,confidence,doc"]
+        rows += [f"{k},{LABELS[k]},{predicted[k]},{0.5 + k / 600},{k // 3}" for k in order]
+        (tmp_path / f"{name}.csv").write_text("\n".join(rows) + "\n")
+    return command
+
+
+def test_plan(run, tmp_path):
+    found = json.loads(run("plan", "--error", 0.02, "--confidence", 0.95, "--expect", 0.01, "--json").out)
+    assert (found["n"], found["certificate"], found["errors"], found["stable"]) == (969, "holdout", 12, 1091)
+    assert 0.8 <= found["power"] < 0.85
+    assert "Label 149" in run("plan", "--error", 0.02).out
+    pairs = json.loads(run("plan", "--difference", 0.02, "--discordance", 0.04, "--json").out)
+    assert pairs["n"] == 843
+    assert run("plan", "--error", 0.02, "--expect", 0.01, "--plot", "curve.svg").code == 0
+    assert (tmp_path / "curve.svg").stat().st_size > 1000
+    for words in ((), ("--error", 0.02, "--expect", 0.05), ("--difference", 0.2, "--discordance", 0.1)):
+        assert run("plan", *words).code == 2
+
+
+def stream(tmp_path, n=1200):
+    t = np.arange(1, n + 1)
+    values = np.where(t <= 1000, t % 50 == 0, t % 10 == 0).astype(int)
+    (tmp_path / "s.txt").write_text("\n".join(map(str, values)) + "\n")
+    return values
+
+
+def test_watch_survives_a_restart(run, tmp_path):
+    values = stream(tmp_path)
+    whole = [json.loads(line) for line in run("watch", "s.txt", "--certified", 0.03, "--json").out.splitlines()]
+    assert [line["n"] for line in whole] == list(range(100, 1201, 100))
+    assert set(whole[0]) >= {"n", "mean", "lower", "upper", "alarm"}
+    assert [line["alarm"] for line in whole] == [False] * 11 + [True]
+    assert whole[-1]["alarm_at"] == 1200
+    (tmp_path / "first.txt").write_text("\n".join(map(str, values[:430])) + "\n")
+    words = ("--certified", 0.03, "--state", "state.json", "--json")
+    run("watch", "first.txt", *words)
+    resumed = [json.loads(line) for line in run("watch", "s.txt", *words).out.splitlines()]
+    assert resumed[0]["n"] == 530
+    assert resumed[-1]["alarm_at"] == 1200
+    assert run("watch", "s.txt", "--certified", 0.05, "--state", "state.json").code == 2
+
+
+def test_watch_reads_what_people_log(run, tmp_path):
+    lines = ['{"loss": 0.25}', '{"score": 0.5}', "0.75", "", '{"correct": true}'] * 20
+    (tmp_path / "s.jsonl").write_text("\n".join(lines))
+    found = json.loads(run("watch", "s.jsonl", "--range", 0, 1, "--json").out.splitlines()[-1])
+    assert found["n"] == 80
+    assert found["mean"] == pytest.approx(0.375)
+    assert "declare their range" in run("watch", "s.jsonl").err
+    assert "line 1" in run("watch", "-", stdin=_Lines(["nonsense"])).err
+    right = json.loads(run("watch", "-", "--correct", "--json", stdin=_Lines(["1"] * 50)).out)
+    assert right["mean"] == 0.0
+    assert run("watch", "absent.txt").code == 2
+
+
+class _Lines:
+    """Standard input with the given lines."""
+
+    def __init__(self, lines):
+        self.lines = lines
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return None
+
+    def __iter__(self):
+        return iter(line + "\n" for line in self.lines)
+
+
+def test_select(run, tmp_path):
+    found = json.loads(run("select", "B.csv", "--error", 0.1, "--json").out)
+    assert found["answered"] > 0
+    assert found["error_upper"] <= 0.1
+    fixed = json.loads(run("select", "B.csv", "--error", 0.1, "--thresholds", "0.7,0.6", "--json").out)
+    assert fixed["error_upper"] == 0.1
+    assert "Answer nothing" in run("select", "A.csv", "--error", 0.01).out
+    np.savez(tmp_path / "p.npz", heldout_labels=LABELS, heldout_logits=4.0 * np.eye(3)[MODELS["B"]])
+    assert run("select", "p.npz", "--error", 0.2).code == 0
+    (tmp_path / "bare.csv").write_text("label,pred\n" + "1,1\n" * 20)
+    assert "confidences" in run("select", "bare.csv", "--error", 0.2).err
+
+
+def test_compare_models(run):
+    found = json.loads(run("compare", "A.csv", "B.csv", "--json").out)["comparison"]
+    wrong = {name: predicted != LABELS for name, predicted in MODELS.items()}
+    assert found["discordant"] == [int(np.sum(wrong["A"] & ~wrong["B"])), int(np.sum(wrong["B"] & ~wrong["A"]))]
+    assert found["difference"] == pytest.approx(wrong["A"].mean() - wrong["B"].mean())
+    assert found["interval"][0] > 0
+    assert found["verdict"] == "B.csv is better"
+    back = json.loads(run("compare", "B.csv", "A.csv", "--json").out)["comparison"]
+    assert back["interval"] == pytest.approx([-found["interval"][1], -found["interval"][0]], abs=1e-9)
+    grouped = json.loads(run("compare", "A.csv", "B.csv", "--group", "doc", "--json").out)["comparison"]
+    assert grouped["unit"] == "group"
+    assert grouped["p"] is None
+    inferior = run("compare", "A.csv", "B.csv", "--margin", 0.05).out
+    assert "B.csv is at most 0.05 worse than A.csv" in " ".join(inferior.split())
+
+
+def test_compare_needs_the_same_items(run, tmp_path):
+    lines = (tmp_path / "B.csv").read_text().splitlines()
+    (tmp_path / "C.csv").write_text("\n".join(lines[:200]) + "\n")
+    assert "Leaving items out is a selection" in run("compare", "A.csv", "C.csv").err
+    assert "files, or ids" in run("compare", "A.csv", "trauger.thm4.1").err
+    assert "at least two" in run("compare", "A.csv").err
+
+
+def test_compare_results(run, tmp_path):
+    words = ("holdout", "mean_loss", "errors=5", "n=1000", "delta=0.05", "losses=0.1,0.2,0.0,0.3,0.1,0.0,0.0,0.0")
+    found = json.loads(run("compare", *words, "--json").out)
+    assert found["smallest"]["risk"] == "holdout"
+    assert (
+        run(
+            "compare",
+            "holdout",
+            "occam",
+            "errors=5",
+            "code_length=10",
+            "delta=0.05",
+            "--sweep",
+            "n=100:10000:5",
+            "--plot",
+            "c.svg",
+        ).code
+        == 0
+    )
+    assert (tmp_path / "c.svg").stat().st_size > 1000
+    assert "did you mean delta" in run("compare", "holdout", "occam", "dleta=0.05").err
+    assert "at least two ids" in run("compare", "holdout").err
