@@ -200,3 +200,32 @@ def test_counts_from_elsewhere_are_recomputed_but_not_counted(tmp_path):
     found = certiformer.verify(tmp_path / "report.json")
     assert found.agrees
     assert [one.id for one in found.unchecked] == ["holdout"]
+
+
+# Procedures
+
+
+@pytest.fixture(scope="module")
+def procedures(tmp_path_factory):
+    from certiformer.certification.procedures import Code, Occam, PickToLearn
+
+    folder = tmp_path_factory.mktemp("procedures")
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 3, 4)).astype(np.float32)
+    y = np.where(x[:, :, 0].sum(1) > 0, 1, -1)
+    model = models.build("shallow_encoder", jax.random.key(1), d=4, d_m=6)
+    by = [Occam(4, Code(steps=20)), PickToLearn(steps=20, most=10)]
+    certiformer.certify(model, train=(x, y), by=by).write(folder)
+    np.savez(folder / "train.npz", train_inputs=x, train_labels=y)
+    return folder
+
+
+def test_what_a_predictor_does_not_show_is_named(procedures):
+    found = certiformer.verify(procedures / "report.json", data=procedures / "train.npz")
+    rows, unchecked = {row.id: row for row in found.rows}, {one.id: one.why for one in found.unchecked}
+    assert rows["occam"].agrees
+    assert rows["occam"].counted
+    assert "code_length" in unchecked["occam"]
+    assert rows["compression"].agrees
+    assert not rows["compression"].counted
+    assert "k" in unchecked["compression"]

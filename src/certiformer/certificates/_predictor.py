@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 Tensors = Mapping[str, npt.NDArray[Any]]
+COUNTED = ("errors", "n", "models", "seed", "draws", "parts", "two_sided")
+"""What a predictor and examples tell, and what is declared and not counted."""
 
 
 class Predictor(ABC):
@@ -25,6 +27,8 @@ class Predictor(ABC):
     """
 
     kind: ClassVar[str]
+    reads: ClassVar[str] = "inputs"
+    """What it predicts from: inputs as the data have them, or features of a frozen encoder."""
 
     @abstractmethod
     def tensors(self) -> Tensors:
@@ -61,6 +65,12 @@ class Predictor(ABC):
     def recount(self, record: Evidence, inputs: npt.ArrayLike, labels: Labels) -> Evidence:
         """`record` counted again from this predictor and the examples it was certified with.
 
-        Here: its errors. A predictor whose record holds more (a code length, a divergence) counts that as well.
+        Here: its errors. A predictor that shows more (a code length, a divergence) counts all of it.
         """
         return replace(record, errors=self.errors(inputs, labels), n=len(labels))  # type: ignore[call-arg]
+
+    def kept(self, record: Evidence) -> tuple[str, ...]:
+        """The figures that are not counted again: none if the predictor has a `recount` of its own."""
+        if type(self).recount is not Predictor.recount:
+            return ()
+        return tuple(name for name in record.record() if name not in COUNTED)

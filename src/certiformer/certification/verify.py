@@ -140,6 +140,8 @@ def _checked(entry: Mapping[str, Any], document: Mapping[str, Any], sources: _Re
         why = str(reason)
     except CertiformerError as error:
         return Row(entry["id"], reported, None, False, True, str(error)), ""
+    if sources.trusted:
+        why = f"its errors were counted again, but this was taken from the report: {', '.join(sources.trusted)}"
     record = recorded if again is None else again
     if record is None:
         return None, why
@@ -184,9 +186,12 @@ class _Recount:
         self.folder, self.data, self.apply = folder, data, apply
         self._evidence: Mapping[str, Evidence] | None = None
         self._arrays: Mapping[str, Any] | None = None
+        self.trusted: tuple[str, ...] = ()
+        """Figures of the last row that were taken from the report although its errors were counted again."""
 
     def again(self, key: str, entry: Mapping[str, Any], recorded: Evidence | None) -> Evidence | None:
         """The record of a row counted anew; _CannotCount says what is missing."""
+        self.trusted = ()
         predictor = self._predictor(entry)
         flow = self.provenance.get("flow", "")
         if "recipe" in self.provenance:
@@ -195,6 +200,8 @@ class _Recount:
             return self._from_predictions(key, predictor, recorded)
         if flow in ("model", "training"):
             return self._from_model(key, predictor)
+        if flow == "procedures":
+            return self._from_procedures(predictor, recorded)
         raise _CannotCount("its counts were handed to certify as they are; there are no data to count again")
 
     def _predictor(self, entry: Mapping[str, Any]) -> Predictor | None:
@@ -261,6 +268,30 @@ class _Recount:
         self._evidence = {record.key: record for record in found.evidence}
         return self._known(key)
 
+    def _from_procedures(self, predictor: Predictor | None, recorded: Evidence | None) -> Evidence:
+        from certiformer.certification.procedures.recipe import ARRAYS
+        from certiformer.certification.procedures.run import classes_of
+        from certiformer.certification.sources.npz import read_npz
+
+        if predictor is None or recorded is None:
+            raise _CannotCount("its predictor was not handed over")
+        if predictor.reads != "inputs":
+            raise _CannotCount(f"its predictor reads {predictor.reads}, which are not in the data")
+        arrays = self._file(lambda path: read_npz(path, ARRAYS))
+        if not {"train_inputs", "train_labels"} <= set(arrays):
+            raise _CannotCount("train_inputs and train_labels are not in the data")
+        return self._recounted(predictor, recorded, arrays["train_inputs"], classes_of(arrays["train_labels"])[0])
+
+    def _recounted(self, predictor: Predictor, recorded: Evidence, inputs: Any, labels: Labels) -> Evidence:
+        """Counted with the predictor; what it does not show is named, and taken from the report."""
+        trusted = predictor.kept(recorded)
+        if trusted and "errors" not in recorded.record():
+            raise _CannotCount(f"examples and predictor do not show {', '.join(trusted)}")
+        if trusted and recorded.size != len(labels):
+            raise _CannotCount("it was certified on a part of the examples that the report does not name")
+        self.trusted = trusted
+        return predictor.recount(recorded, inputs, labels)
+
     def _from_recipe(self, key: str, predictor: Predictor | None, recorded: Evidence | None) -> Evidence:
         name = str(self.provenance["recipe"])
         module = importlib.import_module(f"certiformer.certification.recipes.{name}")
@@ -270,7 +301,7 @@ class _Recount:
         found = examples(self.provenance)
         if key not in found:
             raise _CannotCount("the recipe does not say on which examples it was certified")
-        return predictor.recount(recorded, *found[key])
+        return self._recounted(predictor, recorded, *found[key])
 
     def _known(self, key: str) -> Evidence:
         assert self._evidence is not None

@@ -74,6 +74,8 @@ def halves(n: int, seed: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int
 class Head(Predictor):
     """Scores of prepared features; what is certified is this map, the frozen encoder included."""
 
+    reads: ClassVar[str] = "features"
+
     @property
     @abstractmethod
     def weights(self) -> Array:
