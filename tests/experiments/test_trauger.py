@@ -32,6 +32,8 @@ CONFIG = {
     "rate": 0.2,
     "epochs": 6,
     "validated_every": 2,
+    "window": 4,
+    "replayed": 5,
 }
 
 
@@ -76,7 +78,7 @@ def test_a_run_is_momentum_descent_on_the_plain_network() -> None:
     np.testing.assert_allclose(found.arrays["loss"], [train[k - 1] for k in looked], rtol=1e-4)
     np.testing.assert_allclose(found.arrays["validation_loss"], [validation[k] for k in looked], rtol=1e-4)
     np.testing.assert_allclose(found.arrays["l1"], [totals[k] for k in looked], rtol=1e-5)
-    best = min(looked, key=lambda k: validation[k])
+    best = min(range(1, 7), key=lambda k: validation[k])  # all windows are gone through
     assert found.values["best_epoch"] == best
     np.testing.assert_allclose(found.values["train_loss"], train[best], rtol=1e-4)
     np.testing.assert_allclose(found.values["l1"], totals[best], rtol=1e-5)
@@ -228,7 +230,8 @@ def test_grids() -> None:
     quick, paper = runs.experiment("quick").configs, runs.experiment("paper").configs
     assert len({c["seed"] for c in quick}) == 5
     assert len({c["tokens"] for c in quick}) == 5
-    assert [c["tokens"] for c in paper[::5]] == list(range(20, 201, 20))
+    assert [c["tokens"] for c in paper[:6]] == [20, 60, 100, 140, 200, 20]
+    assert {(c["tokens"], c["seed"]) for c in paper} == {(T, seed) for T in range(20, 201, 20) for seed in range(5)}
     assert {c["epochs"] for c in paper} == {200_000}
     assert {c["samples"] for c in (*quick, *paper)} == {300}
     for config in (*quick, *paper):

@@ -10,6 +10,7 @@ import pytest
 
 from certiformer import models
 from certiformer.core.errors import InputError
+from certiformer.tasks.sparse_majority import SparseMajority
 from certiformer.training import fast
 from certiformer.training.fast import native
 from certiformer.training.projection import onto_heads_ball
@@ -127,6 +128,40 @@ def test_the_projection_is_that_of_jax():
     centre = rng.normal(size=(6, 3, 2)).astype(np.float32)
     block = centre + np.linspace(0, 2, 6, dtype=np.float32)[:, None, None]
     np.testing.assert_allclose(fast.onto_ball(block, centre, 1.5), onto_heads_ball(block, centre, 1.5), rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1.0, 12.0], ids=["differences", "direct"])
+def test_table_descent(scale):
+    """A hundred updates; large weights make the difference of the tables cancel, and the direct sums are taken."""
+    keys = jax.random.split(jax.random.key(0), 3)
+    source = SparseMajority.draw(keys[0], tokens=9, relevant=3, d=8)
+    model = models.build("keras_cls_transformer", keys[1], d=8, heads=2, key_size=8)
+    model = replace(model, W_Q=scale * model.W_Q, W_K=scale * model.W_K)
+    drawn = source.sample_bits(keys[2], 70)
+    bits, labels = np.array(drawn, np.float32), np.array(source.labels(drawn), np.int64)
+    train, validation = fast.Bits(bits[:20], labels[:20]), fast.Bits(bits[20:], labels[20:])
+    rng = np.random.default_rng(0)
+    orders, rates = np.array([rng.permutation(20) for _ in range(34)]), np.linspace(0.02, 0.01, 34, dtype=np.float32)
+    found = []
+    for kernel in (True, False):
+        shape = {"batch": 8, "native_kernel": kernel}
+        descent = fast.table_descent(train, validation, source.table, model.config, **shape)
+        weights = fast.flatten(model)
+        velocity, seen = np.zeros_like(weights), []
+        for k in range(34):
+            losses, accuracies = descent.epochs(weights, velocity, orders[k : k + 1], rates[k : k + 1])
+            seen.append((losses[0], accuracies[0], *descent.look(weights)))
+        found.append(seen)
+    np.testing.assert_allclose(found[0], found[1], rtol=SINGLE * scale)
+    assert found[0][-1][0] < found[0][0][0]
+
+
+def test_flat_weights_are_the_model():
+    model = models.build("keras_cls_transformer", jax.random.key(0), d=6, heads=2, key_size=4)
+    model = jax.tree.map(lambda leaf: leaf + 0.1, model)
+    again = fast.unflatten(fast.flatten(model), model.config)
+    for name, value in models.weights(model).items():
+        np.testing.assert_array_equal(getattr(again, name), value)
 
 
 def test_windows_differ_in_one_channel_only():

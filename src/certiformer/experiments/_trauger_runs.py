@@ -1,24 +1,28 @@
 """Trauger and Tewari, section 6: one network trained on sparse majority, as the released program does it.
 
-Seeds are run one after another: on a core a batch of five by `vmap` took 1.3 (T = 20) to 1.9 times (T = 200) as long
-for each of them (measured), because both forms of the attention are then computed.
+The program validates after every epoch, which takes most of the time and steers nothing: training ends by its metrics.
+Here validation is looked at after every K-th epoch, the state at the start of each window of epochs is kept, and those
+windows that may hold the lowest validation loss are trained again, bit for bit, with a look after each epoch
+(`_screening`).
 """
 
 from __future__ import annotations
 
 import functools
 import math
+import tempfile
 import time
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import IO, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
-import optax
 from jaxtyping import Array
 
+from certiformer.core.errors import CertiformerError
+from certiformer.experiments._screening import lowest
 from certiformer.experiments.study import Scale
 from certiformer.measure.norms import entrywise_l1, mixed_norm
 from certiformer.measure.tokens import half_diameter, token_norm
@@ -26,111 +30,219 @@ from certiformer.models import KerasClsTransformer, KerasClsTransformerConfig, w
 from certiformer.sweep import Experiment, Outcome
 from certiformer.sweep.run import Config
 from certiformer.tasks.sparse_majority import SparseMajority, sparse_majority
-from certiformer.training import fast, loop
-from certiformer.training.optimisers import momentum_sgd, trauger_schedule
+from certiformer.training import fast
 from certiformer.training.presets import preset
-from certiformer.training.steps import Data, Objective, State, begin, epochs
+from certiformer.training.steps import Data
 
 Matrix = npt.NDArray[np.float64]
 
 NAME = "trauger.sparse_majority"
 PAPER_LENGTHS = tuple(range(20, 201, 20))  # the paper's T
+FIRST_LENGTHS = (20, 60, 100, 140, 200)  # those that are run first
 PAPER_RUNS = 5  # the paper's runs for each T
 QUICK_LENGTHS = (20, 40, 80, 120, 200)
-QUICK_EPOCHS, QUICK_EVERY = 5_000, 25
 POINTS = 200
 """The most points kept of a curve."""
-BETWEEN_LOOKS = 500
-"""Epochs between two looks of the host, where a run that has fitted its sample ends."""
+MOMENTUM, DECAY, FLOOR = 0.9, 0.999, 0.1
 
-# Measured on one core (2.5 GHz, AVX-512), float32: seconds for an epoch of 300 samples in three batches, and for a
-# validation sample; each with its part for every token. Compilation (about 7 s for each T) is left out.
-EPOCH, EPOCH_TOKEN = 6.0e-4, 9.0e-6
-SAMPLE, SAMPLE_TOKEN = 1.3e-7, 2.1e-9
+# Measured on one core: seconds for an epoch of 300 samples in three batches, and for a validation sample; each with its
+# part for every token.
+EPOCH, EPOCH_TOKEN = 4.5e-4, 8.0e-6
+SAMPLE, SAMPLE_TOKEN = 2.6e-7, 3.6e-9
 
 
 def experiment(scale: Scale) -> Experiment:
-    """The runs that all studies of this paper share."""
+    """The runs that all studies of this paper share; seed by seed over the lengths."""
     recipe = preset("trauger").recipe
     common = {"batch": recipe.batch, "rate": recipe.rate, "relevant": 9, "d": 64, "heads": 2}
     sizes = {"samples": 300, "validation": 10_000}
-    # whole batches only, which saves compiling a third of the program
-    small = {"samples": 256, "validation": 1_000}
-    grids: dict[Scale, tuple[tuple[int, ...], int, Config]] = {
-        "smoke": ((20, 40), 2, {**small, "epochs": 100, "validated_every": 10}),
-        "quick": (QUICK_LENGTHS, PAPER_RUNS, {**sizes, "epochs": QUICK_EPOCHS, "validated_every": QUICK_EVERY}),
-        "paper": (PAPER_LENGTHS, PAPER_RUNS, {**sizes, "epochs": recipe.steps, "validated_every": 1}),
+    looks = {"validated_every": 20, "window": 100, "replayed": 100}
+    small = {"samples": 256, "validation": 1_000, "validated_every": 10, "window": 20, "replayed": 2}
+    grids: dict[Scale, tuple[tuple[tuple[int, ...], ...], int, Config]] = {
+        "smoke": (((20, 40),), 2, {**small, "epochs": 100}),
+        "quick": ((QUICK_LENGTHS,), PAPER_RUNS, {**sizes, **looks, "replayed": 3, "epochs": 4_000}),
+        "paper": (
+            (FIRST_LENGTHS, tuple(T for T in PAPER_LENGTHS if T not in FIRST_LENGTHS)),
+            PAPER_RUNS,
+            {**sizes, **looks, "epochs": recipe.steps},
+        ),
     }
-    lengths, runs, grid = grids[scale]
+    stages, runs, grid = grids[scale]
     return Experiment(
         NAME,
         run=f"{__name__}:run",
-        configs=[{"tokens": T, "seed": seed, **common, **grid} for T in lengths for seed in range(runs)],
+        configs=[
+            {"tokens": T, "seed": seed, **common, **grid} for lengths in stages for seed in range(runs) for T in lengths
+        ],
     )
 
 
 def cost(config: Config) -> float:
     """Seconds on one core if training goes through to the last epoch."""
-    T = config["tokens"]
+    T, epochs = config["tokens"], config["epochs"]
     epoch = (EPOCH + EPOCH_TOKEN * T) * config["samples"] / 300
-    validation = config["validation"] * (SAMPLE + SAMPLE_TOKEN * T)
-    return float(config["epochs"] * (epoch + validation / config["validated_every"]))
+    look = config["validation"] * (SAMPLE + SAMPLE_TOKEN * T)
+    again = min(epochs, config["replayed"] * config["window"])
+    return float(epochs * (epoch + look / config["validated_every"]) + again * (epoch + look))
 
 
 def probe(config: Config) -> float:
-    """The same, from twenty validated blocks of epochs here and now."""
-    program, problem = _program_of(config), _problem(config)
-    state = begin(problem.model, program.optimiser, problem.key)
-
-    def blocks(count: int) -> None:
-        loop.run(program.step, state, problem.data, steps=count, chunk=count, rules=program.rules, progress=False)
-
-    blocks(20)
-    began = time.perf_counter()
-    blocks(20)
-    return float((time.perf_counter() - began) / 20 * config["epochs"] / config["validated_every"])
+    """The same, from a window of epochs and some looks here and now, in seconds of the processor."""
+    problem = _problem(config)
+    descent, weights = _descent(problem, config), fast.flatten(problem.model)
+    velocity, orders = np.zeros_like(weights), _orders(problem.key, 0, 20, config["samples"])
+    rates = _rates(config, 0, 20)
+    seconds = []
+    for _ in range(2):
+        started = time.process_time()
+        descent.epochs(weights, velocity, orders, rates)
+        between = time.process_time()
+        for _ in range(5):
+            descent.look(weights)
+        seconds = [(between - started) / 20, (time.process_time() - between) / 5]
+    epochs, again = config["epochs"], min(config["epochs"], config["replayed"] * config["window"])
+    return float((epochs + again) * seconds[0] + (epochs / config["validated_every"] + again) * seconds[1])
 
 
 def run(config: Config) -> Outcome:
     """Train until the sample is fitted or the epochs are over; take the weights with the lowest validation loss."""
-    program, problem, every = _program_of(config), _problem(config), config["validated_every"]
-    steps = config["epochs"] // every
-    record = loop.run(
-        program.step,
-        begin(problem.model, program.optimiser, problem.key),
-        problem.data,
-        steps=steps,
-        chunk=min(steps, max(1, BETWEEN_LOOKS // every)),
-        rules=program.rules,
-        progress=False,
-        kept=_params,
-    )
-    taken = int(record.stopped) + 1 if record.stopped >= 0 else record.steps
-    history = {name: np.asarray(values[:taken], np.float64) for name, values in record.metrics.items()}
-    best, kept, last = int(record.best_step), record.best, record.state.params
-    train_loss, more = jax.jit(program.objective)(kept, (*problem.data.train, problem.data.shared))
-    gaps = history["validation_loss"] - history["loss"]
+    problem = _problem(config)
+    descent = _descent(problem, config)
+    with tempfile.TemporaryFile() as file:
+        trained = _train(descent, problem, config, file)
+        kept = _Kept(math.inf, 0.0, 0.0, 0, trained.weights)
+
+        def through(window: int) -> float:
+            nonlocal kept
+            best = _replay(descent, problem, config, trained, window)
+            kept = min(kept, best, key=lambda each: each.validation_loss)
+            return best.validation_loss
+
+        lows = [min(loss for epoch, loss in looks) for looks in trained.windows]
+        found = lowest(lows, through, most=config["replayed"])
+    shape = problem.model.config
+    best, last = fast.unflatten(kept.weights, shape), fast.unflatten(trained.weights, shape)
+    objective = jax.jit(fast.token_table())
+    train_loss, more = objective(best, (*problem.data.train, problem.data.shared))
+    gaps = np.array(trained.curves["validation_loss"]) - np.array(trained.curves["loss"])
     values = {
         "train_loss": float(train_loss),
         "train_accuracy": float(more["accuracy"]),
-        "validation_loss": float(history["validation_loss"][best]),
-        "validation_accuracy": float(history["validation_accuracy"][best]),
-        "l1": _total(kept),
+        "validation_loss": kept.validation_loss,
+        "validation_accuracy": kept.validation_accuracy,
+        "running_loss": kept.running_loss,
+        "l1": _total(best),
         "l1_start": _total(problem.model),
         "l1_last": _total(last),
         "largest_gap": float(np.max(np.abs(gaps))),
         "last_gap": float(gaps[-1]),
-        "last_train_accuracy": float(history["accuracy"][-1]),
-        "best_epoch": (best + 1) * every,
-        "epochs": taken * every,
-        "fitted": bool(record.stopped >= 0),
+        "last_train_accuracy": trained.curves["accuracy"][-1],
+        "best_epoch": kept.epoch,
+        "epochs": trained.epochs,
+        "fitted": trained.fitted,
+        "replayed": found.windows,
+        "excess": found.excess,
+        "exact_by_rule": found.by_rule,
+        "below": found.below,
         "token_sizes": token_sizes(problem.table),
-        "norms": theorem_norms(kept, problem.table),
+        "norms": theorem_norms(best, problem.table),
         "norms_last": theorem_norms(last, problem.table),
     }
+    taken = len(gaps)
     chosen = np.unique(np.linspace(0, taken - 1, min(POINTS, taken)).round().astype(int))
-    curves = {name: values[chosen].astype(np.float32) for name, values in history.items()}
-    return Outcome(values, {"epoch": (chosen + 1) * every, **curves})
+    curves = {name: np.array(values, np.float32)[chosen] for name, values in trained.curves.items()}
+    return Outcome(values, {"epoch": np.array(trained.looked)[chosen], **curves})
+
+
+Flat = npt.NDArray[np.float32]
+
+
+class _Kept(NamedTuple):
+    """An epoch that was looked at."""
+
+    validation_loss: float
+    validation_accuracy: float
+    running_loss: float
+    epoch: int
+    weights: Flat
+
+
+class _Trained(NamedTuple):
+    """A run to its end: the last weights, the epochs it took, what was looked at, and the windows' starting states."""
+
+    weights: Flat
+    epochs: int
+    fitted: bool
+    looked: list[int]
+    curves: dict[str, list[float]]
+    windows: list[list[tuple[int, float]]]
+    starts: npt.NDArray[np.float32]
+
+
+def _train(descent: fast.TableDescent, problem: _Problem, config: Config, file: IO[bytes]) -> _Trained:
+    """Epochs up to the first whose running accuracy is 1; a look after every K-th and after the last."""
+    length, every, last = config["window"], config["validated_every"], config["epochs"]
+    weights = fast.flatten(problem.model)
+    velocity = np.zeros_like(weights)
+    size = -(-last // length) * 2 * len(weights)
+    file.truncate(4 * size)
+    starts = np.memmap(file, np.float32, shape=(-(-last // length), 2, len(weights)))
+    curves: dict[str, list[float]] = {name: [] for name in CURVES}
+    looked: list[int] = []
+    windows: list[list[tuple[int, float]]] = []
+    done, fitted = 0, False
+    while done < last and not fitted:
+        starts[len(windows)] = weights, velocity
+        end = min(done + length, last)
+        orders, rates = _orders(problem.key, done, end, config["samples"]), _rates(config, done, end)
+        first, looks = done, []
+        while done < end and not fitted:
+            upto = min(done + every, end)
+            before = weights.copy(), velocity.copy()
+            part = slice(done - first, upto - first)
+            losses, accuracies = descent.epochs(weights, velocity, orders[part], rates[part])
+            fits = np.flatnonzero(accuracies >= 1.0)
+            if len(fits):  # the program ends there: what came after it never happened
+                weights, velocity = before
+                upto, fitted = done + int(fits[0]) + 1, True
+                part = slice(done - first, upto - first)
+                losses, accuracies = descent.epochs(weights, velocity, orders[part], rates[part])
+            done = upto
+            loss, accuracy = descent.look(weights)
+            looks.append((done, loss))
+            looked.append(done)
+            total = float(np.sum(np.abs(weights), dtype=np.float64))
+            now = (float(losses[-1]), float(accuracies[-1]), loss, accuracy, total)
+            for name, value in zip(CURVES, now, strict=True):
+                curves[name].append(value)
+            if not math.isfinite(loss):
+                raise CertiformerError(f"training diverged by epoch {done}: validation loss {loss:g}")
+        windows.append(looks)
+    return _Trained(weights, done, fitted, looked, curves, windows, starts)
+
+
+CURVES = ("loss", "accuracy", "validation_loss", "validation_accuracy", "l1")
+
+
+def _replay(descent: fast.TableDescent, problem: _Problem, config: Config, trained: _Trained, window: int) -> _Kept:
+    """The epoch of a window with the lowest validation loss; its looks must give the bits they gave before."""
+    first = window * config["window"]
+    end = min(first + config["window"], trained.epochs)
+    orders, rates = _orders(problem.key, first, end, config["samples"]), _rates(config, first, end)
+    weights, velocity = (np.array(part) for part in trained.starts[window])
+    before, best = dict(trained.windows[window]), None
+    for k in range(end - first):
+        losses, _ = descent.epochs(weights, velocity, orders[k : k + 1], rates[k : k + 1])
+        loss, accuracy = descent.look(weights)
+        if before.get(first + k + 1, loss) != loss:
+            raise CertiformerError(
+                f"epoch {first + k + 1} trained again has validation loss {loss!r}, it had {before[first + k + 1]!r}: "
+                "this machine does not compute the same bits twice"
+            )
+        if best is None or loss < best.validation_loss:
+            best = _Kept(loss, accuracy, float(losses[-1]), first + k + 1, weights.copy())
+    assert best is not None
+    return best
 
 
 class _Problem(NamedTuple):
@@ -140,13 +252,6 @@ class _Problem(NamedTuple):
     table: Matrix
     model: KerasClsTransformer
     key: Array
-
-
-class _Program(NamedTuple):
-    optimiser: optax.GradientTransformation
-    objective: Objective
-    step: loop.Step
-    rules: loop.Rules
 
 
 def _problem(config: Config) -> _Problem:
@@ -168,30 +273,32 @@ def _problem(config: Config) -> _Problem:
     return _Problem(data, np.asarray(source.table, np.float64), model, key_train)
 
 
-def _program_of(config: Config) -> _Program:
-    return _program(config["samples"], config["batch"], config["rate"], config["validated_every"])
+def _descent(problem: _Problem, config: Config) -> fast.TableDescent:
+    train, validation = (
+        fast.Bits(np.array(bits, np.float32), np.array(labels, np.int64))
+        for bits, labels in (problem.data.train, problem.data.validation)
+    )
+    shape = problem.model.config
+    return fast.table_descent(train, validation, problem.data.shared, shape, batch=config["batch"], momentum=MOMENTUM)
+
+
+def _orders(key: Array, first: int, end: int, samples: int) -> npt.NDArray[np.int64]:
+    """The order of the samples in every epoch."""
+    return np.asarray(_permutations(samples)(key, jnp.arange(first, end)), np.int64)
 
 
 @functools.cache
-def _program(samples: int, batch: int, rate: float, every: int) -> _Program:
-    """One compiled program for all runs of a shape. A step is `every` epochs and one validation after them."""
-    optimiser = momentum_sgd(trauger_schedule(-(-samples // batch), rate, floor=rate / 10))
-    objective = fast.token_table()
-    epoch = epochs(objective, optimiser, batch=batch)
-
-    def step(state: State, index: Array, data: Data) -> tuple[State, dict[str, Array]]:
-        state, metrics = jax.lax.scan(lambda s, k: epoch(s, k, data), state, index * every + jnp.arange(every))
-        loss, more = objective(state.params, (*data.validation, data.shared))
-        total = sum(jnp.sum(jnp.abs(leaf)) for leaf in jax.tree.leaves(state.params))
-        looked = {"validation_loss": loss, "validation_accuracy": more["accuracy"], "l1": jnp.asarray(total)}
-        return state, {**{name: value[-1] for name, value in metrics.items()}, **looked}
-
-    rules = loop.Rules(stop=loop.reached("accuracy", 1.0), select=loop.Select("validation_loss", "after"))
-    return _Program(optimiser, objective, step, rules)
+def _permutations(samples: int) -> Callable[[Array, Array], Array]:
+    """One compiled program; each epoch's permutation is that of the key folded with the epoch."""
+    each = jax.vmap(lambda key, epoch: jax.random.permutation(jax.random.fold_in(key, epoch), samples), (None, 0))
+    return jax.jit(each)
 
 
-def _params(state: State) -> Any:
-    return state.params
+def _rates(config: Config, first: int, end: int) -> Flat:
+    """The rate falls by a factor 0.999 at the start of every epoch, to a tenth of the first."""
+    epoch = np.arange(first, end) + 1.0
+    rates: Flat = np.maximum(FLOOR * config["rate"], config["rate"] * DECAY**epoch).astype(np.float32)
+    return rates
 
 
 def _total(model: KerasClsTransformer) -> float:

@@ -19,6 +19,11 @@ from certiformer.training.fast._patch_epochs import PatchEpochs as PatchEpochs
 from certiformer.training.fast._patch_epochs import Patches as Patches
 from certiformer.training.fast._patch_epochs import distinct_patches as distinct_patches
 from certiformer.training.fast._patch_epochs import patch_epochs as patch_epochs
+from certiformer.training.fast._table_descent import Bits as Bits
+from certiformer.training.fast._table_descent import TableDescent as TableDescent
+from certiformer.training.fast._table_descent import flatten as flatten
+from certiformer.training.fast._table_descent import table_descent as table_descent
+from certiformer.training.fast._table_descent import unflatten as unflatten
 from certiformer.training.fast._token_table import token_table as token_table
 from certiformer.training.fast._token_table import token_table_logits as token_table_logits
 from certiformer.training.fast._windows import WindowDescent as WindowDescent

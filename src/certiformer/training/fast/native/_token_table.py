@@ -1,0 +1,447 @@
+"""Trauger's sparse-majority network from its table of 2T + 1 tokens: epochs of momentum descent, and validation.
+
+The algebra is that of `fast._token_table`. Weights, velocity and gradient are flat vectors with the parts one after
+another and the head as first axis (see `_parts`, `_after`). Numerators and denominators of both heads are 130 columns:
+
+    sums = base + bits @ (table_1 - table_0)    or, where that cancels,    cls + bits @ table_1 + (1 - bits) @ table_0
+
+Validation needs no product: partial sums over groups of six bits are tabulated and looked up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from certiformer.training.fast.native._compile import kernel
+from certiformer.training.fast.native._lanes import exp32
+
+Flat = npt.NDArray[np.float32]
+Matrix = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int64]
+
+GROUP = 6
+"""Bits that index a table of partial sums."""
+CANCELS = 64.0
+"""The largest ratio of the mass of all tokens to the least that a sequence can have, where differences are used."""
+SMALL = -80.0
+"""Below e^-80 of the largest, a token has no more mass than that."""
+
+
+@kernel
+def epochs(
+    weights: Flat,
+    velocity: Flat,
+    table: Matrix,
+    bits: Matrix,
+    labels: Integers,
+    orders: Any,
+    rates: Flat,
+    batch: int,
+    momentum: Any,
+    shape: Any,
+    losses: Any,
+    accuracies: Any,
+) -> None:
+    """Epochs in the given orders at the given rates, in place; running means of loss and accuracy of each."""
+    d, heads, _ = shape
+    T = bits.shape[1]
+    rows, columns = 2 * T + 1, heads * d + heads
+    gradient = np.zeros(len(weights), np.float32)
+    mass, values = np.empty((rows, heads), np.float32), np.empty((heads, rows, d), np.float32)
+    full, difference = np.empty((rows, columns), np.float32), np.empty((T, columns), np.float32)
+    base = np.empty(columns, np.float32)
+    drawn, absent = np.empty((batch, T), np.float32), np.empty((batch, T), np.float32)
+    sums, d_sums = np.empty((batch, columns), np.float32), np.empty((batch, columns), np.float32)
+    more = np.empty((batch, columns), np.float32)
+    hidden, signs = np.empty((batch, d), np.float32), np.empty((batch, 2), np.float32)
+    d_full, d_part = np.empty((rows, columns), np.float32), np.empty((T, columns), np.float32)
+    for epoch in range(len(orders)):
+        order, loss, right = orders[epoch], 0.0, 0.0
+        for begin in range(0, len(order), batch):
+            n = min(batch, len(order) - begin)
+            for i in range(n):
+                row = bits[order[begin + i]]
+                for t in range(T):
+                    drawn[i, t] = row[t]
+            cancels = _tabulate(weights, table, shape, mass, values, full)
+            _columns(full, T, base, difference)
+            if cancels:
+                for i in range(n):
+                    for t in range(T):
+                        absent[i, t] = np.float32(1.0) - drawn[i, t]
+                np.dot(drawn[:n], full[T : 2 * T], sums[:n])
+                np.dot(absent[:n], full[:T], more[:n])
+                for i in range(n):
+                    for k in range(columns):
+                        sums[i, k] += more[i, k] + full[2 * T, k]
+            else:
+                np.dot(drawn[:n], difference, sums[:n])
+                for i in range(n):
+                    for k in range(columns):
+                        sums[i, k] += base[k]
+            found = _outputs(weights, shape, sums[:n], labels, order[begin : begin + n], hidden, signs)
+            loss += found[0]
+            right += found[1]
+            _pull_back(weights, gradient, shape, sums[:n], hidden, signs, d_sums)
+            np.dot(drawn[:n].T, d_sums[:n], d_part)
+            _spread(d_part, d_sums[:n], d_full)
+            _into_weights(weights, gradient, shape, table, mass, values, d_full)
+            rate = rates[epoch]
+            for k in range(len(weights)):
+                velocity[k] = momentum * velocity[k] - rate * gradient[k]
+                weights[k] += velocity[k]
+        losses[epoch] = loss / len(order)
+        accuracies[epoch] = right / len(order)
+
+
+@kernel
+def validate(
+    weights: Flat, table: Matrix, codes: Any, widths: Integers, labels: Integers, shape: Any, partial: Any
+) -> Any:
+    """(mean loss, accuracy) on samples given by the codes of their groups of bits (groups, n)."""
+    d, heads, _ = shape
+    groups, n = codes.shape
+    rows, columns = len(table), heads * d + heads
+    T = (rows - 1) // 2
+    mass, values = np.empty((rows, heads), np.float32), np.empty((heads, rows, d), np.float32)
+    full = np.empty((rows, columns), np.float32)
+    _tabulate(weights, table, shape, mass, values, full)
+    first = 0
+    for g in range(groups):
+        _partial_sums(full, T, first, widths[g], partial[g], g == 0)
+        first += widths[g]
+    block = 64
+    sums, hidden = np.empty((block, columns), np.float32), np.empty((block, d), np.float32)
+    signs = np.empty((block, 2), np.float32)
+    order, loss, right = np.arange(n), 0.0, 0.0
+    for begin in range(0, n, block):
+        size = min(block, n - begin)
+        for i in range(size):
+            _look_up(sums[i], partial, codes, begin + i)
+        found = _outputs(weights, shape, sums[:size], labels, order[begin : begin + size], hidden, signs)
+        loss += found[0]
+        right += found[1]
+    return loss / n, right / n
+
+
+@kernel
+def _look_up(out: Flat, partial: Any, codes: Any, sample: int) -> None:
+    groups, columns = len(codes), len(out)
+    g = 1
+    first = partial[0, codes[0, sample]]
+    for k in range(columns):
+        out[k] = first[k]
+    while g + 3 <= groups:
+        a, b, c = (
+            partial[g, codes[g, sample]],
+            partial[g + 1, codes[g + 1, sample]],
+            partial[g + 2, codes[g + 2, sample]],
+        )
+        for k in range(columns):
+            out[k] += a[k] + b[k] + c[k]
+        g += 3
+    while g < groups:
+        a = partial[g, codes[g, sample]]
+        for k in range(columns):
+            out[k] += a[k]
+        g += 1
+
+
+@kernel
+def _partial_sums(full: Matrix, T: int, first: int, width: int, out: Matrix, with_cls: bool) -> None:
+    """out[code] = sum over the group's positions of the row of the token that the code's bit picks."""
+    columns = full.shape[1]
+    row = out[0]
+    for k in range(columns):
+        row[k] = full[2 * T, k] if with_cls else np.float32(0.0)
+    for bit in range(width):
+        zero, one = full[first + bit], full[T + first + bit]
+        for code in range(1 << bit):
+            low, high = out[code], out[code + (1 << bit)]
+            for k in range(columns):
+                high[k] = low[k] + one[k]
+            for k in range(columns):
+                low[k] += zero[k]
+
+
+@kernel
+def _tabulate(weights: Flat, table: Matrix, shape: Any, mass: Matrix, values: Any, full: Matrix) -> bool:
+    """Masses and folded values of every token, times each other and beside each other; whether differences cancel."""
+    d, heads, size = shape
+    rows = len(table)
+    T = (rows - 1) // 2
+    Q, bQ, K, V, O = _parts(weights, shape)  # noqa: E741 (the network's letters)
+    folded, scores = np.empty((d, d), np.float32), np.empty(rows, np.float32)
+    query, key = np.empty(size, np.float32), np.empty(d, np.float32)
+    scale = np.float32(size**-0.5)
+    cancels = False
+    for h in range(heads):
+        for k in range(size):
+            query[k] = bQ[h, k]
+        for i in range(d):
+            for k in range(size):
+                query[k] += table[rows - 1, i] * Q[h, i, k]
+        for i in range(d):
+            score = np.float32(0.0)
+            for k in range(size):
+                score += K[h, i, k] * query[k]
+            key[i] = score * scale
+        top = np.float32(-np.inf)
+        for r in range(rows):
+            score = np.float32(0.0)
+            for i in range(d):
+                score += table[r, i] * key[i]
+            scores[r] = score
+            top = max(top, score)
+        most, least = np.float32(0.0), np.float32(0.0)
+        for r in range(rows):
+            mass[r, h] = exp32(max(scores[r] - top, np.float32(SMALL)))
+        for t in range(T):
+            most += max(mass[t, h], mass[T + t, h])
+            least += min(mass[t, h], mass[T + t, h])
+        last = mass[rows - 1, h]
+        cancels = cancels or most + last > np.float32(CANCELS) * (least + last)
+        np.dot(V[h], O[h], folded)
+        np.dot(table, folded, values[h])
+        for r in range(rows):
+            weight, row, value = mass[r, h], full[r], values[h, r]
+            for j in range(d):
+                row[h * d + j] = weight * value[j]
+            row[heads * d + h] = weight
+    return cancels
+
+
+@kernel
+def _columns(full: Matrix, T: int, base: Flat, difference: Matrix) -> None:
+    columns = full.shape[1]
+    for k in range(columns):
+        base[k] = full[2 * T, k]
+    for t in range(T):
+        zero, one, row = full[t], full[T + t], difference[t]
+        for k in range(columns):
+            base[k] += zero[k]
+        for k in range(columns):
+            row[k] = one[k] - zero[k]
+
+
+@kernel
+def _outputs(
+    weights: Flat, shape: Any, sums: Matrix, labels: Integers, chosen: Integers, hidden: Matrix, signs: Matrix
+) -> Any:
+    """Sums of loss and of right answers; `hidden` after the ReLU, `signs` the derivatives of the mean loss."""
+    d, heads, _ = shape
+    n = len(sums)
+    constant, read, offset = _tail(weights, shape)
+    loss, right = 0.0, 0.0
+    for i in range(n):
+        row, out = sums[i], hidden[i]
+        for j in range(d):
+            out[j] = constant[j]
+        for h in range(heads):
+            inverse = np.float32(1.0) / row[heads * d + h]
+            for j in range(d):
+                out[j] += row[h * d + j] * inverse
+        zero, one = offset[0], offset[1]
+        for j in range(d):
+            out[j] = max(out[j], np.float32(0.0))
+        for j in range(d):
+            zero += out[j] * read[0, j]
+            one += out[j] * read[1, j]
+        label = labels[chosen[i]]
+        for c in range(2):
+            sign = np.float32(1.0) if label == c else np.float32(-1.0)
+            margin = sign * (zero if c == 0 else one)
+            decay = np.exp(-np.abs(margin))
+            loss += 0.5 * (np.log1p(decay) + max(-margin, np.float32(0.0)))
+            tail = decay / (np.float32(1.0) + decay) if margin > 0 else np.float32(1.0) / (np.float32(1.0) + decay)
+            signs[i, c] = -np.float32(0.5) * sign * tail / np.float32(n)
+        right += 1.0 if (one > zero) == (label == 1) else 0.0
+    return loss, right
+
+
+@kernel
+def _pull_back(
+    weights: Flat, gradient: Flat, shape: Any, sums: Matrix, hidden: Matrix, signs: Matrix, d_sums: Matrix
+) -> None:
+    """Gradients of everything after the attention, and of the sums."""
+    d, heads, _ = shape
+    n = len(sums)
+    read = _tail(weights, shape)[1]
+    d_constant, d_read = np.zeros(d, np.float32), np.zeros((2, d), np.float32)
+    d_offset, pull = np.zeros(2, np.float32), np.empty(d, np.float32)
+    for i in range(n):
+        row, out, seen = sums[i], d_sums[i], hidden[i]
+        a, b = signs[i, 0], signs[i, 1]
+        d_offset[0] += a
+        d_offset[1] += b
+        for j in range(d):
+            d_read[0, j] += a * seen[j]
+            d_read[1, j] += b * seen[j]
+        for j in range(d):
+            pull[j] = a * read[0, j] + b * read[1, j] if seen[j] > np.float32(0.0) else np.float32(0.0)
+        for j in range(d):
+            d_constant[j] += pull[j]
+        for h in range(heads):
+            inverse, dot = np.float32(1.0) / row[heads * d + h], np.float32(0.0)
+            for j in range(d):
+                out[h * d + j] = pull[j] * inverse
+            for j in range(d):
+                dot += pull[j] * row[h * d + j]
+            out[heads * d + h] = -dot * inverse * inverse
+    _tail_gradient(weights, gradient, shape, d_constant, d_read, d_offset)
+
+
+@kernel
+def _spread(d_part: Matrix, d_sums: Matrix, d_full: Matrix) -> None:
+    """The gradient of the table: a token's row is in the sums of the samples in which it is present."""
+    T, columns = d_part.shape
+    cls = d_full[2 * T]
+    for k in range(columns):
+        cls[k] = np.float32(0.0)
+    for i in range(len(d_sums)):
+        row = d_sums[i]
+        for k in range(columns):
+            cls[k] += row[k]
+    for t in range(T):
+        zero, one, row = d_full[t], d_full[T + t], d_part[t]
+        for k in range(columns):
+            one[k] = row[k]
+        for k in range(columns):
+            zero[k] = cls[k] - row[k]
+
+
+@kernel
+def _into_weights(
+    weights: Flat, gradient: Flat, shape: Any, table: Matrix, mass: Matrix, values: Any, d_full: Matrix
+) -> None:
+    """From the table's gradient to those of query, key, value and output projection."""
+    d, heads, size = shape
+    rows = len(table)
+    Q, bQ, K, V, O = _parts(weights, shape)  # noqa: E741
+    dQ, dbQ, dK, dV, dO = _parts(gradient, shape)
+    d_values, d_folded = np.empty((rows, d), np.float32), np.empty((d, d), np.float32)
+    d_V, d_O = np.empty((d, size), np.float32), np.empty((size, d), np.float32)
+    query, d_key, d_query = np.empty(size, np.float32), np.empty(d, np.float32), np.empty(size, np.float32)
+    scale = np.float32(size**-0.5)
+    cls = table[rows - 1]
+    for h in range(heads):
+        for k in range(size):
+            query[k] = bQ[h, k]
+        for i in range(d):
+            d_key[i] = np.float32(0.0)
+            for k in range(size):
+                query[k] += cls[i] * Q[h, i, k]
+        for r in range(rows):
+            weight, row, value, out, token = mass[r, h], d_full[r], values[h, r], d_values[r], table[r]
+            slope = row[heads * d + h]
+            for j in range(d):
+                slope += row[h * d + j] * value[j]
+            for j in range(d):
+                out[j] = weight * row[h * d + j]
+            slope *= weight
+            for i in range(d):
+                d_key[i] += slope * token[i]
+        np.dot(table.T, d_values, d_folded)
+        np.dot(d_folded, O[h].T, d_V)
+        np.dot(V[h].T, d_folded, d_O)
+        for k in range(size):
+            d_query[k] = np.float32(0.0)
+        for i in range(d):
+            for k in range(size):
+                dV[h, i, k] = d_V[i, k]
+            for k in range(size):
+                dO[h, k, i] += d_O[k, i]
+            for k in range(size):
+                dK[h, i, k] = d_key[i] * query[k] * scale
+            for k in range(size):
+                d_query[k] += K[h, i, k] * d_key[i] * scale
+        for k in range(size):
+            dbQ[h, k] = d_query[k]
+        for i in range(d):
+            for k in range(size):
+                dQ[h, i, k] = cls[i] * d_query[k]
+
+
+@kernel
+def _parts(flat: Flat, shape: Any) -> Any:
+    """W_Q, b_Q, W_K, W_V, W_O with the head first."""
+    d, heads, size = shape
+    block = heads * d * size
+    Q = flat[:block].reshape((heads, d, size))
+    bQ = flat[block : block + heads * size].reshape((heads, size))
+    at = block + heads * size
+    K = flat[at : at + block].reshape((heads, d, size))
+    V = flat[at + block : at + 2 * block].reshape((heads, d, size))
+    O = flat[at + 2 * block : at + 3 * block].reshape((heads, size, d))  # noqa: E741
+    return Q, bQ, K, V, O
+
+
+@kernel
+def _after(flat: Flat, shape: Any) -> Any:
+    """b_V, b_O, W_1, b_1, W_2, b_2; before them stands b_K, which never matters and has no gradient."""
+    d, heads, size = shape
+    at = 4 * heads * d * size + 2 * heads * size
+    bV = flat[at : at + heads * size].reshape((heads, size))
+    at += heads * size
+    bO = flat[at : at + d]
+    W1 = flat[at + d : at + d + d * d].reshape((d, d))
+    at += d + d * d
+    b1 = flat[at : at + d]
+    W2 = flat[at + d : at + 3 * d].reshape((d, 2))
+    b2 = flat[at + 3 * d : at + 3 * d + 2]
+    return bV, bO, W1, b1, W2, b2
+
+
+@kernel
+def _tail(weights: Flat, shape: Any) -> Any:
+    """What is added before the ReLU, and the two linear maps after it as one (2, d) with its offset."""
+    d, heads, size = shape
+    O = _parts(weights, shape)[4]  # noqa: E741
+    bV, bO, W1, b1, W2, b2 = _after(weights, shape)
+    constant, read, offset = np.empty(d, np.float32), np.zeros((2, d), np.float32), np.empty(2, np.float32)
+    for j in range(d):
+        constant[j] = bO[j]
+    for h in range(heads):
+        for k in range(size):
+            for j in range(d):
+                constant[j] += bV[h, k] * O[h, k, j]
+    for c in range(2):
+        offset[c] = b2[c]
+        for j in range(d):
+            offset[c] += b1[j] * W2[j, c]
+        for i in range(d):
+            for j in range(d):
+                read[c, i] += W1[i, j] * W2[j, c]
+    return constant, read, offset
+
+
+@kernel
+def _tail_gradient(weights: Flat, gradient: Flat, shape: Any, d_constant: Flat, d_read: Matrix, d_offset: Flat) -> None:
+    """Into b_V, b_O, W_1, b_1, W_2, b_2; the part of W_O that comes from the value biases starts its gradient."""
+    d, heads, size = shape
+    O, dO = _parts(weights, shape)[4], _parts(gradient, shape)[4]  # noqa: E741
+    bV, _, W1, b1, W2, _ = _after(weights, shape)
+    dbV, dbO, dW1, db1, dW2, db2 = _after(gradient, shape)
+    for h in range(heads):
+        for k in range(size):
+            dot = np.float32(0.0)
+            for j in range(d):
+                dot += O[h, k, j] * d_constant[j]
+            dbV[h, k] = dot
+            for j in range(d):
+                dO[h, k, j] = bV[h, k] * d_constant[j]
+    for i in range(d):
+        dbO[i] = d_constant[i]
+        db1[i] = W2[i, 0] * d_offset[0] + W2[i, 1] * d_offset[1]
+        for j in range(d):
+            dW1[i, j] = d_read[0, i] * W2[j, 0] + d_read[1, i] * W2[j, 1]
+    for c in range(2):
+        db2[c] = d_offset[c]
+        for j in range(d):
+            dot = b1[j] * d_offset[c]
+            for i in range(d):
+                dot += W1[i, j] * d_read[c, i]
+            dW2[j, c] = dot
