@@ -167,6 +167,19 @@ def test_mypy_sees_unknown_names(tmp_path):
     assert 'Unexpected keyword argument "predictons"' in text
 
 
+# Dead features
+
+
+def test_dead_features_are_errors_of_a_random_readout():
+    """Features that are all zero score zero whatever is drawn, and a zero score is an error."""
+    from certiformer.certification.procedures import HeadPosterior
+
+    x = np.concatenate([np.zeros(20), np.full(80, 5.0)])[:, None]
+    labels = np.ones(100, int)
+    report = certiformer.certify(train=(x, labels), by=[HeadPosterior(features=lambda batch: batch, prior=[[3.0]])])
+    assert report["pacbayes.gibbs"].evidence.error == pytest.approx(0.2, abs=1e-6)
+
+
 # Records
 
 
