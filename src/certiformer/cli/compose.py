@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from certiformer.cli._output import console, print_json
 from certiformer.core.errors import InputError
-from certiformer.networks.network import Composition
+
+if TYPE_CHECKING:
+    from certiformer.networks.network import Composition
 
 
 def compose(
