@@ -8,16 +8,21 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from certiformer._version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from certiformer.auditing.runner import Audit
     from certiformer.certification.api import certify
     from certiformer.certification.handover import load_predictor
     from certiformer.certification.verify import verify
     from certiformer.core import Evaluation, Result
+    from certiformer.core.arrays import Evaluations
     from certiformer.experiments.reproduce import reproduce
     from certiformer.networks.api import compose
 
@@ -61,11 +66,26 @@ def audit(*ids: str, seed: int = 0, budget: float = 60.0, workers: int | None = 
     return runner.run(ids, seed=seed, budget=budget, workers=workers)
 
 
-def bound(id: str, /, **inputs: Any) -> Evaluation:
-    """Both sides of the result `id`, as printed and sound, at the given inputs."""
+@overload
+def bound(  # type: ignore[overload-overlap]
+    id: str, /, **inputs: float | str | Sequence[float] | None
+) -> Evaluation: ...
+@overload
+def bound(id: str, /, **inputs: float | str | Sequence[float] | NDArray[Any] | None) -> Evaluations: ...
+def bound(id: str, /, **inputs: Any) -> Evaluation | Evaluations:
+    """Both sides of the result `id`, as printed and sound, at the given inputs.
+
+    One or two inputs may be arrays (`n=np.geomspace(1e3, 1e9, 200)`): every variant is then an array.
+    """
     from certiformer.core import find
 
-    return find(id).evaluate(inputs)
+    result = find(id)
+    if not any(hasattr(value, "__len__") and not isinstance(value, str) for value in inputs.values()):
+        return result.evaluate(inputs)
+    from certiformer.core.arrays import evaluate_along, varying
+
+    axes = varying(result, inputs)
+    return evaluate_along(result, inputs, axes) if axes else result.evaluate(inputs)
 
 
 def explain(id: str, /) -> type[Result]:

@@ -19,6 +19,7 @@ from certiformer.cli.inspect import inspect
 from certiformer.cli.plan import plan
 from certiformer.cli.probe import probe
 from certiformer.cli.reproduce import reproduce
+from certiformer.cli.search import search
 from certiformer.cli.select import select
 from certiformer.cli.theorems import theorems
 from certiformer.cli.train import train
@@ -52,6 +53,7 @@ def _root(
 
 
 app.command()(theorems)
+app.command()(search)
 app.command()(explain)
 app.command()(bound)
 app.command()(compose)

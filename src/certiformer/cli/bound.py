@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from certiformer.cli._output import console, print_json
+from certiformer.cli._output import console, print_csv, print_json, print_markdown
 from certiformer.core import Result, find
 from certiformer.core.errors import InputError
 from certiformer.core.sweeping import Sweep, parse_sweep, sweep
@@ -25,6 +25,8 @@ def bound(
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the sweep (.png, .pdf or .svg).")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="The sweep as comma-separated values.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="The sweep as a Markdown table.")] = False,
 ) -> None:
     """Evaluate a result at the given inputs: as printed and sound, side by side, with every hypothesis checked."""
     result = find(id)
@@ -32,6 +34,8 @@ def bound(
     if sweep_over is None:
         if plot is not None:
             raise InputError("--plot", str(plot), "a sweep to draw", "Add for example --sweep n=1e2:1e8:40")
+        if csv or markdown:
+            raise InputError("--csv", "no sweep", "a sweep to list", "Add for example --sweep n=1e2:1e8:40")
         evaluation = result.evaluate(given)
         if json:
             print_json(evaluation.as_json())
@@ -43,6 +47,8 @@ def bound(
         _draw(swept, plot)
     if json:
         print_json(swept.as_json())
+    elif csv or markdown:
+        (print_csv if csv else print_markdown)(swept.rows())
     else:
         console.print(sweep_table(swept))
         if plot is not None:

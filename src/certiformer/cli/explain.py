@@ -8,16 +8,22 @@ import typer
 
 import certiformer
 from certiformer.cli._output import console, print_json
-from certiformer.report.explanation import explanation, explanation_json
+from certiformer.report.explanation import bibtex_entry, explanation, explanation_json, latex_statement
 
 
 def explain(
-    id: Annotated[str, typer.Argument(help="A result, for example trauger.thm4.1; see `certiformer theorems`.")],
+    id: Annotated[str, typer.Argument(help="A result, for example trauger.thm4.1 or 'Trauger Theorem 4.1'.")],
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    bibtex: Annotated[bool, typer.Option("--bibtex", help="The paper and the place in it as BibTeX.")] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="The printed and the sound statement in LaTeX.")] = False,
 ) -> None:
     """Explain a result: what is printed, what is wrong with it, what holds, and how to evaluate it."""
     result = certiformer.explain(id)
-    if json:
+    if bibtex:
+        typer.echo(bibtex_entry(result))
+    elif latex:
+        typer.echo(latex_statement(result))
+    elif json:
         print_json(explanation_json(result))
     else:
         console.print(explanation(result))

@@ -58,7 +58,34 @@ def find(id: str) -> type[Result]:
     by_lower = {name.lower(): name for name in known}
     if normal in by_lower:
         return known[by_lower[normal]]
-    raise UnknownNameError("result", id, known, "See `certiformer theorems`.")
+    at_place = [result for result in known.values() if _is_at(result, id)]
+    if len(at_place) == 1:
+        return at_place[0]
+    if at_place:
+        raise UnknownNameError("result", id, known, f"Several are there: {', '.join(each.id for each in at_place)}.")
+    raise UnknownNameError("result", id, known, "See `certiformer theorems`, or `certiformer search WORDS`.")
+
+
+def _is_at(result: type[Result], words: str) -> bool:
+    """`Theorem 4.1`, `Trauger Theorem 4.1` and `theorem 4.1 of Trauger` name a place in a paper."""
+    asked = set(re.findall(r"[a-z0-9.]+", words.lower())) - {"of", "in", "the", "by", "and", "et", "al", "al."}
+    place = set(re.findall(r"[a-z0-9.]+", result.place.lower()))
+    paper = {result.paper.key, *re.findall(r"[a-z]+", result.paper.short.lower())}
+    return bool(asked) and asked <= place | paper and bool(asked & place) and any(c.isdigit() for c in words)
+
+
+def search(words: str) -> list[type[Result]]:
+    """The results whose story contains all the words, those with the words in their title first."""
+    wanted = [word.rstrip("s") if len(word) > 3 else word for word in words.lower().split()]
+
+    def text(result: type[Result]) -> str:
+        story = result.story
+        parts = (result.id, result.title, result.place, result.paper.reference, result.bounds.value, story.prose)
+        told = (story.printed, story.sound, story.because, *story.assumes, *story.defects)
+        return " ".join((*parts, *told, *(entry.meaning for entry in result.inputs))).lower()
+
+    found = [result for result in results().values() if all(word in text(result) for word in wanted)]
+    return sorted(found, key=lambda result: -sum(word in f"{result.title} {result.id}".lower() for word in wanted))
 
 
 @functools.cache

@@ -39,6 +39,18 @@ class Sweep:
     values: tuple[float, ...]
     evaluations: tuple[Evaluation, ...]
 
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per value of the input: every variant, and which sound one is best."""
+        sides = {side: list(getattr(self.evaluations[0], side)) for side in ("printed", "sound")}
+        return [
+            {
+                self.range.name: value,
+                **{f"{side}_{name}": getattr(e, side)[name].value for side, names in sides.items() for name in names},
+                "best": e.best or "",
+            }
+            for value, e in zip(self.values, self.evaluations, strict=True)
+        ]
+
     def as_json(self) -> dict[str, Any]:
         return {
             "id": self.result.id,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import certiformer
-from certiformer.core import Evaluation, Variants
+from certiformer.core import Evaluation, Variants, find
 from certiformer.experiments.statistics import Interval, Prediction, Vector, bootstrap, verdict
 from certiformer.sweep.run import Config
 
@@ -33,12 +33,12 @@ def radius(config: Config) -> float:
 
 def proposition_2(config: Config, P: float) -> Evaluation:
     """(7) and its sound replacement, with an error of norm at most P in the first phase."""
-    return certiformer.bound("deora.prop2", **_mixture(config), Z=config["Z"], P=P, n=config["n"], delta=0.05)
+    return find("deora.prop2").evaluate({**_mixture(config), "Z": config["Z"], "P": P, "n": config["n"], "delta": 0.05})
 
 
 def ordering(config: Config) -> Evaluation:
     """gamma_attn, gamma_* and gamma_lin of sections 5.3 and 7."""
-    return certiformer.bound("deora.sec5.3", **_mixture(config))
+    return find("deora.sec5.3").evaluate(_mixture(config))
 
 
 def start_of(config: Config, P: float, BPhi: float, B2: float) -> Start | None:
@@ -77,18 +77,19 @@ def theorem(id: str, config: Config, start: Start, K: int, **more: Any) -> Evalu
     target = certiformer.bound("deora.ass2", eps=1.0 / K, even=True, **near, **common).sound
     if not target["g0"].applies:
         return None
-    return certiformer.bound(
-        id,
-        D=target["g0"].value,
-        b=target["g"].value,
-        b0=start.B2,
-        Lt=1.0 / K,
-        L0=start.BPhi + math.log1p(math.exp(-start.BPhi)),
-        K=K,
-        eta=config["eta"],
-        d=config["d"],
-        **common,
-        **more,
+    return find(id).evaluate(
+        {
+            "D": target["g0"].value,
+            "b": target["g"].value,
+            "b0": start.B2,
+            "Lt": 1.0 / K,
+            "L0": start.BPhi + math.log1p(math.exp(-start.BPhi)),
+            "K": K,
+            "eta": config["eta"],
+            "d": config["d"],
+            **common,
+            **more,
+        }
     )
 
 

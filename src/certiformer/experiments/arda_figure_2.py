@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-import certiformer
+from certiformer.core import find
 from certiformer.experiments import statistics
 from certiformer.experiments._arda_lag_runs import ALPHA, COEFFICIENT, NETWORKS, cost, experiment, probe
 from certiformer.experiments.statistics import Interval
@@ -85,10 +85,8 @@ def settled(found: Interval, claim: statistics.Prediction) -> str:
 def recurrent_bound(lag: int) -> float:
     """Sound bound on |dh_T/du| at the start: T = lag + 1 inputs and |u| = 1.5; that part asks nothing of the inputs."""
     small: dict[str, Any] = dict.fromkeys(("rho_c", "rho_u", "rho_w", "nu_c", "nu_u", "nu_w"), 1e-09)
-    bounds = certiformer.bound(
-        "arda.prop2", activation="tanh", m=64, T=lag + 1, alpha=ALPHA, n=1, delta=0.5, eta=0.05, tau=1, **small
-    )
-    return bounds.sound["Lu"].value
+    run = {"activation": "tanh", "m": 64, "T": lag + 1, "alpha": ALPHA, "n": 1, "delta": 0.5, "eta": 0.05, "tau": 1}
+    return find("arda.prop2").evaluate({**run, **small}).sound["Lu"].value
 
 
 def _growth(cells: Cells, measure: str, network: str) -> Interval:

@@ -20,6 +20,8 @@ def explanation(result: type[Result]) -> RenderableType:
         Text.assemble((result.id, "bold"), f"  {result.title}"),
         Text(f"{result.place}; bounds the {result.bounds.value}", "dim"),
     ]
+    if result.story.prose:
+        parts += _section("Setting", Text(_unmarked(result.story.prose)))
     if result.has_printed():
         verdict = Text.assemble(
             (result.status.value, STATUS_STYLES[result.status]), f" ({result.status.meaning}): {result.reason}"
@@ -88,6 +90,8 @@ def explanation_json(result: type[Result]) -> dict[str, Any]:
         "reason": result.reason,
         "defects": list(result.defects),
         "sound_statement": result.story.sound,
+        "sound_latex": result.story.sound_latex,
+        "setting": result.story.prose,
         "assumptions": list(result.assumptions),
         "inputs": [
             {
@@ -106,3 +110,42 @@ def explanation_json(result: type[Result]) -> dict[str, Any]:
         "proof": result.proof or None,
         "example": result.example,
     }
+
+
+def _unmarked(prose: str) -> str:
+    """Prose for a terminal: paragraphs are refolded, displayed formulas and lists keep their lines."""
+    paragraphs = []
+    for paragraph in prose.split("\n\n"):
+        lines = paragraph.splitlines()
+        kept = any(line.startswith((" ", "* ", "- ", ".. math::")) for line in lines)
+        paragraphs.append("\n".join(lines).replace(".. math:: ", "    ") if kept else " ".join(lines))
+    return "\n\n".join(paragraphs)
+
+
+def bibtex_entry(result: type[Result]) -> str:
+    """The paper as BibTeX, with the place of the result in a note."""
+    paper = result.paper
+    lines = [
+        f"@misc{{{paper.key},",
+        f"  author = {{{paper.authors.replace(', ', ' and ')}}},",
+        f"  title = {{{paper.title}}},",
+        *([f"  year = {{{paper.year}}},"] if paper.year else []),
+        *([f"  howpublished = {{{paper.venue}}},"] if paper.venue else []),
+        f"  note = {{{result.place}}},",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def latex_statement(result: type[Result]) -> str:
+    """The two statements as displayed formulas; what has no formula is given in words."""
+    story = result.story
+    parts = [f"% {result.id}: {result.title}"]
+    for name, formula, words in (
+        ("as printed", story.printed_latex, story.printed),
+        ("sound", story.sound_latex, story.sound),
+    ):
+        if formula or words:
+            parts.append(f"% {name}")
+            parts.append(f"\\[ {formula} \\]" if formula else f"\\text{{{words}}}")
+    return "\n".join(parts)

@@ -1,0 +1,26 @@
+"""`certiformer search WORDS`: results whose story contains the words."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from certiformer.cli._output import console, print_json
+from certiformer.core.errors import InputError
+from certiformer.core.registry import search as found_by
+from certiformer.report.table import theorem_rows, theorem_table
+
+
+def search(
+    words: Annotated[list[str], typer.Argument(help="Words that must all occur, for example: heavy tails.")],
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Find results by words in their title, statement, defects, assumptions and inputs."""
+    found = found_by(" ".join(words))
+    if json:
+        print_json(theorem_rows(found))
+    elif not found:
+        raise InputError("words", " ".join(words), "words that occur in a result", "Try fewer or shorter words")
+    else:
+        console.print(theorem_table(found, console.width))
