@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from certiformer.certificates import Evidence
 from certiformer.certification import doors, sources
+from certiformer.certification.counting import Pair, of_foreign, of_model, of_training
 from certiformer.certification.document import Report
 from certiformer.certification.evidence import Findings
-from certiformer.certification.flows import Pair, of_foreign, of_model, of_training
+from certiformer.certification.outputs import with_params
 from certiformer.certification.pipeline import build
 from certiformer.certification.predictions import of_predictions, refuse_unknown
-from certiformer.certification.predictors import with_params
 from certiformer.certification.reading import Outputs, Reading
 from certiformer.certification.sources.npz import read_npz
 from certiformer.certification.sources.repeats import Repeats

@@ -31,7 +31,7 @@ def measured(
     training: Mapping[str, Any] | None = None,
 ) -> Profile:
     """Measure `model` on a sample; a model of this package also gets its name and config."""
-    from certiformer.certification.predictors import coded_labels, merged, outputs_of, tensors_of
+    from certiformer.certification.outputs import coded_labels, merged, outputs_of, tensors_of
     from certiformer.measure.profile import measure
     from certiformer.models import Model
 

@@ -250,7 +250,7 @@ class _Recount:
         return self._known(key)
 
     def _from_model(self, key: str, predictor: Predictor | None) -> Evidence:
-        from certiformer.certification import api, flows
+        from certiformer.certification import api, counting
         from certiformer.certification.sources.npz import read_npz
 
         if predictor is None:
@@ -260,11 +260,13 @@ class _Recount:
             x, y = arrays.get("inputs"), arrays.get("labels")
             if x is None or y is None:
                 raise _CannotCount("the data that were divided are needed: inputs and labels, in their order")
-            rows = flows.division(len(x), float(self.provenance["fraction"]), int(self.provenance["seed"]))["certify"]
-            heldout: flows.Pair = (x[rows], y[rows])
+            rows = counting.division(len(x), float(self.provenance["fraction"]), int(self.provenance["seed"]))[
+                "certify"
+            ]
+            heldout: counting.Pair = (x[rows], y[rows])
         else:
             heldout, _ = api.heldout_and_train(arrays, str(self.data))
-        found = flows.of_model(predictor.outputs, heldout, reading=self._reading(), batched=True)
+        found = counting.of_model(predictor.outputs, heldout, reading=self._reading(), batched=True)
         self._evidence = {record.key: record for record in found.evidence}
         return self._known(key)
 

@@ -41,7 +41,7 @@ class HouseModel(Predictor):
         return cls(kind(described, **{name: jnp.asarray(tensor) for name, tensor in tensors.items()}))
 
     def outputs(self, inputs: npt.ArrayLike) -> Array:
-        from certiformer.certification.predictors import outputs_of
+        from certiformer.certification.outputs import outputs_of
 
         return outputs_of(self.model, inputs)
 
@@ -65,7 +65,7 @@ class Weights(Predictor):
         return cls(tensors, settings.get("apply"))
 
     def outputs(self, inputs: npt.ArrayLike) -> Array:
-        from certiformer.certification.predictors import checked_outputs
+        from certiformer.certification.outputs import checked_outputs
 
         if self.apply is None:
             raise InputError(
@@ -82,7 +82,7 @@ def predictor_of(model: Any) -> Predictor | None:
     """What can be handed over of a model: itself if it is of this package, its weights if it is an Equinox module."""
     import equinox as eqx
 
-    from certiformer.certification.predictors import tensors_of
+    from certiformer.certification.outputs import tensors_of
     from certiformer.models import Model
 
     if isinstance(model, Model):

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import optax
 
-from certiformer.certification.predictors import checked_outputs
+from certiformer.certification.outputs import checked_outputs
 from certiformer.certification.procedures._model import Array, Labels, Parametrised, loss_of, tree_hash
 from certiformer.core.errors import InputError
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certification.predictors import checked_outputs, with_params
+from certiformer.certification.outputs import checked_outputs, with_params
 from certiformer.core.errors import InputError
 
 Array = npt.NDArray[np.float64]

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.certificates import Evidence
+from certiformer.certification.betting import enough
+from certiformer.certification.counting import Pair, pair
 from certiformer.certification.evidence import Findings
-from certiformer.certification.flows import Pair, enough, pair
 from certiformer.certification.procedures._model import Labels, parametrised
 from certiformer.core.errors import InputError
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from certiformer.certificates import Evidence
 from certiformer.certificates.surrogate import Surrogate as Record
-from certiformer.certification.flows import decisions
-from certiformer.certification.predictors import checked_outputs, outputs_of
+from certiformer.certification.outputs import checked_outputs, outputs_of
+from certiformer.certification.predictions import decisions
 from certiformer.certification.procedures._model import Labels
 from certiformer.certification.procedures.pick_to_learn import PickToLearn, compress, replay
 from certiformer.certification.split import refuse_overlap

@@ -15,8 +15,8 @@ from certiformer.certification import doors
 from certiformer.certification.betting import LEAST_EXAMPLES, enough
 from certiformer.certification.evidence import Findings
 from certiformer.certification.handover.model import predictor_of
+from certiformer.certification.outputs import outputs_of, tensors_of
 from certiformer.certification.predictions import decisions, of_predictions
-from certiformer.certification.predictors import outputs_of, tensors_of
 from certiformer.certification.reading import Reading
 from certiformer.certification.sources.coding import decide, distinct
 from certiformer.certification.sources.rows import rows_of
