@@ -56,7 +56,8 @@ class Report:
         return certificate_page(self.document)
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
-        """Write report.html, report.json and the certified predictors, each file completely or not at all."""
+        """Write report.html, report.json, model-card.md, badge.svg and the predictors, each whole or not at all."""
+        from certiformer.report.card import badge, model_card
         from certiformer.report.page import write_bytes, write_text
 
         page, text = self.page(), json.dumps(self.document, indent=2, allow_nan=False) + "\n"
@@ -69,6 +70,8 @@ class Report:
         for name, content in self.files.items():
             write_bytes(target / name, content)
         write_text(target / "report.json", text)
+        write_text(target / "model-card.md", model_card(self.document))
+        write_text(target / "badge.svg", badge(self.document))
         return target / "report.html", target / "report.json"
 
 
@@ -87,6 +90,7 @@ def report_of(
         "title": findings.title,
         "headline": headline(ordered, ledger.total),
         "basis": basis(chosen),
+        "decisive": None if chosen is None or chosen.evidence is None else chosen.evidence.key,
         "summary": summary(findings, ordered, ledger),
         "not_checked": list(findings.not_checked),
         "warnings": list(findings.warnings),

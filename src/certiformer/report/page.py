@@ -12,6 +12,7 @@ from typing import Any
 import jinja2
 
 from certiformer.core.errors import CertiformerError
+from certiformer.report.card import decides
 from certiformer.report.chart import Line, Mark, panel
 from certiformer.report.numbers import percent_up, rounded_up
 
@@ -20,6 +21,7 @@ QUANTITY_TITLES = {
     "gibbs_risk_01": "Error rate of a randomised predictor, averaged over its draws",
     "mean_iterate_risk_01": "Average error rate of the iterates of one training pass",
     "smoothed_cross_entropy": "Cross-entropy of the smoothed predictor",
+    "mean_loss": "Mean loss on new examples",
     "gap": "Gap between test and training loss",
     "excess_risk": "Excess risk",
     "training_loss": "Training loss",
@@ -27,6 +29,9 @@ QUANTITY_TITLES = {
 }
 # Rates of error share an axis; the legend says what each of them is the error rate of.
 TOGETHER = ("risk_01", "gibbs_risk_01", "mean_iterate_risk_01")
+
+
+SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 def environment() -> jinja2.Environment:
@@ -38,16 +43,42 @@ def environment() -> jinja2.Environment:
     found.filters["percent"] = percent
     found.filters["percent_up"] = percent_up
     found.filters["guaranteed"] = guaranteed
+    found.filters["limit"] = _text
+    found.filters["key"] = _label
     return found
 
 
 def certificate_page(document: Mapping[str, Any]) -> str:
     """The certificate's page from the same document that report.json holds."""
+    shown = [row for row in document["certificates"] if isinstance(row["log10"], (int, float))]
+    saying = [row for row in shown if _kind(row) == "informative"]
+    decisive = next((row for row in shown if decides(row, document)), None)
     return (
         environment()
         .get_template("certificate.html")
-        .render(report=document, panels=_panels(document), quantity_titles=QUANTITY_TITLES)
+        .render(
+            report=document,
+            answer=None if decisive is None else _text(decisive),
+            observed=None if decisive is None else _observed_text(decisive),
+            saying=_panels(saying),
+            rest=_panels([row for row in shown if row not in saying]),
+            hashes=_hashes(document),
+            quantity_titles=QUANTITY_TITLES,
+        )
     )
+
+
+def _hashes(document: Mapping[str, Any]) -> dict[str, str]:
+    """What exactly was certified: the files handed over and the data, by their hashes."""
+    found = {}
+    for row in document["certificates"]:
+        handed = row.get("predictor")
+        if handed:
+            found[f"predictor {handed['file']}"] = handed["sha256"]
+    provenance = document["provenance"]
+    names = ("heldout_data", "train_data", "heldout_labels_sha256", "heldout_losses_sha256", "heldout_correct_sha256")
+    found |= {name.replace("_", " ").removesuffix(" sha256"): provenance[name] for name in names if name in provenance}
+    return {**found, "configuration": provenance["configuration"]}
 
 
 def number(value: Any) -> str:
@@ -62,7 +93,7 @@ def number(value: Any) -> str:
         return f"{int(value):,}"
     if abs(value) >= 1e6 or 0 < abs(value) < 1e-4:
         exponent = math.floor(math.log10(abs(value)))
-        return f"{value / 10.0**exponent:.2f}·10^{exponent}"
+        return f"{value / 10.0**exponent:.2f} × 10{str(exponent).translate(SUPERSCRIPT)}"
     return f"{value:.4g}"
 
 
@@ -76,36 +107,46 @@ def percent(value: Any) -> str:
     return "–" if value is None else f"{100 * float(value):.2f} %"
 
 
-def _panels(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _panels(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     groups: dict[str, list[Mapping[str, Any]]] = {}
-    for row in document["certificates"]:
-        if row["log10"] is None or isinstance(row["log10"], str):
-            continue
+    for row in rows:
         key = "error rates" if row["bounds"] in TOGETHER else row["bounds"]
         groups.setdefault(key, []).append(row)
     order = sorted(groups, key=lambda key: (key != "error rates", key))
-    return [_panel(key, groups[key], document["observed"]) for key in order]
+    return [_panel(key, groups[key]) for key in order]
 
 
-def _panel(key: str, rows: Sequence[Mapping[str, Any]], observed: Mapping[str, Any]) -> dict[str, Any]:
+def _panel(key: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     marks = [
-        Mark(_label(row), row["log10"], _kind(row), _text(row))
+        Mark(_label(row), row["log10"], _kind(row), _text(row), _observed(row))
         for row in sorted(rows, key=lambda row: (row["version"], row["log10"]))
     ]
-    lines = []
-    if key == "error rates" and observed.get("heldout_error"):
-        lines.append(Line("observed", math.log10(observed["heldout_error"]), "observed"))
-    trivial = [row["trivial"] for row in rows if row["trivial"]]
-    if trivial:
-        lines.append(Line("trivial", math.log10(max(trivial)), "trivial"))
+    trivial = [row["trivial"] for row in rows if row["trivial"] and row["trivial"] > 0]
+    lines = [Line("guessing", math.log10(max(trivial)), "trivial")] if trivial else []
     title = "Error rates" if key == "error rates" else QUANTITY_TITLES.get(key, key)
     mixed = key == "error rates" and len({row["bounds"] for row in rows}) > 1
     note = "Not all of these bound the same thing; the table says of what each is the error rate." if mixed else ""
-    return {"title": title, "svg": panel(title, marks, lines), "note": note}
+    return {"title": title, "svg": panel(title, marks, lines, "%" if key == "error rates" else ""), "note": note}
+
+
+def _observed(row: Mapping[str, Any]) -> float | None:
+    """The rate that was seen on the examples behind a certificate; a paper's row has none."""
+    if row["evidence"] is None:
+        return None
+    seen = [row["terms"][name] for name in ("observed", "empirical error of Q") if name in row["terms"]]
+    return float(seen[0]) if seen and isinstance(seen[0], (int, float)) else None
+
+
+def _observed_text(row: Mapping[str, Any]) -> str:
+    seen = _observed(row)
+    if seen is None:
+        return "–"
+    return percent(seen) if row["bounds"] in TOGETHER else number(seen)
 
 
 def _label(row: Mapping[str, Any]) -> str:
-    return f"{row['id']} (printed)" if row["version"] == "printed" else str(row["id"])
+    name = str(row["id"] if row["evidence"] is None else row["evidence"]["key"])
+    return f"{name} (printed)" if row["version"] == "printed" else name
 
 
 def _kind(row: Mapping[str, Any]) -> str:
