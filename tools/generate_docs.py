@@ -84,7 +84,7 @@ def audit() -> str:
 def reproduction() -> str:
     """The experiments and what came of them, as `tools/generate_reproduction.py` wrote them."""
     page = (ROOT / "docs" / "reproduction.md").read_text()
-    table = page[page.index("| experiment | what it shows |") : page.index("\n## ")].strip()
+    table = page[page.index("| experiment | what we found |") :].partition("\n## ")[0].strip()
     return table.replace("](reproduction.md#", "](docs/reproduction.md#")
 
 

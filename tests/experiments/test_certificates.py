@@ -23,7 +23,7 @@ from certiformer.experiments import _certificate_runs as runs
 from certiformer.experiments import _certificates_majority as majority
 from certiformer.experiments import _certificates_mnist as mnist
 from certiformer.experiments import certificates, find
-from certiformer.experiments._certificate_cells import LETTERS, RIVALS, TITLES, cells, winner
+from certiformer.experiments._certificate_cells import LETTERS, RIVALS, TITLES, cells
 from certiformer.sweep import Row
 from certiformer.tasks.sparse_majority import sparse_majority
 
@@ -217,32 +217,6 @@ def planted(task: str, n: int, seed: int) -> Row:
     )
 
 
-def test_the_planted_crossing_is_found() -> None:
-    rows = [planted("sparse majority", n, seed) for n in (1000, 3000, 30_000, 100_000) for seed in range(5)]
-    found = {cell.n: winner(cell) for cell in cells(rows)}
-    assert found == {1000: "H wins", 3000: "H wins", 30_000: "O wins", 100_000: "O wins"}
-    analysis = certificates.analyse(rows)
-    exponents = analysis.fits["sparse majority, T = 20"]["exponents in n"]
-    assert exponents["H"]["value"] == pytest.approx(-0.5)
-    assert exponents["O"]["value"] == pytest.approx(-1.0)
-    assert analysis.fits["sparse majority, T = 20"]["holds"] == {
-        "violations": 0,
-        "beyond the error of the estimate": 0,
-        "of": 120,
-        "fraction": 1.0,
-    }
-    assert set(analysis.plots) == {"certificates", "cross_entropy"}
-    assert certificates.informative_from(cells(rows), "occam") == 1000
-
-
-def test_a_draw_is_inconclusive_and_a_poor_winner_says_so() -> None:
-    limits = [{"holdout": 0.6, "occam": 0.7}, {"holdout": 0.8, "occam": 0.71}, {"holdout": 0.7, "occam": 0.72}]
-    (cell,) = cells([row("mnist", 100, seed, found) for seed, found in enumerate(limits)])
-    assert winner(cell) == "inconclusive: H or O, no better than guessing"
-    (cell,) = cells([row("mnist", 100, seed, {"holdout": 0.2}) for seed in range(3)])
-    assert winner(cell) == "only H applies"
-
-
 def test_a_certificate_below_the_truth_is_counted() -> None:
     rows = [planted("sparse majority", n, seed) for n in (1000, 3000) for seed in range(2)]
     broken = row("sparse majority", 1000, 7, {"holdout": 0.1, "betting": 0.3}, true=0.2)
@@ -270,12 +244,6 @@ def test_the_best_network_need_not_have_the_smallest_certificate() -> None:
     assert cells([planted("mnist", 1000, seed) for seed in range(3)])[0].better is None
 
 
-@pytest.mark.parametrize("count", [0, 1, 2])
-def test_few_rows_are_enough(count: int) -> None:
-    analysis = certificates.analyse([planted("mnist", 1000, seed) for seed in range(count)])
-    assert len(analysis.findings) == (0 if count == 0 else 3 + 6 + 3 + 1)
-
-
 def test_the_grids() -> None:
     study = find("certificates")
     for scale, seeds in (("quick", 5), ("paper", 20)):
@@ -288,3 +256,30 @@ def test_the_grids() -> None:
     assert all(study.cost(run.config) > 0 for run in study.experiment("paper").runs)
     paper = next(run.config for run in study.experiment("paper").runs if run.config["task"] == "mnist")
     assert mnist.settings_of(paper) == mnist_recipe.Settings()
+
+
+def test_the_planted_crossing_is_found() -> None:
+    rows = [planted("sparse majority", n, seed) for n in (1000, 3000, 30_000, 100_000) for seed in range(5)]
+    assert {cell.n: cell.able for cell in cells(rows)} == {1000: ["H"], 3000: ["H"], 30_000: ["O"], 100_000: ["O"]}
+    analysis = certificates.analyse(rows)
+    assert analysis.fits["sparse majority, T = 20: exponent of H in n"]["value"] == pytest.approx(-0.5)
+    assert analysis.fits["sparse majority, T = 20: exponent of O in n"]["value"] == pytest.approx(-1.0)
+    (below,) = [f for f in analysis.findings if "below what they bound" in f.setting]
+    assert (below.ours, below.verdict.word) == ("0 of 120", "holds")
+    assert set(analysis.plots) == {"certificates", "cross_entropy"}
+    assert "H at 2, O at 2 of 4 sample sizes" in analysis.headline
+    assert certificates.informative_from(cells(rows), "occam") == 1000
+
+
+def test_a_draw_names_both_and_a_poor_winner_says_so() -> None:
+    limits = [{"holdout": 0.3, "occam": 0.35}, {"holdout": 0.4, "occam": 0.36}, {"holdout": 0.35, "occam": 0.37}]
+    (cell,) = cells([row("mnist", 100, seed, found) for seed, found in enumerate(limits)])
+    assert cell.able == ["H", "O"]
+    (cell,) = cells([row("mnist", 100, seed, {"holdout": 0.7}) for seed in range(3)])
+    assert cell.able == ["none better than guessing"]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_few_rows_are_enough(count: int) -> None:
+    analysis = certificates.analyse([planted("mnist", 1000, seed) for seed in range(count)])
+    assert len(analysis.findings) == 3 + 6 + 3 + 1

@@ -9,7 +9,6 @@ import pytest
 
 from certiformer.experiments import _deora_theory as theory
 from certiformer.experiments import deora_margins, deora_stability, deora_training
-from certiformer.experiments.statistics import Interval, Prediction, power_law
 from certiformer.sweep import Row
 
 MODULES = (deora_training, deora_margins, deora_stability)
@@ -69,75 +68,6 @@ def test_grids(module):
     assert len({config["seed"] for config in quick.configs}) >= 5
     assert len({config["seed"] for config in paper.configs}) >= 20
     assert len({config["n"] for config in quick.configs}) >= 5
-    study = module.STUDIES[0]
-    assert study.seconds("smoke") < study.seconds("quick") < study.seconds("paper")
-    assert study.seconds("quick") <= 120
-
-
-def test_planted_exponents_in_steps_are_found():
-    configs = deora_training.experiment("quick").configs
-    few = [c for c in configs if c["heads"] == 16 and c["start"] != "zero"]
-    analysis = without_nan(deora_training.analyse(list(planted_training(few))))
-    for finding in told(analysis, "exponent of the training loss in K"):
-        assert finding.ours == pytest.approx(-1.2, abs=1e-9)
-        assert finding.verdict == "agrees"
-    (gap,) = told(analysis, "gap at K", "in n")
-    assert gap.ours == pytest.approx(-1.0, abs=0.02)
-    assert gap.verdict == "agrees"
-    slow = without_nan(deora_training.analyse(list(planted_training(few[:10], exponent=-0.2))))
-    assert {f.verdict for f in told(slow, "exponent of the training loss in K")} == {"does not agree"}
-
-
-def test_planted_exponents_in_n_are_found():
-    configs = [c for c in deora_stability.experiment("quick").configs if c["start"] == "zero"]
-    analysis = without_nan(deora_stability.analyse(list(planted_stability(configs))))
-    for finding in told(analysis, "exponent in n", "leave-one-out"):
-        assert finding.ours == pytest.approx(-1.0, abs=0.03)
-        assert finding.verdict == "agrees"
-    for finding in told(analysis, "exponent in K"):
-        assert finding.verdict == "agrees"
-    (level,) = told(analysis, "mean leave-one-out distance, n = 128, K = 128", "2^24")
-    assert level.verdict == "sound bound holds"
-    assert level.ours < level.sound < level.paper
-    for finding in told(analysis, "heads for K"):
-        assert finding.sound < finding.paper
-    flat = deora_stability.analyse(list(planted_stability(configs, exponent=-0.5)))
-    assert {f.verdict for f in told(flat, "exponent in n", "mean leave-one-out")} == {"does not agree"}
-
-
-def test_margins_below_their_bound_or_with_heads_in_them_are_noticed():
-    configs = deora_margins.experiment("quick").configs
-    analysis = without_nan(deora_margins.analyse(list(planted_margins(configs))))
-    assert {f.verdict for f in told(analysis, "smallest ratio")} == {"bound holds"}
-    assert {f.verdict for f in told(analysis, "NTK margin in H")} == {"does not depend on H"}
-    for finding in told(analysis, "in tokens T", "zero start"):
-        assert finding.ours == pytest.approx(0.5, abs=1e-9)
-    for finding in told(analysis, "margin per distance"):
-        assert finding.ours == pytest.approx(2.0, rel=0.01)
-        assert finding.verdict == "above the NTK margin"
-    for finding in told(analysis, "after the first phase, S ="):
-        fails = finding.ours > float(finding.setting.split("γ_attn = ")[1].split(",")[0])
-        assert finding.verdict == f"γ_attn ≥ γ_*: {'fails' if fails else 'holds'}"
-    some = [c for c in configs if c["S"] == 2.0 and c["tokens"] == 8 and c["zeta"] == 0.25]
-    low = deora_margins.analyse(list(planted_margins(some, factor=0.9)))
-    assert all("fails" in f.verdict for f in told(low, "smallest ratio"))
-    growing = deora_margins.analyse(list(planted_margins(some, heads=0.25)))
-    assert {f.verdict for f in told(growing, "NTK margin in H")} == {"depends on H"}
-
-
-@pytest.mark.parametrize(
-    ("module", "planted"),
-    [(deora_training, planted_training), (deora_margins, planted_margins), (deora_stability, planted_stability)],
-)
-def test_missing_cells_and_single_seeds_leave_things_open(module, planted):
-    configs = module.experiment("smoke").configs
-    alone = [config for config in configs if config["seed"] == 0]
-    without_nan(module.analyse(list(planted(alone))))
-    for start in ("zero", "one-step", "random"):
-        cell = [config for config in alone if config["start"] == start][:1]
-        if cell:
-            analysis = without_nan(module.analyse(list(planted(cell))))
-            assert not {finding.verdict for finding in told(analysis, "exponent")} - {"inconclusive"}
 
 
 def test_corollary_2_raises_only_the_printed_side_to_one():
@@ -153,16 +83,63 @@ def test_corollary_2_raises_only_the_printed_side_to_one():
     assert many.sound["H_needed"].value < many.printed["H_needed"].value
 
 
-def test_exponents_of_what_may_be_negative():
-    rng = np.random.default_rng(0)
-    clean = {n: 2.0 / n * (1.0 + 0.1 * rng.standard_normal(8)) for n in (10, 20, 40, 80)}
-    assert theory.exponent(clean) == power_law({float(n): values for n, values in clean.items()}, paired=True)
-    noisy = {n: 2.0 / n + 0.03 * rng.standard_normal(8) for n in (10, 20, 40, 80)}
-    assert min(np.min(values) for values in noisy.values()) < 0.0 < min(np.mean(values) for values in noisy.values())
-    found = theory.exponent(noisy)
-    assert found.contains(-1.0)
-    assert found.high - found.low > 0.5
-    assert theory.decay(Interval(-1.0, -3.0, 0.5), Prediction(-1.0)) == "inconclusive"
-    assert theory.decay(Interval(-1.0, -1.2, -0.9), Prediction(-1.0)) == "agrees"
-    assert math.isnan(theory.exponent({10: np.array([-1.0, 0.5]), 20: np.array([1.0, 1.0])}).value)
-    assert math.isnan(theory.exponent({10: np.array([1.0])}).value)
+def test_planted_exponents_in_steps_are_found():
+    configs = deora_training.experiment("quick").configs
+    few = [c for c in configs if c["heads"] == 16 and c["start"] != "zero"]
+    analysis = without_nan(deora_training.analyse(list(planted_training(few))))
+    for finding in told(analysis, "exponent of the training loss in K"):
+        assert finding.ours == pytest.approx(-1.2, abs=1e-9)
+        assert finding.verdict.word == "holds"
+    (gap,) = told(analysis, "gap at K", "in n", "order 1/n")
+    assert gap.ours == pytest.approx(-1.0, abs=0.02)
+    slow = without_nan(deora_training.analyse(list(planted_training(few[:10], exponent=-0.2))))
+    assert {f.verdict.word for f in told(slow, "exponent of the training loss in K")} == {"violated"}
+
+
+def test_planted_exponents_in_n_are_found():
+    configs = [c for c in deora_stability.experiment("quick").configs if c["start"] == "zero"]
+    analysis = without_nan(deora_stability.analyse(list(planted_stability(configs, exponent=-1.1))))
+    for finding in told(analysis, "exponent in n", "leave-one-out"):
+        assert finding.ours == pytest.approx(-1.1, abs=0.03)
+        assert finding.verdict.word == "holds"
+    assert "violated" not in {f.verdict.word for f in told(analysis, "exponent in K")}
+    printed, sound = told(analysis, "mean leave-one-out distance, n = 128, K = 128", "2^24")
+    assert {printed.verdict.word, sound.verdict.word} == {"holds"}
+    assert sound.ours < sound.sound < printed.paper
+    for finding in told(analysis, "heads that the theory asks for"):
+        assert finding.sound < finding.paper
+    flat = deora_stability.analyse(list(planted_stability(configs, exponent=-0.5)))
+    assert {f.verdict.word for f in told(flat, "exponent in n", "mean leave-one-out")} == {"violated"}
+
+
+def test_margins_below_their_bound_or_with_heads_in_them_are_noticed():
+    configs = deora_margins.experiment("quick").configs
+    analysis = without_nan(deora_margins.analyse(list(planted_margins(configs))))
+    assert {f.verdict.word for f in told(analysis, "sound lower bound over")} == {"not violated"}
+    assert {f.verdict.word for f in told(analysis, "NTK margin in H", "one number")} == {"agrees"}
+    for finding in told(analysis, "in tokens T", "zero start"):
+        assert finding.ours == pytest.approx(0.5, abs=1e-9)
+    for finding in told(analysis, "after the first phase, S ="):
+        above = finding.ours > float(finding.paper.removeprefix("< "))
+        assert finding.verdict.word == ("differs" if above else "agrees")
+    some = [c for c in configs if c["S"] == 2.0 and c["tokens"] == 8 and c["zeta"] == 0.25]
+    low = deora_margins.analyse(list(planted_margins(some, factor=0.9)))
+    assert {f.verdict.word for f in told(low, "sound lower bound over")} == {"violated"}
+    growing = deora_margins.analyse(list(planted_margins(some, heads=0.25)))
+    assert {f.verdict.word for f in told(growing, "NTK margin in H", "one number")} == {"differs"}
+
+
+@pytest.mark.parametrize(
+    ("module", "planted"),
+    [(deora_training, planted_training), (deora_margins, planted_margins), (deora_stability, planted_stability)],
+)
+def test_missing_cells_and_single_seeds_leave_things_open(module, planted):
+    configs = module.experiment("smoke").configs
+    alone = [config for config in configs if config["seed"] == 0]
+    without_nan(module.analyse(list(planted(alone))))
+    for start in ("zero", "one-step", "random"):
+        cell = [config for config in alone if config["start"] == start][:1]
+        if cell:
+            analysis = without_nan(module.analyse(list(planted(cell))))
+            said = {finding.verdict.word for finding in told(analysis, "exponent")}
+            assert said <= {"cannot tell", "measured", "not violated"}

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from certiformer.experiments import li_length
+from certiformer.experiments.study import strict
 from certiformer.sweep import Row
 
 TINY = {**li_length.experiment("smoke").configs[0], "n": 32, "draws": 3, "test": 256, "tokens": 6}
@@ -57,27 +58,28 @@ def synthetic(power):
     return found
 
 
-def said(analysis, words):
-    return next(finding for finding in analysis.findings if words in finding.setting)
-
-
-def test_planted_growth_is_found():
-    flat, growing = (li_length.analyse(synthetic(power)) for power in (0.0, 0.5))
-    assert said(flat, "mean excess risk").verdict == "agrees"
-    assert said(growing, "mean excess risk").verdict == "does not agree"
-    assert said(flat, "E‖X‖₂").verdict == "agrees"
-    assert said(flat, "b(X)²").verdict == "agrees"
-    assert said(flat, "printed bound").ours > 0.25 > said(flat, "sound bound").ours > 0.0
-    json.dumps(flat.fits, allow_nan=False)
-
-
-@pytest.mark.parametrize("keep", [0, 1, 6])
-def test_missing_runs_are_no_obstacle(keep):
-    analysis = li_length.analyse(synthetic(0.0)[:keep])
-    json.dumps([finding.as_json() for finding in analysis.findings], allow_nan=False)
-
-
 def test_scales():
     quick = li_length.experiment("quick").configs
     assert len({c["tokens"] for c in quick}) >= 5
     assert len({c["seed"] for c in quick}) >= 5
+
+
+def words(analysis, *parts):
+    """The verdicts of the findings whose setting has these parts."""
+    return {f.verdict.word for f in analysis.findings if all(part in f.setting for part in parts)}
+
+
+def test_planted_growth_is_found():
+    flat, growing = (li_length.analyse(synthetic(power)) for power in (-0.1, 0.5))
+    assert words(flat, "excess risk, exponent") == {"holds"}
+    assert words(growing, "excess risk, exponent") == {"violated"}
+    assert words(flat, "b(X)²") == {"agrees"}
+    printed, sound = (f.ours for f in flat.findings if "bound (Theorem B.4)" in f.setting)
+    assert printed > 0.25 > sound > 0.0
+    json.dumps(strict(flat.fits), allow_nan=False)
+
+
+@pytest.mark.parametrize("keep", [1, 6])
+def test_missing_runs_are_no_obstacle(keep):
+    analysis = li_length.analyse(synthetic(0.0)[:keep])
+    json.dumps([finding.as_json() for finding in analysis.findings], allow_nan=False)

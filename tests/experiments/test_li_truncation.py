@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from certiformer.experiments import li_tails, li_truncation
+from certiformer.experiments.study import strict
 from certiformer.sweep import Row
 
 SHAPE = {"d": 2, "k": 2, "tokens": 4, "teacher": 0, "iterations": 100, "test": 256, "draws": 3}
@@ -57,23 +58,6 @@ def synthetic(bias_power, seeds=None):
     return found
 
 
-def test_planted_biases_are_found():
-    for power, expected in (
-        (lambda beta: 1.0 - beta, "supports the sound theory"),
-        (lambda beta: 2.0 - beta, "supports the printed theory"),
-    ):
-        analysis = li_truncation.analyse(synthetic(power))
-        said = [f.verdict for f in analysis.findings if "exponent of E|" in f.setting]
-        assert said == [expected, expected]
-        assert {f.verdict for f in analysis.findings if "exponent of E(" in f.setting} == {"agrees"}
-        json.dumps(analysis.fits, allow_nan=False)
-
-
-def test_flat_variance_has_no_minimum_inside():
-    analysis = li_truncation.analyse(synthetic(lambda beta: 1.0 - beta))
-    assert {f.verdict for f in analysis.findings if "least risk" in f.setting} == {"truncation does not help"}
-
-
 def test_enough_interpolates_between_thresholds():
     thresholds = [1.0, 10.0, 100.0, 1000.0]
     means = np.array([1.0 + 1.0 / M for M in thresholds] + [1.0])
@@ -83,14 +67,36 @@ def test_enough_interpolates_between_thresholds():
     assert li_truncation.enough(thresholds, np.ones(5)) == 1.0
 
 
-@pytest.mark.parametrize("keep", [0, 1, 3])
-def test_missing_runs_are_no_obstacle(keep):
-    analysis = li_truncation.analyse(synthetic(lambda beta: 1.0 - beta)[:keep])
-    json.dumps([finding.as_json() for finding in analysis.findings], allow_nan=False)
-
-
 def test_scales():
     quick = li_truncation.experiment("quick").configs
     assert len({c["n"] for c in quick}) >= 5
     assert len({c["seed"] for c in quick}) >= 5
     assert all(len(c["thresholds"]) >= 5 for c in quick)
+
+
+def words(analysis, *parts):
+    """The verdicts of the findings whose setting has these parts."""
+    return {f.verdict.word for f in analysis.findings if all(part in f.setting for part in parts)}
+
+
+def test_planted_biases_are_found():
+    for power, printed, sound in (
+        (lambda beta: 1.0 - beta, "differs", "agrees"),
+        (lambda beta: 2.0 - beta, "agrees", "differs"),
+    ):
+        analysis = li_truncation.analyse(synthetic(power))
+        assert words(analysis, "exponent of E|", "printed") == {printed}
+        assert words(analysis, "exponent of E|", "sound") == {sound}
+        assert words(analysis, "exponent of E(") == {"agrees"}
+        json.dumps(strict(analysis.fits), allow_nan=False)
+
+
+def test_flat_variance_has_no_minimum_inside():
+    analysis = li_truncation.analyse(synthetic(lambda beta: 1.0 - beta))
+    assert "agrees" not in words(analysis, "least risk")
+
+
+@pytest.mark.parametrize("keep", [1, 3])
+def test_missing_runs_are_no_obstacle(keep):
+    analysis = li_truncation.analyse(synthetic(lambda beta: 1.0 - beta)[:keep])
+    json.dumps([finding.as_json() for finding in analysis.findings], allow_nan=False)

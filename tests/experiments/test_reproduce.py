@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
+import os
 
 import pytest
 from typer.testing import CliRunner
@@ -12,10 +13,12 @@ from typer.testing import CliRunner
 import certiformer
 from certiformer import experiments
 from certiformer.cli import app
+from certiformer.cli.reproduce._given import lists
 from certiformer.core.errors import CertiformerError, InputError, UnknownNameError
 from certiformer.experiments import reproduce as module
+from certiformer.experiments.verdicts import WORDS
 from certiformer.report import reproduction as shown
-from certiformer.sweep import Experiment, Inline, Row
+from certiformer.sweep import Experiment, Inline, Ledger, Row, read
 from experiments import toy_studies
 from subprocesses import python_path
 
@@ -49,9 +52,17 @@ def test_the_document_keeps_its_contract(tmp_path):
     assert document == found.document
     assert {"id", "scale", "runs", "reused", "rows", "fits", "figures"} <= set(document)
     assert (document["id"], document["scale"], document["runs"], document["reused"]) == ("li.toy", "smoke", 6, 0)
-    (row,) = document["rows"]
-    assert {"setting", "paper", "ours", "ci", "verdict"} <= set(row)
-    assert row["ours"] == pytest.approx(-1.0, abs=0.05)
+    printed, sound = document["rows"]
+    for row in (printed, sound):
+        assert {"setting", "paper", "ours", "ci", "verdict", "detail", "margin", "sound"} <= set(row)
+        assert row["verdict"] in WORDS
+        assert row["ours"] == pytest.approx(-1.0, abs=0.05)
+    assert (printed["paper"], sound["sound"]) == ("-0.5", "-1")
+    assert document["covered"] == {"cells": 0, "of": 3}
+    assert document["headline"].startswith(
+        "Self-test, none of the 3 cells of the full grid: the risk falls with exponent"
+    )
+    assert document["tally"] == {"cannot tell": 2}
     assert [path.rpartition(".")[2] for path in document["figures"]] == ["pdf", "png"]
     assert all(path.stat().st_size > 1000 for path in found.figures)
 
@@ -114,7 +125,7 @@ def test_the_list(tmp_path):
         "id": "li.toy",
         "paper": "li",
         "title": "A toy & its risk",
-        "scales": {"smoke": 0.0, "quick": 0.1, "paper": 0.3},
+        "runs": {"smoke": 6, "quick": 15, "paper": 60},
     }
     assert "A toy & its risk" in command(tmp_path).stdout
 
@@ -122,9 +133,12 @@ def test_the_list(tmp_path):
 def test_estimates_run_nothing(tmp_path, ledger):
     result = command(tmp_path, "li.toy", "--scale", "paper", "--estimate", "--workers", 1, "--json")
     (entry,) = json.loads(result.stdout)["experiments"]
-    # 60 runs of 0.02 s by the probe
-    assert (entry["seconds"], entry["runs"], entry["measured"]) == (1.2, 60, True)
+    assert (entry["runs"], entry["missing"], entry["unknown"], entry["probes"]) == (60, 60, 0, 3)
     assert not ledger.exists()
+    reproduce(tmp_path, scale="smoke")
+    (entry,) = json.loads(command(tmp_path, "li.toy", "--scale", "paper", "--estimate", "--json").stdout)["experiments"]
+    # six are there already, and tell how long the others take
+    assert (entry["missing"], entry["probes"]) == (54, 0)
 
 
 def test_status_looks_and_does_not_touch(tmp_path, ledger):
@@ -139,6 +153,8 @@ def test_status_looks_and_does_not_touch(tmp_path, ledger):
         ("paper", 2, 58),
     ]
     assert len(json.loads(command(tmp_path, "li.toy", "--status", "--json").stdout)["experiments"]) == 3
+    part = json.loads(command(tmp_path, "li.toy", "--status", "--only", "n=10", "--json").stdout)["experiments"]
+    assert [(e["scale"], e["done"], e["pending"]) for e in part] == [("smoke", 2, 0), ("quick", 2, 3), ("paper", 2, 18)]
 
 
 def test_the_command_line_runs_processes_exports_and_indexes(tmp_path, monkeypatch):
@@ -152,10 +168,14 @@ def test_the_command_line_runs_processes_exports_and_indexes(tmp_path, monkeypat
     assert 'src="li.toy/risk.png"' in index
     with open("runs.csv") as file:
         assert len(list(csv.DictReader(file))) == 6
+    with open("runs.series.csv") as file:
+        points = list(csv.DictReader(file))
+    assert {(p["figure"], p["kind"]) for p in points} == {("risk", "measured"), ("risk", "printed"), ("risk", "sound")}
+    assert [float(p["x"]) for p in points if p["kind"] == "sound"] == [10.0, 100.0, 1000.0]
     table = command(tmp_path, "li.toy", "--scale", "smoke", "--workers", 1).stdout
     assert "6 runs reused" in table
     assert "slope in n" in table
-    command(tmp_path, "li.toy", "--status", "--scale", "smoke", "--export", "again.json")
+    command(tmp_path, "li.toy", "--status", "--scale", "smoke", "--export", "again.json", "--out", "again")
     assert len(json.loads((tmp_path / "again.json").read_text())) == 6
 
 
@@ -173,12 +193,18 @@ def test_the_command_line_runs_processes_exports_and_indexes(tmp_path, monkeypat
         (["li.toy", "--export", "nowhere/runs.csv"], "--export"),
         (["--only", "n=10"], "ID"),
         (["--fresh"], "ID"),
+        (["li.toy", "--set", "seed"], "--set"),
+        (["li.toy", "--set", "width=3"], "width"),
+        (["li.toy", "--from", "nothing.runs"], "no such file"),
+        (["adopt", "li.toy"], "no runs of li.toy"),
+        (["merge", "nothing.db"], "no file"),
     ],
 )
 def test_the_command_line_names_mistakes(tmp_path, arguments, named):
-    places = ["--ledger", str(tmp_path / "l.db"), "--out", str(tmp_path)]
+    places = ["--ledger", str(tmp_path / "l.db")]
+    places += [] if arguments[0] in ("adopt", "merge") else ["--out", str(tmp_path)]
     result = CliRunner().invoke(app, ["reproduce", *arguments, *places])
-    assert isinstance(result.exception, CertiformerError)
+    assert isinstance(result.exception, CertiformerError), result.output
     assert named in str(result.exception)
 
 
@@ -223,3 +249,63 @@ def test_fresh_forgets_nothing_before_the_rest_is_checked(tmp_path):
     result = CliRunner().invoke(app, ["reproduce", "li.toy", "--scale", "smoke", "--fresh", *places])
     assert isinstance(result.exception, InputError)
     assert reproduce(tmp_path, scale="smoke").document["reused"] == 6
+
+
+def test_published_runs_are_redrawn_verified_merged_and_adopted(tmp_path, monkeypatch):
+    monkeypatch.setattr("certiformer.sweep.Local", lambda *_, **__: Inline())
+    first = reproduce(tmp_path, scale="smoke").document
+    file = tmp_path / "li.toy.runs"
+    command(tmp_path, "li.toy", "--scale", "smoke", "--export", file, "--out", tmp_path / "out")
+    assert read(file).digest == first["ledger"]
+    # the scale is the one that the runs fit; a folder of files will do as well
+    for source in (file, tmp_path, tmp_path / "ledger.db"):
+        result = command(tmp_path, "li.toy", "--from", source, "--out", tmp_path / "again", "--json")
+        again = json.loads(result.stdout)
+        assert again["scale"] == "smoke"
+        assert [again[name] for name in ("rows", "ledger", "headline")] == [
+            first[name] for name in ("rows", "ledger", "headline")
+        ]
+    assert "all agree in every bit" in command(tmp_path, "li.toy", "--from", file, "--verify", 2).stdout
+    told = json.loads(command(tmp_path, "li.toy", "--from", file, "--verify", 2, "--json").stdout)
+    assert told["agrees"]
+    other = tmp_path / "other.db"
+    merged = CliRunner().invoke(app, ["reproduce", "merge", str(file), "--ledger", str(other), "--json"])
+    assert json.loads(merged.stdout) == {str(file): 6}
+    with Ledger(other) as book:
+        book._db.execute("PRAGMA foreign_keys = OFF")
+        book._db.execute("UPDATE runs SET version = 'old', key = 'old' || key")
+        book._db.execute("UPDATE origins SET key = 'old' || key")
+    adopted = CliRunner().invoke(
+        app, ["reproduce", "adopt", "li.toy", "--scale", "smoke", "--ledger", str(other), "--runs", "2"]
+    )
+    assert adopted.exit_code == 0, adopted.output
+    assert "all agree in every bit; 4 others taken over" in adopted.stdout
+
+
+def test_another_grid_has_the_same_analysis(tmp_path):
+    found = reproduce(tmp_path, scale="smoke", values={"seed": range(4), "n": [10, 50]})
+    assert found.document["runs"] == 8
+    assert found.document["set"] == {"seed": [0, 1, 2, 3], "n": [10, 50]}
+    assert found.document["rows"][0]["ours"] == pytest.approx(-1.0, abs=0.05)
+    assert shown.command(found.document).endswith("--set seed=0,1,2,3 --set n=10,50")
+    assert lists("--set", ["seed=0:3,7", "kind=a"]) == {"seed": [0, 1, 2, 7], "kind": ["a"]}
+
+
+def test_the_share_of_cells_opens_the_headline(tmp_path):
+    found = reproduce(tmp_path, scale="paper", only={"n": 10})
+    assert found.document["covered"] == {"cells": 1, "of": 3}
+    assert found.document["headline"].startswith("In 1 of 3 cells: ")
+    whole = reproduce(tmp_path, scale="paper").document
+    assert whole["covered"] == {"cells": 3, "of": 3}
+    assert whole["headline"].startswith("the risk falls")
+    assert whole["tally"] == {"agrees": 1, "differs": 1}
+
+
+def test_files_obey_the_umask(tmp_path):
+    before = os.umask(0o027)
+    try:
+        found = reproduce(tmp_path, scale="smoke")
+    finally:
+        os.umask(before)
+    for path in (*found.figures, found.page):
+        assert path.stat().st_mode & 0o777 == 0o640

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certiformer.experiments import statistics
-from certiformer.experiments.statistics import Interval, Prediction, verdict
 
 REPETITIONS = 300
 
@@ -90,42 +89,30 @@ def test_too_few_runs_say_nothing(few):
     assert verdict(few, Prediction(0.0)) == "inconclusive"
 
 
-PRINTED, SOUND = Prediction(-1.0), Prediction(-0.5)
-
-
-@pytest.mark.parametrize(
-    ("ends", "said"),
-    [
-        ((-0.6, -0.4), "supports the sound theory"),
-        ((-1.1, -0.9), "supports the printed theory"),
-        ((-1.1, -0.4), "inconclusive"),
-        ((-0.8, -0.7), "agrees with neither"),
-    ],
-)
-def test_verdicts_between_two_theories(ends, said):
-    assert verdict(Interval(sum(ends) / 2, *ends), PRINTED, SOUND) == said
-
-
-def test_verdicts_on_one_theory_and_on_upper_bounds():
-    found = Interval(-0.7, -0.8, -0.6)
-    assert verdict(found, Prediction(-0.7)) == "agrees"
-    assert verdict(found, Prediction(-0.5, "<=")) == "agrees"
-    assert verdict(found, Prediction(-0.9, "<=")) == "does not agree"
-    assert verdict(found, Prediction(-0.5, tolerance=0.15)) == "agrees"
-    assert verdict(found, None) == "measured"
-    assert verdict(found, PRINTED, Prediction(-0.5, "<=")) == "supports the sound theory"
-    assert str(Prediction(-0.5, "<=", 0.1)) == "≤ -0.5 ± 0.1"
-
-
-def test_an_upper_bound_holds_fails_or_is_left_open():
-    found = Interval(1.0, 0.5, 1.5)
-    said = [statistics.below(found, bound) for bound in (2.0, 0.4, 1.0, math.inf)]
-    assert said == ["sound bound holds", "sound bound fails", "inconclusive", "no certificate"]
-
-
 @given(st.lists(st.floats(0.1, 10), min_size=2, max_size=6), st.floats(0.1, 10))
 def test_intervals_scale_with_the_data(values, factor):
     one, other = statistics.mean_interval(values), statistics.mean_interval([factor * v for v in values])
     assert other.value == pytest.approx(factor * one.value)
     assert other.high - other.low == pytest.approx(factor * (one.high - one.low), abs=1e-9)
     assert one.low <= one.value <= one.high
+
+
+def test_exponents_of_what_may_be_negative():
+    rng = np.random.default_rng(0)
+    noisy = {n: 2.0 / n + 0.03 * rng.standard_normal(8) for n in (10.0, 20.0, 40.0, 80.0)}
+    assert min(np.min(values) for values in noisy.values()) < 0.0 < min(np.mean(values) for values in noisy.values())
+    found = statistics.power_law(noisy, paired=True)
+    assert found.contains(-1.0)
+    assert found.high - found.low > 0.5
+    assert math.isnan(statistics.power_law({10.0: [-1.0, 0.5], 20.0: [1.0, 1.0]}).value)
+
+
+def test_the_inner_interval_is_the_narrower_one():
+    for found in (
+        statistics.mean_interval([1.0, 2.0, 4.0]),
+        statistics.bootstrap([[1.0, 2.0, 4.0, 3.0]], lambda c: c[..., 0]),
+        statistics.trend([0, 1, 2, 3], [0.0, 1.2, 1.9, 3.1]),
+    ):
+        low, high = found.inner
+        assert found.low < low < found.value < high < found.high
+    assert str(statistics.Interval(0.5, 0.25, 1.0)) == "0.5 [0.25, 1]"

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from certiformer.experiments.statistics import Prediction, power_law, verdict
-from certiformer.experiments.study import Analysis, Finding, Plot, Study
-from certiformer.report import plots
+from certiformer.experiments.panel import Panel, Plot
+from certiformer.experiments.study import Study
+from certiformer.experiments.table import Table
+from certiformer.experiments.trend import Notes, Theory, Trend
 from certiformer.sweep import Experiment, Outcome
 
 SEEDS = {"smoke": 2, "quick": 5, "paper": 20}
@@ -31,22 +32,24 @@ def raises(config):
 
 def experiment(scale):
     configs = [{"n": n, "seed": seed} for n in (10, 100, 1000) for seed in range(SEEDS[scale])]
-    return Experiment("li.toy", run=f"{__name__}:run", configs=configs)
+    shorten = lambda config: ({**config, "seed": 0}, 2.0)  # noqa: E731
+    return Experiment("li.toy", run=f"{__name__}:run", configs=configs, shorten=shorten)
 
 
 def analyse(rows):
-    points = {}
-    for row in rows:
-        points.setdefault(row.config["n"], []).append(row.values["risk"])
-    slope = power_law(points)
-    figure, (axes,) = plots.panels()
-    n = sorted(points)
-    plots.band(axes, n, [float(np.mean(points[k])) for k in n], label="risk")
-    plots.theory(axes, n, [1 / k for k in n], label="1/n")
-    plots.label(axes, "n, examples", "risk", log="xy")
-    said = verdict(slope, Prediction(-0.5), Prediction(-1.0))
-    finding = Finding("slope in n", -0.5, slope.value, slope.ends, said, -1.0)
-    return Analysis((finding,), {"slope": slope}, {"risk": Plot(figure, "The risk falls.")}, ("A remark <b>.",))
+    notes = Notes()
+    trend = Trend(
+        "slope in n",
+        Table(rows),
+        "n",
+        "risk",
+        printed=Theory("printed", exponent=-0.5),
+        sound=Theory("1/n", lambda part: 1.0 / part.config["n"]),
+        label="risk",
+    )
+    panel = Panel("n, examples", "risk", notes.note(trend), log="xy")
+    notes.remarks.append("A remark <b>.")
+    return notes.analysis(f"the risk falls with exponent {trend.slope}.", risk=Plot([panel], "The risk falls."))
 
 
 TOY = Study(
@@ -56,8 +59,7 @@ TOY = Study(
     claim="The risk falls like the root.",
     experiment=experiment,
     analyse=analyse,
-    cost=lambda config: 0.01,
-    probe=lambda config: 0.02,
     readings=("Nothing is left open.",),
+    cell=("n",),
 )
 STUDIES = (TOY,)

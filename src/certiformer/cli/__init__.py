@@ -18,7 +18,7 @@ from certiformer.cli.holdout import holdout
 from certiformer.cli.inspect import inspect
 from certiformer.cli.plan import plan
 from certiformer.cli.probe import probe
-from certiformer.cli.reproduce import reproduce
+from certiformer.cli.reproduce import app as reproduce
 from certiformer.cli.search import search
 from certiformer.cli.select import select
 from certiformer.cli.theorems import theorems
@@ -68,7 +68,7 @@ app.command()(plan)
 app.command()(watch)
 app.command()(select)
 app.command()(audit)
-app.command()(reproduce)
+app.add_typer(reproduce, name="reproduce")
 
 
 def main() -> None:

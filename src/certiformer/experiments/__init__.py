@@ -10,7 +10,8 @@ import importlib
 import pkgutil
 
 from certiformer.core.errors import UnknownNameError
-from certiformer.experiments.study import PAPERS, SCALES, Analysis, Finding, Plot, Scale, Study
+from certiformer.experiments.panel import Plot
+from certiformer.experiments.study import PAPERS, SCALES, Analysis, Finding, Scale, Study
 
 __all__ = ["PAPERS", "SCALES", "Analysis", "Finding", "Plot", "Scale", "Study", "find", "studies"]
 

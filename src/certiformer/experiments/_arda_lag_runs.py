@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import Any, NamedTuple
 
 import jax
@@ -28,12 +27,6 @@ PRECISION = {"indrnn": "float64", "transformer": "float32"}
 PAPER_LAGS = (4, 16, 72, 96)  # the paper's, from its figure
 SHORT, LONG = 500, 5000
 """Steps of the runs behind the figure's upper panel (gradient norms) and lower panel (validation loss), as released."""
-
-# Measured on one core: nanoseconds for one sample, head or unit, and token of a step; seconds for the rest of a step,
-# and to begin.
-NANOSECONDS = {"indrnn": 3.8, "transformer": 2.8}
-SECONDS_PER_STEP = 2e-4
-SECONDS_TO_START = 0.5
 
 
 class Batches(NamedTuple):
@@ -160,6 +153,7 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         "arda.fig2",
         run=f"{__name__}:run",
+        shorten=_shorten,
         configs=[
             {"network": network, "lag": lag, "seed": seed, **size, **common}
             for size in sizes
@@ -170,22 +164,6 @@ def experiment(scale: Scale) -> Experiment:
     )
 
 
-def cost(config: Config) -> float:
-    """Seconds on one core: see the constants. A look is a forward pass, about 0.6 of a gradient's time."""
-    looked = 0.6 * (2 * config["n_test"] + 2 * config["n_jacobian"]) / config["every"]
-    elements = (config["n"] + looked) * config["width"] * (config["lag"] + 1)
-    each = SECONDS_PER_STEP + 1e-9 * NANOSECONDS[config["network"]] * elements
-    return float(SECONDS_TO_START + config["steps"] * each)
-
-
-def probe(config: Config) -> float:
-    """A few steps of this shape, timed here in seconds of the processor, for the whole run."""
-    few = config | {"steps": min(config["steps"], 2 * config["every"])}
-    run(few)  # compiles
-    started = time.process_time()
-    _batches(config)
-    drawn = time.process_time() - started
-    started = time.process_time()
-    run(few)
-    stepping = max(0.0, time.process_time() - started - drawn)
-    return float(drawn + stepping * config["steps"] / few["steps"])
+def _shorten(config: Config) -> tuple[Config, float]:
+    few = min(config["steps"], 2 * config["every"])
+    return {**config, "steps": few}, config["steps"] / few

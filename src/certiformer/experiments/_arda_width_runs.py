@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import time
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -31,13 +30,6 @@ STEP_SCALE = 1.75  # the step is 1.75/sqrt(number of steps), as released
 PARTS = tuple(2**k for k in range(4, -1, -1))  # the training loss is also read after 1/16, 1/8, ... of the steps
 
 PAPER_WIDTHS = (8, 16, 32, 64, 128, 256)  # the paper's
-
-# Measured on one core: seconds for one sample, head and step of training, for the rest of a step, for one input and
-# draw of the teacher's pool, and for one input and head of the two errors.
-SECONDS_PER_HEAD = 7.5e-8
-SECONDS_PER_STEP = 1.5e-3
-SECONDS_PER_LABEL = 9e-8
-SECONDS_PER_ERROR = 2.5e-6
 
 
 class Problem(NamedTuple):
@@ -195,6 +187,7 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         "arda.fig1",
         run=f"{__name__}:run",
+        shorten=_shorten,
         configs=[
             {"teacher": teacher, "width": width, "seed": seed, **sizes}
             for teacher in reversed(TEACHERS)
@@ -204,23 +197,6 @@ def experiment(scale: Scale) -> Experiment:
     )
 
 
-def cost(config: Config) -> float:
-    """Seconds on one core; the labels of a seed are shared by the widths."""
-    inputs, heads = config["n"] + config["n_more"], config["width"]
-    labels = SECONDS_PER_LABEL * inputs * config["pool"] / len(PAPER_WIDTHS)
-    errors = SECONDS_PER_ERROR * inputs * heads
-    training = config["steps"] * (SECONDS_PER_STEP + SECONDS_PER_HEAD * config["n"] * heads)
-    return float(labels + errors + training)
-
-
-def probe(config: Config) -> float:
-    """Some steps more and some steps fewer of this shape, timed here: the difference tells what a step takes."""
-    fewer, more = (config | {"steps": min(config["steps"], steps)} for steps in (2, 12))
-    seconds = []
-    for few in (fewer, more):
-        run(few)  # compiles, and draws the labels
-        started = time.process_time()
-        run(few)
-        seconds.append(time.process_time() - started)
-    per_step = max(0.0, seconds[1] - seconds[0]) / max(1, more["steps"] - fewer["steps"])
-    return float(cost(config | {"steps": 0}) + per_step * config["steps"])
+def _shorten(config: Config) -> tuple[Config, float]:
+    few = min(config["steps"], 40)
+    return {**config, "steps": few}, config["steps"] / few

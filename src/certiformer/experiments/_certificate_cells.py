@@ -83,6 +83,14 @@ class Cell:
         level = 1.0 - (1.0 - LEVEL) / max(len(others), 1)
         return tuple(id for id in others if mean_interval(np.array(self.of(id)) - lowest, level).low <= 0)
 
+    @property
+    def able(self) -> list[str]:
+        """Who has the smallest certificate, or who may have it; nobody, if it is no better than guessing."""
+        first = self.ranking[0]
+        if self.mean(first).value >= TRIVIAL[first]:
+            return ["none better than guessing"]
+        return [LETTERS[id] for id in (first, *self.contenders)]
+
     def violations(self, allowed: float = 0.0) -> int:
         """Certificates, each at its own delta, below what they bound by more than `allowed` errors of its estimate."""
         return sum(
@@ -124,13 +132,3 @@ def cells(rows: Sequence[Row]) -> list[Cell]:
         Cell(task, n, tuple(values for _, values in sorted(seeds, key=lambda seed: seed[0])))
         for (task, n), seeds in ordered
     ]
-
-
-def winner(cell: Cell) -> str:
-    """Who has the smallest certificate, or who may have it; a certificate of 1/2 or more says nothing."""
-    first, *others = cell.ranking
-    if not others:
-        return f"only {LETTERS[first]} applies"
-    able = [LETTERS[id] for id in (first, *cell.contenders)]
-    named = f"{able[0]} wins" if len(able) == 1 else f"inconclusive: {' or '.join(able)}"
-    return named + (", no better than guessing" if cell.mean(first).value >= TRIVIAL[first] else "")

@@ -155,18 +155,6 @@ def descend_runs(shared: bool) -> Callable[..., Heads]:
     return jax.jit(jax.vmap(descend, in_axes=axes))
 
 
-def kinds(config: Config) -> int:
-    """How many different heads a run has to follow."""
-    symmetric = {"zero": 1, "one-step": 2}
-    return symmetric[config["start"]] if config["start"] in symmetric else int(config["heads"])
-
-
-def work(config: Config) -> float:
-    """Multiplications of one step on one sample: keys, scores and their derivatives, in every kind of head."""
-    tokens, d = config["tokens"], config["d"]
-    return float(kinds(config) * tokens * d * (d + 2 * tokens))
-
-
 def octaves(first: int, last: int, per_octave: int = 2) -> list[int]:
     """first 2^{j / per_octave}, rounded, up to `last`: the steps at which a run is looked at."""
     count = round(per_octave * math.log2(last / first))

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 import certiformer
 from certiformer.core import Evaluation, Variants, find
-from certiformer.experiments.statistics import Interval, Prediction, Vector, bootstrap, verdict
 from certiformer.sweep.run import Config
-
-Points = Mapping[int, Vector] | Mapping[float, Vector]
 
 
 @dataclass(frozen=True)
@@ -91,34 +85,6 @@ def theorem(id: str, config: Config, start: Start, K: int, **more: Any) -> Evalu
             **more,
         }
     )
-
-
-def exponent(points: Points) -> Interval:
-    """`power_law` for values of which some may be negative, like a gap, as long as their means are not.
-
-    A resampled mean that is not positive counts as a tiny one: it widens the interval as a smaller mean would.
-    """
-    kept = {float(x): values for x, values in sorted(points.items()) if len(values)}
-    means = [float(np.mean(values)) for values in kept.values()]
-    if len(kept) < 2 or min(means) <= 0.0:
-        return Interval(math.nan, -math.inf, math.inf)
-    x = np.log(np.array(list(kept)))
-    lever = (x - x.mean()) / float(np.sum((x - x.mean()) ** 2))
-    tiny = 1e-6 * min(means)
-    paired = len({len(values) for values in kept.values()}) == 1
-    return bootstrap(list(kept.values()), lambda c: np.asarray(np.log(np.maximum(c, tiny)) @ lever), paired=paired)
-
-
-def decay(found: Interval, said: Prediction | None) -> str:
-    """`verdict` on an exponent that should be negative: an interval that also holds 0, no decay, says nothing."""
-    return "inconclusive" if found.contains(0.0) else verdict(found, said)
-
-
-def slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """The exponent of a predicted curve over the same range: least squares on logarithms."""
-    if len(x) < 2 or not all(0.0 < value < math.inf for value in y):
-        return math.nan
-    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 
 
 def _mixture(config: Config) -> dict[str, Any]:

@@ -1,26 +1,14 @@
-"""What the studies of tails, truncation and sequence length do with their runs: groups, exponents, classical theory."""
+"""What the study of tails needs besides: the exponent of a quantile, and the classical variance of M-estimators."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Mapping
 
 import numpy as np
 
-from certiformer.experiments._li_tails_runs import Config, Vector, log_student
+from certiformer.experiments._li_tails_runs import Vector, log_student
 from certiformer.experiments.statistics import LEVEL, RESAMPLES, Interval
-from certiformer.sweep import Row
-
-Group = TypeVar("Group", bound=Hashable)
-
-
-def pooled(rows: Sequence[Row], by: Callable[[Config], Group], array: str) -> dict[Group, Vector]:
-    """The draws of all seeds together, in groups: `by(config)` names the group, `array` what the runs measured."""
-    groups: dict[Group, list[Vector]] = {}
-    for row in rows:
-        groups.setdefault(by(row.config), []).append(np.asarray(row.arrays[array], float))
-    return {name: np.concatenate(parts) for name, parts in groups.items()}
 
 
 def quantile_power_law(points: Mapping[float, Vector], quantile: float, seed: int = 0) -> Interval:
@@ -39,13 +27,6 @@ def quantile_power_law(points: Mapping[float, Vector], quantile: float, seed: in
     ]
     low, high = np.quantile(np.log(np.stack(drawn, axis=-1)) @ weights, [(1.0 - LEVEL) / 2, (1.0 + LEVEL) / 2])
     return Interval(value, float(low), float(high))
-
-
-def exponent(curve: Callable[[float], float], points: Sequence[float]) -> float:
-    """The power law that fits a theory's curve over these points; with a single one there is none."""
-    if len(points) < 2:
-        return math.nan
-    return float(np.polyfit(np.log(points), np.log([curve(x) for x in points]), 1)[0])
 
 
 def asymptotic_variance(loss: str, scale: float, noise: str, sigma: float, nu: float) -> float:

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import functools
 import math
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import jax
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.experiments.statistics import Interval, prediction_interval
 from certiformer.experiments.study import Scale
 from certiformer.models.shallow_encoder import ShallowEncoder, ShallowEncoderConfig
-from certiformer.sweep import Experiment, Outcome, Row
+from certiformer.sweep import Experiment, Outcome
 from certiformer.sweep.run import Config
 from certiformer.tasks.mnist import mnist
 from certiformer.training import fast
@@ -126,13 +122,8 @@ def experiment(scale: Scale, d_m: int | None = None) -> Experiment:
         "mwigo.mnist",
         run=f"{__name__}:run",
         configs=configs,
-        batch_key=_shape,
+        shorten=_shorten,
     )
-
-
-def _shape(config: Config) -> tuple[Any, ...]:
-    """What decides how long a step takes: `probe` is asked once for each."""
-    return config["d_m"], config["n"], config["tokens"], config["batch"]
 
 
 def batch_that_grows(n: int) -> int:
@@ -288,93 +279,9 @@ def _distances(start: Weights, end: Weights) -> dict[str, float]:
     }
 
 
-def cost(config: Config) -> float:
-    """Seconds on one core: updates, passes over the test images, data."""
-    # Measured (one thread): microseconds for an image of an epoch, and for an update; milliseconds for the test images.
-    d_m = config["d_m"]
-    batch = config["n"] if config["batch"] == "full" else config["batch"]
-    epoch = 1e-6 * ((8.0 + 0.07 * d_m) * config["n"] + (50.0 + 0.8 * d_m) * (1 + config["n"] // batch))
-    test = 1e-3 * (6.5 + 0.04 * d_m)
-    return float(1.0 + 3e-4 * config["n"] + config["epochs"] * epoch + _records(config) * test)
-
-
-def probe(config: Config) -> float:
-    """The same from epochs and test passes that are really made here, in seconds of the processor."""
-    started = time.process_time()
-    images, weights = _prepared(config)
-    test = _test_images(config["pixels"], config["tokens"])
-    steps, order = _epochs(images, config), np.arange(config["n"])[: 4 * TIMED]
-    prepared = time.process_time() - started
-    steps.epoch(weights, order)
-    steps.loss(weights, test)
-    started = time.process_time()
-    steps.epoch(weights, order)
-    epoch = (time.process_time() - started) * config["n"] / len(order)
-    started = time.process_time()
-    steps.loss(weights, test)
-    return float(prepared + config["epochs"] * epoch + _records(config) * (time.process_time() - started))
-
-
-TIMED = 256
-"""A quarter of the images whose updates are timed for an estimate."""
-
-
-@dataclass(frozen=True, eq=False)
-class Cell:
-    """The finished seeds of one (d_m, N) under one reading."""
-
-    d_m: int
-    n: int
-    rows: tuple[Row, ...]
-
-    @property
-    def name(self) -> str:
-        return f"d_m = {self.d_m:,}, N = {self.n:,}"
-
-    @property
-    def paper(self) -> tuple[float, int] | None:
-        return PAPER_TABLE_1.get((self.d_m, self.n))
-
-    @property
-    def seeds(self) -> tuple[int, ...]:
-        return tuple(row.config["seed"] for row in self.rows)
-
-    @property
-    def lowest(self) -> Vector:
-        return np.array([row.values["lowest"] for row in self.rows])
-
-    @property
-    def epochs(self) -> Vector:
-        """When the lowest test loss was seen."""
-        return np.array([row.values["epoch"] for row in self.rows], float)
-
-    @property
-    def length(self) -> int:
-        """The epochs that all seeds have."""
-        return min(int(row.config["epochs"]) for row in self.rows)
-
-    @property
-    def falling(self) -> int:
-        """How many runs had their lowest test loss at the very end."""
-        return sum(bool(row.values["falling"]) for row in self.rows)
-
-    def at(self, epoch: float, curve: str = "test") -> Vector:
-        """The loss at an epoch, between recorded ones by interpolation."""
-        return np.array([np.interp(epoch, row.arrays["epoch"], row.arrays[curve]) for row in self.rows])
-
-    def curve(self, name: str) -> tuple[Vector, npt.NDArray[np.float64]]:
-        """Epochs recorded in all seeds, and the losses there: (seeds, epochs)."""
-        shared = min((row.arrays["epoch"] for row in self.rows), key=len)
-        return np.asarray(shared, float), np.array([row.arrays[name][: len(shared)] for row in self.rows], float)
-
-    def paired(self, other: Cell, values: Callable[[Cell], Vector]) -> tuple[Vector, Vector]:
-        """Both cells' values for the seeds that both have."""
-        ours, theirs = (dict(zip(cell.seeds, values(cell), strict=True)) for cell in (self, other))
-        shared = sorted(ours.keys() & theirs.keys())
-        return np.array([ours[s] for s in shared]), np.array([theirs[s] for s in shared])
-
-
-Vector = npt.NDArray[np.float64]
+def _shorten(config: Config) -> tuple[Config, float]:
+    few = min(config["epochs"], max(2, config["every"]))
+    return {**config, "epochs": few}, config["epochs"] / few
 
 
 def reading(config: Config) -> Config:
@@ -386,47 +293,3 @@ def spoken(chosen: Config) -> str:
     """A reading by what sets it apart from ours."""
     apart = [SPOKEN[chosen[name]] for name in BASE if chosen[name] != BASE[name]]
     return ", ".join(apart) or "as we read it"
-
-
-def cells(rows: Iterable[Row], chosen: Config = BASE) -> tuple[Cell, ...]:
-    """The cells of one reading, by width and sample size."""
-    groups: dict[tuple[int, int], list[Row]] = {}
-    for row in rows:
-        if reading(row.config) == chosen:
-            groups.setdefault((row.config["d_m"], row.config["n"]), []).append(row)
-    ordered = sorted(groups.items())
-    return tuple(Cell(*key, tuple(sorted(each, key=lambda row: row.config["seed"]))) for key, each in ordered)
-
-
-def one_more_run(values: Vector) -> Interval:
-    """Geometric mean, and where one more run would fall: a prediction interval of logarithms."""
-    logs = prediction_interval(np.log(values))
-    return Interval(*(float(np.exp(end)) for end in (logs.value, logs.low, logs.high)))
-
-
-def paired_by_size(row: Sequence[Cell], values: Callable[[Cell], Vector]) -> tuple[dict[float, Vector], bool]:
-    """N -> values, for the seeds that all cells have; whatever there is, unpaired, if they share none."""
-    shared = set.intersection(*(set(cell.seeds) for cell in row))
-    if not shared:
-        return {float(cell.n): values(cell) for cell in row}, False
-    return {float(cell.n): values(cell)[[seed in shared for seed in cell.seeds]] for cell in row}, True
-
-
-def falls(found: Interval, level: float) -> str:
-    """The claim that something decreases: an exponent is below 0, a ratio is below 1."""
-    if found.high < level:
-        return "agrees"
-    return "does not agree" if found.low > level else "inconclusive"
-
-
-def tells(found: Interval, cell: Cell, column: int = 0) -> str:
-    """Whether one more run could have given the paper's number, and whether the interval could have said no.
-
-    One that holds the paper's number for another N at the same width as well cannot tell which of them it saw.
-    Column 0 of the table is the loss, column 1 the epoch.
-    """
-    assert cell.paper is not None
-    if not found.contains(cell.paper[column]):
-        return "does not agree"
-    others = [pair[column] for (d_m, n), pair in PAPER_TABLE_1.items() if d_m == cell.d_m and n != cell.n]
-    return "inconclusive" if any(map(found.contains, others)) else "agrees"

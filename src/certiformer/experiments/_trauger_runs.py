@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import math
 import tempfile
-import time
 from collections.abc import Callable, Mapping
 from typing import IO, Any, NamedTuple
 
@@ -45,11 +44,6 @@ POINTS = 200
 """The most points kept of a curve."""
 MOMENTUM, DECAY, FLOOR = 0.9, 0.999, 0.1
 
-# Measured on one core: seconds for an epoch of 300 samples in three batches, and for a validation sample; each with its
-# part for every token.
-EPOCH, EPOCH_TOKEN = 4.5e-4, 8.0e-6
-SAMPLE, SAMPLE_TOKEN = 2.6e-7, 3.6e-9
-
 
 def experiment(scale: Scale) -> Experiment:
     """The runs that all studies of this paper share; seed by seed over the lengths."""
@@ -71,37 +65,17 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         NAME,
         run=f"{__name__}:run",
+        shorten=_shorten,
         configs=[
             {"tokens": T, "seed": seed, **common, **grid} for lengths in stages for seed in range(runs) for T in lengths
         ],
     )
 
 
-def cost(config: Config) -> float:
-    """Seconds on one core if training goes through to the last epoch."""
-    T, epochs = config["tokens"], config["epochs"]
-    epoch = (EPOCH + EPOCH_TOKEN * T) * config["samples"] / 300
-    look = config["validation"] * (SAMPLE + SAMPLE_TOKEN * T)
-    again = min(epochs, config["replayed"] * config["window"])
-    return float(epochs * (epoch + look / config["validated_every"]) + again * (epoch + look))
-
-
-def probe(config: Config) -> float:
-    """The same, from a window of epochs and some looks here and now, in seconds of the processor."""
-    problem = _problem(config)
-    descent, weights = _descent(problem, config), fast.flatten(problem.model)
-    velocity, orders = np.zeros_like(weights), _orders(problem.key, 0, 20, config["samples"])
-    rates = _rates(config, 0, 20)
-    seconds = []
-    for _ in range(2):
-        started = time.process_time()
-        descent.epochs(weights, velocity, orders, rates)
-        between = time.process_time()
-        for _ in range(5):
-            descent.look(weights)
-        seconds = [(between - started) / 20, (time.process_time() - between) / 5]
-    epochs, again = config["epochs"], min(config["epochs"], config["replayed"] * config["window"])
-    return float((epochs + again) * seconds[0] + (epochs / config["validated_every"] + again) * seconds[1])
+def _shorten(config: Config) -> tuple[Config, float]:
+    few = min(config["epochs"], 10 * config["window"])
+    replayed = max(1, config["replayed"] * few // config["epochs"])
+    return {**config, "epochs": few, "replayed": replayed}, config["epochs"] / few
 
 
 def run(config: Config) -> Outcome:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import math
-import time
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
 
-from certiformer.certification.recipes import mnist as recipe
 from certiformer.experiments import _certificate_runs
-from certiformer.experiments._certificate_cells import LETTERS, OTHERS, TITLES, TRIVIAL, Cell, cells, winner
+from certiformer.experiments._certificate_cells import LETTERS, OTHERS, TITLES, TRIVIAL, Cell, cells
 from certiformer.experiments._certificate_figures import cross_entropy_plot, risk_plot
-from certiformer.experiments._certificates_majority import prefixes
-from certiformer.experiments.statistics import Interval, mean_interval, power_law
+from certiformer.experiments.statistics import mean_interval, power_law
 from certiformer.experiments.study import Analysis, Finding, Scale, Study
+from certiformer.experiments.trend import Notes
+from certiformer.experiments.verdicts import bound_frequency
 from certiformer.sweep import Experiment, Row
 from certiformer.sweep.run import Config
 
@@ -54,129 +50,92 @@ def experiment(scale: Scale) -> Experiment:
         for n in sizes
         for seed in range(seeds)
     ]
-    return Experiment("certificates", run=f"{_certificate_runs.__name__}:run", configs=configs)
+    return Experiment("certificates", run=f"{_certificate_runs.__name__}:run", configs=configs, shorten=_shorten)
 
 
-# --- what a run costs -------------------------------------------------------------------------------------------------
-
-# Measured on one core, compilation shared by five seeds.
-ENCODER_STEP, OCCAM_STEP, MNIST_REST = 2.9e-3, 0.75e-3, 4.0
-MAJORITY_NETWORK, MAJORITY_EXAMPLE, MAJORITY_REST = 0.12, 2e-5, 1.3
-
-
-def cost(config: Config) -> float:
-    """Seconds for one run on one core."""
-    n: int = config["n"]
+def _shorten(config: Config) -> tuple[Config, float]:
+    """The steps of the encoder and of Occam's networks decide on MNIST, the examples on sparse majority."""
     if config["task"] == "sparse majority":
-        return MAJORITY_REST + MAJORITY_NETWORK * len(prefixes(n)) + MAJORITY_EXAMPLE * n
-    encoder_steps: int = config["encoder_steps"] + config["progressive_steps"] * _blocks(n)
-    occam_steps: int = config["occam_steps"] * config["occam_seeds"]
-    return MNIST_REST + ENCODER_STEP * encoder_steps + OCCAM_STEP * occam_steps
-
-
-def probe(config: Config) -> float:
-    """The same, by the speed at which the encoder trains here."""
-    return cost(config) * _slowness()
-
-
-@functools.cache
-def _slowness(short: int = 20, long: int = 120) -> float:
-    """Seconds of a step here over those measured; the difference of two lengths leaves compilation out."""
-    settings, development = recipe.Settings(), recipe.images(recipe.Settings())[0]
-
-    def seconds(steps: int) -> float:
-        chosen = replace(settings, encoder_steps=steps)
-        recipe.train_encoder(chosen, development, 0, progress=False)
-        start = time.perf_counter()
-        recipe.train_encoder(chosen, development, 0, progress=False)
-        return time.perf_counter() - start
-
-    return max(seconds(long) - seconds(short), 1e-3) / (long - short) / ENCODER_STEP
-
-
-def _blocks(n: int) -> int:
-    """How often the pass over n images stops to learn."""
-    settings, done, count = recipe.Settings(), 0, 0
-    while done < n:
-        done += max(settings.progressive_first, min(done, settings.progressive_block))
-        count += 1
-    return count
+        few = min(config["n"], 300)
+        return {**config, "n": few}, config["n"] / few
+    return {**config, **{name: max(1, config[name] // 20) for name in config if name.endswith("_steps")}}, 20.0
 
 
 # --- what the runs say ------------------------------------------------------------------------------------------------
 
 
 def analyse(rows: Sequence[Row]) -> Analysis:
+    notes = Notes()
     found = cells(rows)
     tasks = {task: [cell for cell in found if cell.task == task] for task in TITLES}
     tasks = {task: line for task, line in tasks.items() if line}
-    findings = [finding for cell in found for finding in _of_cell(cell)]
+    for cell in found:
+        _of_cell(notes, cell)
+    told = []
     for line in tasks.values():
-        findings += _of_task(line)
-    return Analysis(
-        findings=tuple(findings),
-        fits={TITLES[task]: _fits(line) for task, line in tasks.items()},
-        plots={"certificates": risk_plot(tasks, DELTA), "cross_entropy": cross_entropy_plot(tasks, DELTA)}
-        if tasks
-        else {},
-        remarks=tuple(remark for line in tasks.values() for remark in _remarks(line)),
+        _of_task(notes, line)
+        told.append(f"on {TITLES[line[0].task]} {_winners(line)}")
+    plots = (
+        {"certificates": risk_plot(tasks, DELTA), "cross_entropy": cross_entropy_plot(tasks, DELTA)} if tasks else {}
+    )
+    return notes.analysis(f"{'; '.join(told)}.", **plots)
+
+
+def _winners(line: list[Cell]) -> str:
+    """Who has the smallest certificate at how many n."""
+    names = [able[0] if len(able := cell.able) == 1 else "no clear one" for cell in line]
+    counts = ", ".join(f"{name} at {names.count(name)}" for name in dict.fromkeys(names))
+    return f"the smallest certificate is that of {counts} of {len(line)} sample sizes"
+
+
+def _of_cell(notes: Notes, cell: Cell) -> None:
+    letters = ", ".join(LETTERS[id] for id in cell.rivals)
+    notes.found(
+        f"{cell.where}: smallest of {letters}, each alone ({' or '.join(cell.able)})", cell.mean(cell.ranking[0])
+    )
+    counted = ", ".join(f"{LETTERS[id]} in {times}" for id, times in cell.chosen.most_common())
+    notes.found(f"{cell.where}: best of {letters}, the choice paid ({counted} runs)", mean_interval(cell.best))
+    true = cell.mean("holdout", "true")
+    pairs = zip(cell.of("holdout"), cell.of("holdout", "true"), strict=True)
+    above = sum(alone < risk for alone, risk in pairs)
+    notes.found(
+        f"{cell.where}: true error rate of H's network, against H",
+        true,
+        bound_frequency(above, len(cell.values), DELTA),
     )
 
 
-def _of_cell(cell: Cell) -> list[Finding]:
-    letters = ", ".join(LETTERS[id] for id in cell.rivals)
-    first, best = cell.mean(cell.ranking[0]), mean_interval(cell.best)
-    true = cell.mean("holdout", "true")
-    counted = ", ".join(f"{LETTERS[id]} in {times}" for id, times in cell.chosen.most_common())
-    held = sum(alone >= risk for alone, risk in zip(cell.of("holdout"), cell.of("holdout", "true"), strict=True))
-    return [
-        Finding(f"{cell.where}: smallest of {letters}, each alone", None, first.value, first.ends, winner(cell)),
-        Finding(
-            f"{cell.where}: best of {letters}, the choice paid",
-            None,
-            best.value,
-            best.ends,
-            f"chosen: {counted} of {len(cell.values)} runs",
-        ),
-        Finding(
-            f"{cell.where}: true error rate of H's network",
-            None,
-            true.value,
-            true.ends,
-            f"below H in {held} of {len(cell.values)} runs",
-        ),
-    ]
-
-
-def _of_task(line: list[Cell]) -> list[Finding]:
+def _of_task(notes: Notes, line: list[Cell]) -> None:
     title, largest = TITLES[line[0].task], line[-1]
-    findings = []
     for id in largest.ids:
-        value = largest.mean(id)
-        saying = f"bounds {OTHERS[id]}" if id in OTHERS else "bounds the error rate"
-        findings.append(Finding(f"{largest.where}: {LETTERS[id]}", None, value.value, value.ends, saying))
-    for id in largest.ids:
-        exponent = _exponent(line, id)
-        if not math.isnan(exponent.value):
-            said = "inconclusive" if math.isinf(exponent.high) else "measured"
-            setting = f"{title}: exponent of {LETTERS[id]} in n"
-            findings.append(Finding(setting, None, exponent.value, exponent.ends, said))
+        saying = OTHERS.get(id, "the error rate of one network")
+        notes.found(f"{largest.where}: {LETTERS[id]}, bounds {saying}", largest.mean(id))
+        slope = power_law({float(cell.n): cell.of(id) for cell in line if id in cell.ids})
+        if not math.isnan(slope.value):
+            notes.found(f"{title}: exponent of {LETTERS[id]} in n", slope)
     for id in largest.rivals:
         start = informative_from(line, id)
-        said = "says nothing in this range" if start is None else "says more than guessing from here on"
-        findings.append(Finding(f"{title}: least n at which {LETTERS[id]} is below 1/2", None, start, None, said))
-    broken, certain, all_of_them = _violations(line)
-    judged = "within delta" if broken <= DELTA * all_of_them else "more than delta allows"
-    findings.append(
-        Finding(
-            f"{title}: certificates below what they bound, all n",
-            None,
-            f"{broken} of {all_of_them}",
-            None,
-            f"{judged}; {certain} beyond {ERRORS:g} errors of the estimate",
-        )
+        notes.findings.append(Finding(f"{title}: least n at which {LETTERS[id]} is below 1/2", None, start))
+    everything = sum(len(cell.ids) * len(cell.values) for cell in line)
+    broken, certain = (sum(cell.violations(allowed) for cell in line) for allowed in (0.0, ERRORS))
+    setting = (
+        f"{title}: certificates below what they bound, all n ({certain} by more than {ERRORS:g} errors of the estimate)"
     )
-    return findings
+    verdict = bound_frequency(broken, everything, DELTA)
+    notes.findings.append(Finding(setting, None, f"{broken} of {everything}", None, verdict, f"≤ {DELTA:g} of them"))
+    first, best = largest.mean(largest.ranking[0]).value, mean_interval(largest.best).value
+    rivals = len(largest.rivals)
+    notes.remarks.append(
+        f"{title}, n = {largest.n:,}: the choice among {rivals} certificates costs {math.log(rivals):.2f} nats and "
+        f"turns "
+        f"{100 * first:.2g} % into {100 * best:.2g} %."
+    )
+    better = [f"that of {LETTERS[cell.better]} at {cell.n:,}" for cell in line if cell.better is not None]
+    if better:
+        named = ", ".join(better)
+        notes.remarks.append(
+            f"{title}: the smallest certificate need not belong to the best network; {named} errs less."
+        )
 
 
 def informative_from(line: list[Cell], id: str) -> int | None:
@@ -187,71 +146,6 @@ def informative_from(line: list[Cell], id: str) -> int | None:
             break
         start = cell.n
     return start
-
-
-def _violations(line: list[Cell]) -> tuple[int, int, int]:
-    """Certificates below the estimate of what they bound, those clearly so, and all of them."""
-    everything = sum(len(cell.ids) * len(cell.values) for cell in line)
-    return sum(cell.violations() for cell in line), sum(cell.violations(ERRORS) for cell in line), everything
-
-
-def _exponent(line: list[Cell], id: str) -> Interval:
-    return power_law({float(cell.n): cell.of(id) for cell in line if id in cell.ids})
-
-
-def _fits(line: list[Cell]) -> dict[str, Any]:
-    broken, certain, all_of_them = _violations(line)
-    return {
-        "certificates": {
-            str(cell.n): {
-                LETTERS[id]: {
-                    "value": cell.mean(id).as_json(),
-                    "true": cell.mean(id, "true").as_json(),
-                    "nats paid": cell.mean(id, "nats").as_json(),
-                }
-                for id in cell.ids
-            }
-            for cell in line
-        },
-        "best, choice paid": {str(cell.n): mean_interval(cell.best).as_json() for cell in line},
-        "price of the choice in nats": {str(cell.n): math.log(len(cell.rivals)) for cell in line},
-        "exponents in n": {LETTERS[id]: _exponent(line, id).as_json() for id in line[-1].ids},
-        "holds": {
-            "violations": broken,
-            "beyond the error of the estimate": certain,
-            "of": all_of_them,
-            "fraction": 1.0 - broken / all_of_them,
-        },
-    }
-
-
-def _remarks(line: list[Cell]) -> list[str]:
-    title, largest = TITLES[line[0].task], line[-1]
-    winners = ", ".join(f"{winner(cell)} at {cell.n:,}" for cell in line)
-    broken, certain, all_of_them = _violations(line)
-    remarks = [f"{title}, by n: {winners}."]
-    first, best = largest.mean(largest.ranking[0]).value, mean_interval(largest.best).value
-    rivals = len(largest.rivals)
-    remarks.append(
-        f"At n = {largest.n:,} the choice among {rivals} certificates costs {math.log(rivals):.2f} nats and turns "
-        f"{100 * first:.2g} % into {100 * best:.2g} %."
-    )
-    slack = [
-        f"{LETTERS[id]} {100 * largest.mean(id).value:.2g} % for {100 * largest.mean(id, 'true').value:.2g} %"
-        for id in largest.ids
-        if id != "betting"
-    ]
-    remarks.append(f"Certificate and truth at n = {largest.n:,}: {', '.join(slack)}.")
-    remarks.append(
-        f"{title}: {all_of_them - broken} of {all_of_them} certificates are above what was measured of the quantity "
-        f"they bound; at delta = {DELTA:g}, {DELTA * all_of_them:.1f} might be below. {certain} are below by more than "
-        f"{ERRORS:g} standard errors of the measurement."
-    )
-    better = [f"that of {LETTERS[cell.better]} at {cell.n:,}" for cell in line if cell.better is not None]
-    if better:
-        named = ", ".join(better)
-        remarks.append(f"{title}: the smallest certificate need not belong to the best network; {named} errs less.")
-    return remarks
 
 
 READINGS = (
@@ -283,8 +177,6 @@ STUDIES = (
         ),
         experiment=experiment,
         analyse=analyse,
-        cost=cost,
-        probe=probe,
         readings=tuple(" ".join(reading.split()) for reading in READINGS),
     ),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from certiformer.experiments import _deora_plots as figures
 from certiformer.experiments import _deora_theory as theory
 from certiformer.experiments._deora_runs import (
     Heads,
@@ -24,11 +22,13 @@ from certiformer.experiments._deora_runs import (
     losses,
     octaves,
     outputs,
-    work,
 )
-from certiformer.experiments.statistics import Interval, Prediction, Vector, below, mean_interval, verdict
-from certiformer.experiments.study import Analysis, Finding, Plot, Scale, Study
-from certiformer.report import plots
+from certiformer.experiments.panel import Panel, Plot, Series
+from certiformer.experiments.statistics import mean_interval, power_law
+from certiformer.experiments.study import Analysis, Finding, Scale, Study
+from certiformer.experiments.table import Table
+from certiformer.experiments.trend import Notes, Theory, Trend, fitted_exponent
+from certiformer.experiments.verdicts import rate_allowed
 from certiformer.sweep import Experiment, Outcome, Row
 from certiformer.sweep.run import Config
 from certiformer.training.leave_one_out import weights
@@ -48,8 +48,6 @@ MIXTURE = {
 ETA = 0.375  # below 1/beta2 at the zero start and after the first phase: both can be certified at this step size
 FEW, ENOUGH = 4, 2**24  # fewer heads than any theorem asks for, and enough for the sound Theorem 2
 PAPER_EXPONENT = -1.0  # the paper: stability and gap of order 1/n
-TOLERANCE = 0.1  # an exponent seen between finite n is granted this much
-SECONDS = 1.3e-9  # per multiplication counted by `work`, measured on one core
 
 
 def run(config: Config) -> Outcome:
@@ -95,7 +93,7 @@ def _look() -> Callable[..., dict[str, Array]]:
 
 
 def experiment(scale: Scale) -> Experiment:
-    return Experiment(NAME, run=f"{__name__}:run", configs=_grid(scale))
+    return Experiment(NAME, run=f"{__name__}:run", configs=_grid(scale), shorten=_shorten)
 
 
 def _grid(scale: Scale) -> list[Config]:
@@ -117,59 +115,9 @@ def _grid(scale: Scale) -> list[Config]:
     ]
 
 
-def cost(config: Config) -> float:
-    """Seconds on one core, from steps measured at all shapes of the quick scale."""
-    samples = config["n"] * (config["n"] + 1)
-    return float(0.3 + SECONDS * work(config) * samples * config["checkpoints"][-1])
-
-
-def probe(config: Config) -> float:
-    """The same from a few real steps."""
-    with jax.enable_x64(True):
-        problem = draw({**config, "n_test": 1})
-        n = config["n"]
-        start: Heads = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (n + 1, *leaf.shape)), problem.heads)
-        arguments = (start, problem.x, problem.y, weights(n, jnp.float64), config["eta"])
-        np.asarray(descend_runs(True)(*arguments, 1).U)
-        began = time.perf_counter()
-        np.asarray(descend_runs(True)(*arguments, 3).U)
-        return float(0.3 + (time.perf_counter() - began) / 3 * config["checkpoints"][-1])
-
-
-Kind = tuple[str, int]
-BySize = dict[int, list[Row]]
-Found = tuple[Finding, Interval | None]
-
-
-def analyse(rows: Sequence[Row]) -> Analysis:
-    cells: dict[Kind, BySize] = {}
-    for row in sorted(rows, key=lambda row: int(row.config["n"])):
-        kind = (row.config["start"], row.config["heads"])
-        cells.setdefault(kind, {}).setdefault(row.config["n"], []).append(row)
-    bounds = {kind: _bounds(by_size) for kind, by_size in cells.items()}
-    found = [*_exponents(cells), *_levels(cells, bounds), *_steps_exponents(cells), *_heads(cells)]
-    return Analysis(
-        findings=tuple(finding for finding, _ in found),
-        fits={finding.setting: interval.as_json() for finding, interval in found if interval is not None},
-        plots={"stability": _size_plot(cells, bounds), "steps": _steps_plot(cells)},
-        remarks=_remarks(cells, bounds),
-    )
-
-
-def _named(kind: Kind) -> str:
-    heads = f"2^{kind[1].bit_length() - 1}" if kind[1] > 4096 else str(kind[1])
-    return f"{kind[0]} start, H = {heads}"
-
-
-def _checkpoints(by_size: BySize) -> list[int]:
-    return [int(k) for k in next(iter(by_size.values()))[0].config["checkpoints"]]
-
-
-def _last(rows: Sequence[Row], name: str, index: int = -1) -> Vector:
-    """One value per seed, after all steps; "gap" is the test loss minus the training loss."""
-    if name == "gap":
-        return _last(rows, "test", index) - _last(rows, "train", index)
-    return np.array([float(row.arrays[name][index]) for row in rows])
+def _shorten(config: Config) -> tuple[Config, float]:
+    last = config["checkpoints"][-1]
+    return {**config, "checkpoints": [min(4, last)], "n_test": 1}, last / min(4, last)
 
 
 WHAT = {
@@ -179,156 +127,130 @@ WHAT = {
 }
 
 
-def _exponents(cells: dict[Kind, BySize]) -> list[Found]:
-    """Exponents in n; printed and sound theory have the same one."""
-    found: list[Found] = []
-    said = Prediction(PAPER_EXPONENT, "<=", tolerance=TOLERANCE)
-    for name, what in WHAT.items():
-        for kind, by_size in cells.items():
-            exponent = theory.exponent({n: _last(of, name) for n, of in by_size.items()})
-            sizes = list(by_size)
-            setting = f"exponent in n, {sizes[0]}–{sizes[-1]}, of the {what}: {_named(kind)}"
-            ours = None if math.isnan(exponent.value) else exponent.value
-            found.append((Finding(setting, str(said), ours, exponent.ends, theory.decay(exponent, said)), exponent))
-    return found
-
-
-def _steps_exponents(cells: dict[Kind, BySize]) -> list[Found]:
-    """How the distance grows with K at the largest n: the theorem's target lies at a distance of order log K."""
-    found: list[Found] = []
-    for kind, by_size in cells.items():
-        n, of = list(by_size.items())[-1]
-        steps = _checkpoints(by_size)
-        late = [index for index, k in enumerate(steps) if 8 * k >= steps[-1]]
-        exponent = theory.exponent({steps[i]: _last(of, "stability", i) for i in late})
-        allowed = theory.slope([steps[i] for i in late], [math.log(steps[i]) ** 2 for i in late])
-        said = None if math.isnan(allowed) else Prediction(allowed, "<=")
-        setting = f"exponent in K, {steps[late[0]]}–{steps[-1]}, of the {WHAT['stability']}, n = {n}: {_named(kind)}"
-        ours = None if math.isnan(exponent.value) else exponent.value
-        paper = None if said is None else str(said)
-        found.append((Finding(setting, paper, ours, exponent.ends, verdict(exponent, said)), exponent))
-    return found
-
-
-def _start(by_size: BySize) -> theory.Start | None:
-    """The start that covers every run of a kind: largest first-phase error, output and head."""
-    every = [row for of in by_size.values() for row in of]
-    worst = {name: max(row.values[name] for row in every) for name in ("first_phase_error", "BPhi", "B2")}
-    return theory.start_of(every[0].config, worst["first_phase_error"], worst["BPhi"], worst["B2"])
-
-
-def _bounds(by_size: BySize) -> dict[int, Any]:
-    """Theorem 2 after all steps, at every sample size; nothing for a start of unknown margin or with too few heads."""
-    start, K = _start(by_size), _checkpoints(by_size)[-1]
-    if start is None:
-        return {}
-    claims = {"independent": True, "almost_sure": True}
-    config = next(iter(by_size.values()))[0].config
-    evaluations = {n: theory.theorem("deora.thm2", config, start, K, n=n, **claims) for n in by_size}
-    return {n: each for n, each in evaluations.items() if each is not None}
-
-
-def _levels(cells: dict[Kind, BySize], bounds: dict[Kind, dict[int, Any]]) -> list[Found]:
-    """Distance and gap at the largest n against Theorem 2."""
-    found: list[Found] = []
-    for kind, by_size in cells.items():
-        n, of = list(by_size.items())[-1]
-        bound = bounds[kind].get(n)
-        for name, variant in (("stability", "stability"), ("left_out_gap", "gap")):
-            measured = mean_interval(_last(of, name))
-            sound = None if bound is None else bound.sound[variant].value
-            printed = None if bound is None else bound.printed["value" if variant == "gap" else variant].value
-            certified = sound is not None and math.isfinite(sound)
-            said = below(measured, math.inf if sound is None else sound)
-            setting = f"{WHAT[name]}, n = {n}, K = {_checkpoints(by_size)[-1]}: {_named(kind)}"
-            found.append(
-                (Finding(setting, printed, measured.value, measured.ends, said, sound if certified else None), measured)
-            )
-    return found
-
-
-def _heads(cells: dict[Kind, BySize]) -> list[Found]:
-    """Heads that Theorem 2 asks for, for as many steps as samples."""
-    found: list[Found] = []
-    for kind, by_size in cells.items():
-        start, config = _start(by_size), next(iter(by_size.values()))[0].config
-        if start is None or kind[1] != ENOUGH:
-            continue
-        for K in sorted({10, 100, 1000, _checkpoints(by_size)[-1]}):
-            explicit = theory.theorem("deora.thm2", config, start, K, n=K)
-            _, sound = theory.corollary_2(config, start, K, K)
-            finding = Finding(
-                f"heads for K = {K}: {kind[0]} start",
-                None if explicit is None else explicit.printed["H_needed"].value,
-                None,
-                None,
-                "theory only",
-                sound["H_needed"].value,
-            )
-            found.append((finding, None))
-    return found
-
-
-def _remarks(cells: dict[Kind, BySize], bounds: dict[Kind, dict[int, Any]]) -> tuple[str, ...]:
-    said = []
-    for kind, by_size in cells.items():
-        n, of = list(by_size.items())[-1]
-        bound = bounds[kind].get(n)
-        distances, gap = float(np.mean(_last(of, "stability"))), float(np.mean(_last(of, "left_out_gap")))
-        if bound is None or not math.isfinite(bound.sound["stability"].value) or min(distances, gap) <= 0.0:
-            continue
-        said.append(
-            f"{_named(kind)}, n = {n}: the sound Theorem 2 allows {bound.sound['stability'].value / distances:.3g} "
-            f"times the distance and {bound.sound['gap'].value / gap:.3g} times the gap that were found, "
-            f"the printed one {bound.printed['stability'].value / distances:.3g} and "
-            f"{bound.printed['value'].value / gap:.3g} times; that one asks for {bound.printed['H_needed'].value:.2g} "
-            "heads."
-        )
-    noise = [float(np.std(_last(of, "gap"))) for by_size in cells.values() for of in by_size.values()]
-    calm = [float(np.std(_last(of, "left_out_gap"))) for by_size in cells.values() for of in by_size.values()]
-    if noise and min(calm) > 0.0:
-        said.append(
-            "Standard deviation between seeds of test minus training loss over that of the gap by leave-one-out: "
-            f"{np.median(np.array(noise) / np.array(calm)):.2g} (median over the cells)."
-        )
-    return tuple(said)
-
-
-def _size_plot(cells: dict[Kind, BySize], bounds: dict[Kind, dict[int, Any]]) -> Plot:
-    figure, axes = plots.panels(2, height=3.2)
-    certified = {
-        kind: of for kind, of in bounds.items() if any(math.isfinite(e.sound["gap"].value) for e in of.values())
-    }
-    for panel, (name, variant) in zip(axes, (("stability", "stability"), ("left_out_gap", "gap")), strict=True):
-        for index, (kind, by_size) in enumerate(cells.items()):
-            middle = [mean_interval(_last(of, name)) for of in by_size.values()]
-            figures.curve(panel, list(by_size), middle, _named(kind), index)
-        for of in list(certified.values())[:1]:
-            sound = [each.sound[variant].value for each in of.values()]
-            printed = [each.printed["value" if variant == "gap" else variant].value for each in of.values()]
-            plots.theory(panel, list(of), sound, label="Theorem 2, sound")
-            plots.theory(panel, list(of), printed, label="Theorem 2, printed", printed=True)
-        plots.label(panel, "sample size n", WHAT[name], log="xy", legend=False)
-        figures.ticks(panel, sorted({n for by_size in cells.values() for n in by_size}))
-    figures.legend(figure, axes, columns=3)
-    return Plot(
-        figure,
-        "Distance between the runs with and without a sample, and the gap, with 95 % intervals over seeds. Theorem 2 "
-        f"is evaluated for the {_named(next(iter(certified)))}."
-        if certified
-        else "No kind of run is certified.",
+def analyse(rows: Sequence[Row]) -> Analysis:
+    table, notes = Table(rows), Notes()
+    kinds = table.by(_named)
+    trends = {}
+    for what, title in WHAT.items():
+        for kind, part in kinds.items():
+            sizes = list(part.by("n"))
+            name = f"exponent in n, {sizes[0]}–{sizes[-1]}, of the {title}, {kind}"
+            order = Theory("order 1/n", exponent=PAPER_EXPONENT, relation="<=")
+            trends[what, kind] = Trend(name, part, "n", _last(what), order, paired=True, label=kind)
+            notes.note(trends[what, kind])
+    bounds = {kind: _bounds(part) for kind, part in kinds.items()}
+    for kind, part in kinds.items():
+        _levels(notes, kind, part, bounds[kind])
+        _steps_exponent(notes, kind, part)
+        _heads(notes, part)
+    panels = []
+    for what, variant in (("stability", "stability"), ("left_out_gap", "gap")):
+        series = [one for kind in kinds for one in trends[what, kind].series()[:1]]
+        for of in [of for of in bounds.values() if any(math.isfinite(e.sound["gap"].value) for e in of.values())][:1]:
+            printed = {n: each.printed["value" if variant == "gap" else variant].value for n, each in of.items()}
+            series.append(Series.theory("Theorem 2, sound", {n: each.sound[variant].value for n, each in of.items()}))
+            series.append(Series.theory("Theorem 2, printed", printed, printed=True))
+        panels.append(Panel("sample size n", WHAT[what], series, log="xy"))
+    by_steps = [_along_steps(kind, part) for kind, part in kinds.items()]
+    first = next(iter(trends.values())).slope if trends else mean_interval([])
+    return notes.analysis(
+        f"removing one of n samples moves gradient descent by a distance that falls with n with exponent {first}, "
+        "and the sound Theorem 2, where it applies, is not violated.",
+        stability=Plot(
+            panels,
+            "Distance between the runs with and without a sample, and the gap, with 95 % intervals over seeds; "
+            "Theorem 2 for the first kind of run that it certifies.",
+            height=3.2,
+        ),
+        steps=Plot(
+            [Panel("steps K", WHAT["stability"], by_steps, log="xy")],
+            "The distance along the run, at the largest n, with 95 % intervals over seeds.",
+        ),
     )
 
 
-def _steps_plot(cells: dict[Kind, BySize]) -> Plot:
-    figure, axes = plots.panels(1)
-    for index, (kind, by_size) in enumerate(cells.items()):
-        steps, of = _checkpoints(by_size), list(by_size.values())[-1]
-        middle = [mean_interval(_last(of, "stability", i)) for i in range(len(steps))]
-        figures.curve(axes[0], steps, middle, _named(kind), index)
-    plots.label(axes[0], "steps K", WHAT["stability"], log="xy")
-    figures.ticks(axes[0], sorted({k for by_size in cells.values() for k in _checkpoints(by_size)}))
-    return Plot(figure, "The distance along the run, at the largest n, with 95 % intervals over seeds.")
+def _named(config: Config) -> str:
+    heads = config["heads"]
+    return f"{config['start']} start, H = {f'2^{heads.bit_length() - 1}' if heads > 4096 else heads}"
+
+
+def _last(name: str, index: int = -1) -> Callable[[Row], float]:
+    """After all steps, or at another checkpoint; "gap" is the test loss minus the training loss."""
+
+    def value(row: Row) -> float:
+        if name == "gap":
+            return float(row.arrays["test"][index] - row.arrays["train"][index])
+        return float(row.arrays[name][index])
+
+    return value
+
+
+def _largest(table: Table) -> Table:
+    return table.by("n")[max(table.by("n"))]
+
+
+def _along_steps(kind: str, table: Table) -> Series:
+    last = _largest(table)
+    return Series.means(kind, {k: last.column(_last("stability", i)) for i, k in enumerate(last.config["checkpoints"])})
+
+
+def _steps_exponent(notes: Notes, kind: str, table: Table) -> None:
+    """How the distance grows with K at the largest n: the theorem's target lies at a distance of order log K."""
+    last = _largest(table)
+    steps = last.config["checkpoints"]
+    late = {k: i for i, k in enumerate(steps) if 8 * k >= steps[-1]}
+    slope = power_law({k: last.column(_last("stability", i)) for k, i in late.items()}, paired=True)
+    allowed = fitted_exponent(list(late), [math.log(k) ** 2 for k in late])
+    if not math.isnan(allowed):
+        setting = f"exponent in K, {min(late)}–{max(late)}, of the {WHAT['stability']}, {kind}: order log(K)²"
+        notes.found(setting, slope, rate_allowed(slope, allowed), paper=f"≤ {allowed:.3g}")
+
+
+def _start(table: Table) -> theory.Start | None:
+    """The start that covers every run of a kind: largest first-phase error, output and head."""
+    worst = {name: float(np.max(table.column(name))) for name in ("first_phase_error", "BPhi", "B2")}
+    return theory.start_of(table.config, worst["first_phase_error"], worst["BPhi"], worst["B2"])
+
+
+def _bounds(table: Table) -> dict[int, Any]:
+    """Theorem 2 after all steps, at every sample size; nothing for a start of unknown margin or with too few heads."""
+    start, K = _start(table), table.config["checkpoints"][-1]
+    if start is None:
+        return {}
+    claims = {"independent": True, "almost_sure": True}
+    found = {n: theory.theorem("deora.thm2", table.config, start, K, n=n, **claims) for n in table.by("n")}
+    return {n: each for n, each in found.items() if each is not None}
+
+
+def _levels(notes: Notes, kind: str, table: Table, bounds: dict[int, Any]) -> None:
+    """Distance and gap at the largest n over Theorem 2, printed and sound, by the same reading."""
+    last = _largest(table)
+    bound = bounds.get(last.config["n"])
+    for name, variant in (("stability", "stability"), ("left_out_gap", "gap")):
+        found = mean_interval(last.column(_last(name)))
+        setting = f"{WHAT[name]}, n = {last.config['n']}, K = {last.config['checkpoints'][-1]}, {kind}"
+        if bound is None or not math.isfinite(bound.sound[variant].value):
+            notes.found(f"{setting} (Theorem 2 asks for more heads)", found)
+            continue
+        printed = bound.printed["value" if variant == "gap" else variant].value
+        for side, value in (("paper", printed), ("sound", bound.sound[variant].value)):
+            who = "printed" if side == "paper" else "sound"
+            notes.found(f"{setting}: Theorem 2, {who}", found, rate_allowed(found, value), **{side: value})
+        asked = bound.printed["H_needed"].value
+        notes.remarks.append(f"{kind}: the printed Theorem 2 asks for {asked:.2g} heads.")
+
+
+def _heads(notes: Notes, table: Table) -> None:
+    """Heads that Theorem 2 asks for, for as many steps as samples."""
+    start = _start(table)
+    if start is None or table.config["heads"] != ENOUGH:
+        return
+    for K in sorted({10, 100, 1000, table.config["checkpoints"][-1]}):
+        explicit = theory.theorem("deora.thm2", table.config, start, K, n=K)
+        _, sound = theory.corollary_2(table.config, start, K, K)
+        asked = None if explicit is None else explicit.printed["H_needed"].value
+        setting = f"heads that the theory asks for, K = {K}, {table.config['start']} start"
+        notes.findings.append(Finding(setting, asked, None, sound=sound["H_needed"].value))
 
 
 STUDIES = (
@@ -342,8 +264,6 @@ STUDIES = (
         ),
         experiment=experiment,
         analyse=analyse,
-        cost=cost,
-        probe=probe,
         readings=(
             "The paper's own experiments are in an appendix we do not have: data, sizes and starts are our design.",
             "All n + 1 runs keep the weight 1/n for every sample, as in the paper's argument.",

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from certiformer.experiments import _li_runs
-from certiformer.experiments._li_analysis import (
-    OUR_DESIGN,
-    calibration,
-    excess,
-    groups,
-    growth,
-    intervals,
-    plain_abscissas,
-    plain_ticks,
-    rate,
-    representative,
-    scaled,
-    seconds,
-)
+from certiformer.experiments._li_analysis import OUR_DESIGN, calibration, growth, rate, scaled, shorten
 from certiformer.experiments._li_theory import inputs_of, printed_bound, sound_bound
-from certiformer.experiments.study import Analysis, Finding, Plot, Scale, Study
-from certiformer.report.plots import COLOURS, label, panels
+from certiformer.experiments.panel import Panel, Plot, Series
+from certiformer.experiments.study import Analysis, Scale, Study
+from certiformer.experiments.table import Table
+from certiformer.experiments.trend import Notes
 from certiformer.sweep import Experiment, Outcome, Row
 from certiformer.sweep.run import Config
 
@@ -79,63 +68,39 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         "li.depth",
         run=f"{__name__}:run",
+        shorten=shorten,
         configs=[{**cell, "seed": seed} for cell in cells for seed in range(grid["seeds"])],
     )
 
 
 def analyse(rows: Sequence[Row]) -> Analysis:
     """Growth with L for every layer constant, the rate at one depth, and what both theories say about depth."""
-    searched = [row for row in rows if row.config["restarts"]]
-    constants = sorted({row.config["layer_constant"] for row in searched})
-    along = [
-        row
-        for row in rows
-        if row.config["layer_constant"] == max(LAYER_CONSTANTS) and row.config["layers"] == RATE_LAYERS
-    ]
-    figure, axes = panels(2, 2, height=3.0)
-    findings: list[Finding] = []
-    fits: dict[str, Any] = {}
-    remarks: list[str] = []
-    for place, constant in zip(axes, LAYER_CONSTANTS, strict=False):
-        chosen = [row for row in searched if row.config["layer_constant"] == constant]
-        found, numbers = growth(chosen, "layers", f"Λ = {constant:g}, exponent in L", _printed, place, resolved=False)
-        resolved = groups(chosen, "layers", lambda row: row.values["resolved"])
-        if resolved:
-            means = [float(np.mean(values)) for values in resolved.values()]
-            place.plot(list(resolved), means, ":", color=COLOURS[3], lw=1.4, label="resolved at this n")
-            fits[f"Λ = {constant:g}: directions resolved"] = {
-                f"{at:g}": m for at, m in zip(resolved, means, strict=True)
-            }
-        label(place, "layers L", "n · excess / σ²", log="y", title=f"Λ = {constant:g}")
-        plain_ticks(place, resolved)
-        findings += found
-        fits |= numbers
-        remarks += _depth_remarks(constant, chosen, fits)
-    found, numbers = rate(along, f"Λ = {max(LAYER_CONSTANTS):g}, L = {RATE_LAYERS}: slope in n", axes[3])
-    label(
-        axes[3],
-        "sample size n",
-        "excess risk",
-        log="xy",
-        title=f"Λ = {max(LAYER_CONSTANTS):g}, L = {RATE_LAYERS}: rate in n",
+    table, notes = Table(rows), Notes()
+    searched = table.where(lambda row: row.config["restarts"] > 0)
+    panels, told = [], []
+    for constant, chosen in searched.by("layer_constant").items():
+        series = growth(notes, chosen, "layers", f"Λ = {constant:g}, exponent in L", _printed, resolved=False)
+        resolved = chosen.curve("layers", lambda part: float(np.mean(part.column("resolved"))))
+        series.append(Series.theory("resolved at this n", resolved))
+        panels.append(Panel("layers L", "n · excess / σ²", series, f"Λ = {constant:g}", "y"))
+        told += _grown(notes, constant, chosen)
+        reached = float(np.mean(chosen.column("random_fits")))
+        notes.remarks.append(f"Λ = {constant:g}: {reached:.0%} of the random starts reach the teacher's training loss.")
+    most = max(LAYER_CONSTANTS)
+    along = table.where(layer_constant=most, layers=RATE_LAYERS)
+    name = f"Λ = {most:g}, L = {RATE_LAYERS}"
+    panels.append(
+        Panel("sample size n", "excess risk", rate(notes, along, f"{name}: slope in n"), f"{name}: rate", "xy")
     )
-    plain_abscissas(axes[3], groups(along, "n", excess()))
-    findings += found
-    fits |= numbers
-    if rows:
-        findings.append(calibration(rows, _sound))
-    for constant in constants:
-        chosen = [row for row in searched if row.config["layer_constant"] == constant]
-        reached = sum(row.values["random_fits"] for row in chosen) / len(chosen)
-        remarks.append(f"Λ = {constant:g}: {reached:.0%} of the random starts reach the teacher's training loss.")
+    if len(table):
+        calibration(notes, table, _sound)
     caption = (
         "Excess risk of L projected layers in units of σ²/n, mean and 95 % interval over seeds, started at the "
-        "teacher, for three layer constants Λ = B_c B_v (1 + 2 B_QK). Dash-dotted: the directions in which the class "
-        "can move at all. Dotted: those that a sample of this size resolves, Σ λ/(λ + σ²/n) over the eigenvalues λ of "
-        "the information matrix. Dashed: the printed bound of Theorem 5.8, scaled to the first point. Bottom right: "
-        "the rate in n."
+        "teacher, for layer constants Λ = B_c B_v (1 + 2 B_QK); beside the directions in which the class can move, "
+        "those that a sample of this size resolves, Σ λ/(λ + σ²/n) over the eigenvalues λ of the information matrix, "
+        "and the printed bound of Theorem 5.8, scaled to the first point. Last: the rate in n."
     )
-    return Analysis(tuple(findings), fits, {"depth": Plot(figure, caption)}, tuple(remarks))
+    return notes.analysis(f"{'; '.join(told) or 'too few depths to compare'}.", depth=Plot(panels, caption, 2, 3.0))
 
 
 def _printed(config: Config) -> float:
@@ -155,30 +120,31 @@ def _entrywise(config: Config) -> dict[str, Any]:
     return {name: value for name, value in (given | wider).items() if name not in ("rw", "rc", "rv", "rqk")}
 
 
-def _depth_remarks(constant: float, rows: Sequence[Row], fits: dict[str, Any]) -> list[str]:
+def _grown(notes: Notes, constant: float, table: Table) -> list[str]:
     """From one layer to the deepest: what happened, and how much either bound grew."""
-    curve = representative(rows, "layers")
-    if len(curve) < 2:
+    depths = table.by("layers")
+    if len(depths) < 2:
         return []
-    first, last = min(curve), max(curve)
-    found = intervals(groups(rows, "layers", scaled()))
+    first, last = depths[min(depths)], depths[max(depths)]
 
-    def grown(bound: Any) -> float:
-        return float(bound(curve[last]) / bound(curve[first]))
+    def grown(bound: Callable[[Config], float]) -> float:
+        return bound(last.config) / bound(first.config)
 
     ratios = {
-        "excess": found[last].value / found[first].value,
+        "excess": float(np.mean(last.column(scaled)) / np.mean(first.column(scaled))),
         "printed, Theorem 5.8": grown(_printed),
         "printed, Theorem 5.3": grown(lambda c: printed_bound(NORMS, _entrywise(c))),
         "sound, S2 of Theorem 5.8": grown(_sound),
     }
-    fits[f"Λ = {constant:g}: growth from L = {first:g} to {last:g}"] = ratios
-    remark = (
-        f"Λ = {constant:g}, from L = {first:g} to {last:g}: the excess grows by a factor {ratios['excess']:.2g}, the "
-        f"printed bounds by {ratios['printed, Theorem 5.8']:.2g} (5.8) and {ratios['printed, Theorem 5.3']:.2g} (5.3), "
-        f"the sound one by {ratios['sound, S2 of Theorem 5.8']:.2g} (S2)."
+    notes.fits[f"Λ = {constant:g}: growth from L = {min(depths):g} to {max(depths):g}"] = ratios
+    notes.remarks.append(
+        f"Λ = {constant:g}, from L = {min(depths):g} to {max(depths):g}: the excess grows by a factor "
+        + ", ".join(f"{value:.2g} ({name})" for name, value in ratios.items())
+        + "."
     )
-    return [remark]
+    return [
+        f"from L = {min(depths):g} to {max(depths):g} the excess grows {ratios['excess']:.2g}-fold at Λ = {constant:g}"
+    ]
 
 
 STUDIES = (
@@ -192,7 +158,6 @@ STUDIES = (
         ),
         experiment=experiment,
         analyse=analyse,
-        cost=seconds,
         readings=(
             OUR_DESIGN,
             (

@@ -5,25 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
+import numpy as np
 
 from certiformer.experiments import _li_runs
-from certiformer.experiments._li_analysis import (
-    OUR_DESIGN,
-    calibration,
-    excess,
-    exponent,
-    groups,
-    growth,
-    plain_abscissas,
-    plain_ticks,
-    rate,
-    representative,
-    seconds,
-)
+from certiformer.experiments._li_analysis import OUR_DESIGN, at, calibration, growth, rate, scaled, shorten
 from certiformer.experiments._li_theory import inputs_of, printed_bound, sound_bound, theorem_of
-from certiformer.experiments.study import Analysis, Plot, Scale, Study
-from certiformer.report.plots import label, panels
+from certiformer.experiments.panel import Panel, Plot
+from certiformer.experiments.study import Analysis, Scale, Study
+from certiformer.experiments.table import Table
+from certiformer.experiments.trend import Notes, Trend, fitted_exponent
 from certiformer.sweep import Experiment, Outcome, Row
 from certiformer.sweep.run import Config
 
@@ -78,60 +68,50 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         "li.heads",
         run=f"{__name__}:run",
+        shorten=shorten,
         configs=[{**cell, "seed": seed} for cell in cells for seed in range(grid["seeds"])],
     )
 
 
 def analyse(rows: Sequence[Row]) -> Analysis:
     """Growth with H under both budgets, the rate in n, and the sound bound's growth."""
-    searched = [row for row in rows if row.config["restarts"]]
-    shared = [row for row in searched if row.config["budget"] == "shared"]
-    each = [row for row in searched if row.config["budget"] == "each"]
+    table, notes = Table(rows), Notes()
+    searched = table.where(lambda row: row.config["restarts"] > 0)
     alone = max((row.config["heads"] for row in rows if not row.config["restarts"]), default=0)
-    along = [row for row in rows if row.config["heads"] == alone and row.config["budget"] == "shared"]
-    figure, axes = panels(3, 1, height=3.0)
-    parts = [
-        growth(shared, "heads", "norms 1/H, exponent in H", _printed, axes[0]),
-        growth(each, "heads", "norms 1 each, exponent in H", _printed, axes[1]),
-        rate(along, f"H = {alone}: slope in n", axes[2]),
-    ]
-    label(axes[0], "heads H", "n · excess / σ²", log="xy", title="norms 1/H: budget shared")
-    label(axes[1], "heads H", "n · excess / σ²", log="xy", title="norms 1 for each head")
-    label(axes[2], "sample size n", "excess risk", log="xy", title=f"H = {alone}: rate in n")
-    for place, chosen in ((axes[0], shared), (axes[1], each)):
-        plain_ticks(place, groups(chosen, "heads", excess()))
-    plain_abscissas(axes[2], groups(along, "n", excess()))
-    if each:
-        axes[1].set_ylim(top=5.0 * axes[1].get_ylim()[1])  # room for the legend
-        axes[1].legend(fontsize=7.5, frameon=False, loc="upper left")
-    axes[2].tick_params(axis="x", labelrotation=45)
-    axes[2].yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
-    axes[2].yaxis.set_major_formatter(FormatStrFormatter("%.0e"))
-    axes[2].yaxis.set_minor_locator(NullLocator())
-    findings = [finding for found, _ in parts for finding in found]
-    fits = {name: value for _, found in parts for name, value in found.items()}
-    remarks = []
-    if rows:
-        findings.append(calibration(rows, _sound))
+    along = table.where(heads=alone, budget="shared")
+    shared, each = searched.where(budget="shared"), searched.where(budget="each")
+    units = "n · excess / σ²"
+    panels = [
+        Panel("heads H", units, growth(notes, shared, "heads", "norms 1/H, exponent in H", _printed),
+              "norms 1/H: budget shared", "xy"),
+        Panel("heads H", units, growth(notes, each, "heads", "norms 1 each, exponent in H", _printed),
+              "norms 1 for each head", "xy"),
+        Panel("sample size n", "excess risk", rate(notes, along, f"H = {alone}: slope in n"),
+              f"H = {alone}: rate in n", "xy"),
+    ]  # fmt: skip
+    if len(table):
+        calibration(notes, table, _sound)
     for name, chosen in (("norms 1/H", shared), ("norms 1 each", each)):
-        curve = representative(chosen, "heads")
+        curve = chosen.curve("heads", at(_sound))
         if len(curve) > 1:
-            bounds = exponent(list(curve), [_sound(config) for config in curve.values()])
-            fits[f"{name}: exponent in H of the sound bound"] = bounds
-            remarks.append(f"With {name} the sound bound (S2) grows like H^{bounds:.2f}.")
-    if searched:
-        reached = {
-            heads: [row.values["random_fits"] for row in searched if row.config["heads"] == heads]
-            for heads in sorted({row.config["heads"] for row in searched})
-        }
-        shares = ", ".join(f"{sum(found) / len(found):.0%} at H = {heads}" for heads, found in reached.items())
-        remarks.append(f"From a random start the teacher's training loss is reached by {shares}.")
+            bound = fitted_exponent(list(curve), list(curve.values()))
+            notes.fits[f"{name}: exponent in H of the sound bound"] = bound
+            notes.remarks.append(f"With {name} the sound bound (S2) grows like H^{bound:.2f}.")
+    if len(searched):
+        reached = {heads: float(np.mean(part.column("random_fits"))) for heads, part in searched.by("heads").items()}
+        shares = ", ".join(f"{share:.0%} at H = {heads}" for heads, share in reached.items())
+        notes.remarks.append(f"From a random start the teacher's training loss is reached by {shares}.")
+    slope = Trend("", shared, "heads", scaled).slope
     caption = (
-        "Excess risk of H heads in units of σ²/n, mean and 95 % interval over seeds, started at the teacher. "
-        "Dash-dotted: the directions in which the class can move. Dashed: the printed bound, scaled to the first "
-        "point. Left: the norm of the readout is shared by the heads, so the class has the same range for every H."
+        "Excess risk of H heads in units of σ²/n, mean and 95 % interval over seeds, started at the teacher, beside "
+        "the directions in which the class can move, and the printed bound, scaled to the first point. Left: the norm "
+        "of the readout is shared by the heads, so the class has the same range for every H."
     )
-    return Analysis(tuple(findings), fits, {"heads": Plot(figure, caption)}, tuple(remarks))
+    return notes.analysis(
+        f"with a shared budget of norms the excess risk grows with the number of heads, with exponent {slope}, where "
+        "the printed bound grows by its logarithm only.",
+        heads=Plot(panels, caption, height=3.0),
+    )
 
 
 def _printed(config: Config) -> float:
@@ -154,7 +134,6 @@ STUDIES = (
         ),
         experiment=experiment,
         analyse=analyse,
-        cost=seconds,
         readings=(
             OUR_DESIGN,
             (

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -13,10 +12,12 @@ import numpy as np
 import certiformer
 from certiformer.calculus.truncation import SubGaussian, gaussian_tokens
 from certiformer.experiments import _li_tails_runs as runs
-from certiformer.experiments._li_tails_fits import exponent
-from certiformer.experiments.statistics import Interval, Prediction, mean_interval, power_law, trend, verdict
-from certiformer.experiments.study import Analysis, Finding, Plot, Scale, Study
-from certiformer.report import plots
+from certiformer.experiments.panel import Panel, Plot, Series
+from certiformer.experiments.statistics import mean_interval, trend
+from certiformer.experiments.study import Analysis, Finding, Scale, Study
+from certiformer.experiments.table import Table
+from certiformer.experiments.trend import Notes, Theory, Trend, fitted_exponent
+from certiformer.experiments.verdicts import SLOPE_MARGIN, Claim
 from certiformer.sweep import Experiment, Outcome, Row
 from certiformer.sweep.run import Config
 
@@ -79,13 +80,7 @@ def experiment(scale: Scale) -> Experiment:
         "test": test,
     }
     configs = [{**shape, "tokens": T, "seed": s} for T in lengths for s in range(seeds)]
-    return Experiment(NAME, run=f"{__name__}:run", configs=configs)
-
-
-def cost(config: Config) -> float:
-    """Measured on one core: 2.5 microseconds per token, example and draw over all steps; then the test points."""
-    tokens = config["draws"] * config["tokens"]
-    return float(tokens * (2.5e-6 * config["n"] + 2e-8 * config["test"]) + 0.2)
+    return Experiment(NAME, run=f"{__name__}:run", configs=configs, shorten=_shorten)
 
 
 # --- the bounds ---------------------------------------------------------------------------------------------------
@@ -132,152 +127,79 @@ def bounds(T: int, config: Config, norms: dict[str, float]) -> tuple[float, floa
 
 
 def analyse(rows: Sequence[Row]) -> Analysis:
-    excess: dict[float, list[float]] = {}
-    for row in rows:
-        excess.setdefault(float(row.config["tokens"]), []).extend(map(float, row.arrays["excess"]))
-    excess = dict(sorted(excess.items()))
-    if not rows:
-        return Analysis(())
-    config, norms, lengths = rows[0].config, rows[0].values["norms"], list(excess)
-    findings = [*_norms(rows), *_growth(config, norms, lengths), _risk(excess)]
-    fits: dict[str, Any] = {
-        "converged": float(np.mean([row.values["converged"] for row in rows])),
-        **{finding.setting: {"value": finding.ours, "ci": finding.ci} for finding in findings if _finite(finding)},
-    }
-    first, last = (mean_interval(excess[T]) for T in (lengths[0], lengths[-1]))
-    unit = config["sigma"] ** 2 / config["n"]
-    P = runs.degrees_of_freedom(config["d"], config["k"])
-    remark = (
+    table, notes = Table(rows), Notes()
+    d, n = table.config["d"], table.config["n"]
+
+    def bound(side: int) -> Callable[[Table], float]:
+        return lambda part: bounds(part.config["tokens"], part.config, part.rows[0].values["norms"])[side]
+
+    def limit(side: int) -> Callable[[Table], float]:
+        return lambda part: thresholds(part.config["tokens"], d, n)[side]
+
+    risk = Trend(
+        "excess risk, exponent in T",
+        table,
+        "tokens",
+        lambda row: row.arrays["excess"],
+        printed=Theory("no T in the printed bound", exponent=0.0, relation="<="),
+        label="excess risk",
+    )
+    notes.note(risk)
+    # the norm is of order sqrt(T) + sqrt(d): its own exponent over these lengths, not the asymptotic 1/2
+    spectral = Trend(
+        "E‖X‖₂, exponent in T", table, "tokens", "spectral",
+        sound=Theory("√T + √d", lambda part: math.sqrt(part.config["tokens"]) + math.sqrt(d)), label="E ‖X‖₂",
+    )  # fmt: skip
+    notes.note(spectral)
+    squares = table.points("tokens", "longest_squared")
+    longest = trend([math.log(T) for T, v in squares.items() for _ in v], np.concatenate(list(squares.values())))
+    # the squared norm of a token is chi-squared with d degrees of freedom over d: its tail is exp(-d t/2)
+    claim = Claim(2.0 / d)
+    setting = "E b(X)², slope in log T"
+    notes.found(setting, longest, claim.judge(longest, SLOPE_MARGIN * claim.value), sound=str(claim))
+    grown = []
+    for side, who in enumerate(("printed", "sound")):
+        curve = table.curve("tokens", bound(side))
+        grown.append(curve[max(curve)] / curve[min(curve)])
+        power = fitted_exponent(list(curve), list(curve.values()))
+        notes.findings.append(Finding(f"exponent in T of the {who} bound (Theorem B.4)", "0 (no T)", power))
+    lengths = sorted(squares)
+    first, last = (mean_interval(risk.points[T]) for T in (lengths[0], lengths[-1]))
+    unit = table.config["sigma"] ** 2 / n
+    notes.remarks.append(
         f"From T = {lengths[0]:.0f} to {lengths[-1]:.0f} the mean excess risk goes from {first.value / unit:.2f} to "
-        f"{last.value / unit:.2f} in units of σ²/n (the head has {P} free parameters); the printed bound grows by a "
-        f"factor {_ratio(config, norms, lengths, 0):.2f}, the sound one by {_ratio(config, norms, lengths, 1):.2f}."
+        f"{last.value / unit:.2f} in units of σ²/n (the head has {runs.degrees_of_freedom(d, table.config['k'])} free "
+        f"parameters); the printed bound grows by a factor {grown[0]:.2f}, the sound one by {grown[1]:.2f}."
     )
-    return Analysis(tuple(findings), fits, _plots(rows, excess, config, norms), (remark, *_local(rows)))
-
-
-def _finite(finding: Finding) -> bool:
-    numbers = [finding.ours, *(finding.ci or ())]
-    return all(isinstance(x, float) and math.isfinite(x) for x in numbers)
-
-
-def _ratio(config: Config, norms: dict[str, float], lengths: list[float], side: int) -> float:
-    return bounds(int(lengths[-1]), config, norms)[side] / bounds(int(lengths[0]), config, norms)[side]
-
-
-def by_length(rows: Sequence[Row], name: str) -> dict[float, list[float]]:
-    found: dict[float, list[float]] = {}
-    for row in rows:
-        found.setdefault(float(row.config["tokens"]), []).append(row.values[name])
-    return dict(sorted(found.items()))
-
-
-def _norms(rows: Sequence[Row]) -> list[Finding]:
-    d = rows[0].config["d"]
-    spectral = power_law(by_length(rows, "spectral"))
-    half = Prediction(0.5, tolerance=0.03)
-    squares = by_length(rows, "longest_squared")
-    longest = trend(
-        [math.log(T) for T, values in squares.items() for _ in values], [v for vs in squares.values() for v in vs]
-    )
-    # The squared norm of a token is chi-squared with d degrees of freedom over d: its tail is exp(-d t/2).
-    logarithmic = Prediction(2.0 / d, tolerance=0.05 * 2.0 / d)
-    return [
-        Finding(
-            "exponent of E‖X‖₂ in T",
-            "enters the bound as B_X",
-            spectral.value,
-            spectral.ends,
-            verdict(spectral, None, half),
-            str(half),
-        ),
-        Finding(
-            "slope of E b(X)² in log T",
-            None,
-            longest.value,
-            longest.ends,
-            verdict(longest, None, logarithmic),
-            str(logarithmic),
-        ),
+    norms = [
+        *spectral.series()[:1],
+        Series.means("E b(X), longest token", table.points("tokens", "longest")),
+        Series.theory("B_X: ‖X‖₂ but for 1/n", table.curve("tokens", limit(0)), printed=True),
+        Series.theory("B_x: b(X) but for 1/n", table.curve("tokens", limit(1))),
     ]
-
-
-def _local(rows: Sequence[Row]) -> tuple[str, ...]:
-    """The exponent 1/2 is that of long sequences; how far the longest ones are from it."""
-    norms = by_length(rows, "spectral")
-    if len(norms) < 4:
-        return ()
-    last = dict(list(norms.items())[-2:])
-    slope = power_law(last)
-    sentence = (
-        "‖X‖₂ is of the order of √T + √d, so that its exponent is below 1/2 on short sequences: over all lengths it "
-        f"is {power_law(norms).value:.3f}, between T = {min(last):.0f} and {max(last):.0f} it is {slope.value:.3f}."
-    )
-    return (sentence,)
-
-
-def _growth(config: Config, norms: dict[str, float], lengths: list[float]) -> list[Finding]:
-    """The bounds' own exponents in T: numbers of the theory, without chance."""
-    found = []
-    for side, name in enumerate(("printed", "sound")):
-        power = exponent(lambda T, side=side: bounds(int(T), config, norms)[side], lengths)  # type: ignore[misc]
-        said = "inconclusive" if math.isnan(power) else "grows with T" if power > 0.25 else "grows slowly"
-        found.append(Finding(f"exponent in T of the {name} bound (Theorem B.4)", "0 (no T)", power, None, said))
-    return found
-
-
-def _risk(excess: dict[float, list[float]]) -> Finding:
-    slope: Interval = power_law(excess)
-    flat = Prediction(0.0, "<=")
-    return Finding(
-        "exponent in T of the mean excess risk",
-        str(flat),
-        slope.value,
-        slope.ends,
-        verdict(slope, flat),
-        str(flat),
-    )
-
-
-def _plots(
-    rows: Sequence[Row], excess: dict[float, list[float]], config: Config, norms: dict[str, float]
-) -> dict[str, Plot]:
-    figure, axes = plots.panels(2, height=3.0)
-    lengths = list(excess)
-    for index, (name, label) in enumerate((("spectral", "E ‖X‖₂"), ("longest", "E b(X), longest token"))):
-        means = [mean_interval(values) for values in by_length(rows, name).values()]
-        plots.band(
-            axes[0],
-            lengths,
-            [m.value for m in means],
-            [m.low for m in means],
-            [m.high for m in means],
-            label=label,
-            index=index,
-        )
-    d, n = config["d"], config["n"]
-    both = [thresholds(int(T), d, n) for T in lengths]
-    plots.theory(axes[0], lengths, [b[0] for b in both], label="B_X: ‖X‖₂ but for 1/n", printed=True)
-    plots.theory(axes[0], lengths, [b[1] for b in both], label="B_x: b(X) but for 1/n")
-    plots.label(axes[0], "tokens T", "norm (units of a token)", title="what the bounds read", log="xy")
-    # Room for the legend above the curves, and ticks that can be read.
-    axes[0].set_ylim(top=axes[0].get_ylim()[1] * 5)
-    axes[0].set_yticks([1, 10, 100], ["1", "10", "100"])
-    axes[0].set_yticks([], minor=True)
-    means = [mean_interval(values) for values in excess.values()]
-    low = [max(m.low, 1e-3 * m.value) for m in means]
-    plots.band(axes[1], lengths, [m.value for m in means], low, [m.high for m in means], label="excess risk", index=2)
-    values = [bounds(int(T), config, norms) for T in lengths]
-    plots.theory(axes[1], lengths, [v[0] for v in values], label="printed bound", printed=True)
-    plots.theory(axes[1], lengths, [v[1] for v in values], label="sound bound S2")
-    plots.label(axes[1], "tokens T", "E (f̂ − f°)²", title=f"excess risk and bounds, n = {n}", log="xy")
-    for axis in axes:
-        axis.set_xscale("log", base=2)
+    risks = [
+        *risk.series()[:1],
+        Series.theory("printed bound", table.curve("tokens", bound(0)), printed=True),
+        Series.theory("sound bound S2", table.curve("tokens", bound(1))),
+    ]
     caption = (
         "Left: the spectral norm of T Gaussian tokens grows like √T, the longest token like √log T; lines are the "
         "thresholds that are exceeded with probability at most 1/n. Right: measured excess risk (95 % interval) and "
         "Theorem B.4, printed (through B_X) and sound (through the longest token)."
     )
-    return {"li-length": Plot(figure, caption)}
+    panels = [
+        Panel("tokens T", "norm (units of a token)", norms, "what the bounds read", "xy"),
+        Panel("tokens T", "E (f̂ − f°)²", risks, f"excess risk and bounds, n = {n}", "xy"),
+    ]
+    return notes.analysis(
+        f"the excess risk changes with the length T with exponent {risk.slope}, while the printed bound grows by a "
+        f"factor {grown[0]:.2g} between T = {lengths[0]:.0f} and {lengths[-1]:.0f} through the norm of the input.",
+        length=Plot(panels, caption, height=3.0),
+    )
+
+
+def _shorten(config: Config) -> tuple[Config, float]:
+    return {**config, "draws": 1}, float(config["draws"])
 
 
 STUDIES = (
@@ -291,7 +213,6 @@ STUDIES = (
         ),
         experiment=experiment,
         analyse=analyse,
-        cost=cost,
         readings=(
             "Tokens are independent N(0, I/d), for which the spectral norm itself grows like √T.",
             (

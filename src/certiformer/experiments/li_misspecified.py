@@ -8,24 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
 import certiformer
-from certiformer.experiments.statistics import Prediction, mean_interval, power_law, verdict
-from certiformer.experiments.study import Analysis, Finding, Plot, Scale, Study
-from certiformer.report import plots
+from certiformer.experiments.panel import Panel, Plot, Series
+from certiformer.experiments.statistics import Interval, mean_interval
+from certiformer.experiments.study import Analysis, Scale, Study
+from certiformer.experiments.table import Table
+from certiformer.experiments.trend import Notes, Theory, Trend
+from certiformer.experiments.verdicts import rate_allowed
 from certiformer.sweep import Experiment, Outcome, Row
 from certiformer.sweep.run import Config
 
 NAME = "li.misspecified"
 Vector = npt.NDArray[np.float64]
-Name = tuple[str, bool, float]
-Points = dict[float, dict[str, list[float]]]  # sample size, estimator, one mean for each seed
-Groups = dict[Name, Points]
 # A gap h between the two arms, or the noise's standard deviation: constant ("control"), or moving with n.
 GAPS = (0.25, 0.5, 1.0)
 FIXED_GAP = 0.25
@@ -104,6 +103,7 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         NAME,
         run=f"{__name__}:run",
+        shorten=lambda config: (config, 1.0),
         # Odd sample sizes have one median.
         configs=[
             {**problem, "n": 10**e + 1, "draws": draws, "seed": s}
@@ -112,11 +112,6 @@ def experiment(scale: Scale) -> Experiment:
             for s in range(seeds)
         ],
     )
-
-
-def cost(config: Config) -> float:
-    """Measured on one core: 0.7 microseconds a draw, and half a millisecond to begin."""
-    return float(5e-4 + 7e-7 * config["draws"])
 
 
 # --- the bounds ---------------------------------------------------------------------------------------------------
@@ -144,125 +139,70 @@ def bounds(problem: str, n: int) -> tuple[float, float]:
     return value.printed["value"].value, value.sound["S4"].value
 
 
-def _name(config: Config) -> Name:
-    return config["problem"], config["moving"], config["constant"]
-
-
-def _title(name: Name) -> str:
-    problem, moving, constant = name
-    if problem == "cross":
-        return f"ReLU cross, h = {constant:g}/√n" if moving else f"ReLU cross, h = {constant:g} fixed"
-    return "absolute loss, Y ~ N(0, n)" if moving else "absolute loss, Y ~ N(0, 1)"
-
-
 def analyse(rows: Sequence[Row]) -> Analysis:
-    groups: Groups = {}
-    for row in rows:
-        here = groups.setdefault(_name(row.config), {}).setdefault(float(row.config["n"]), {})
-        for estimator, excess in row.values.items():
-            here.setdefault(estimator, []).append(excess)
-    findings: list[Finding] = []
-    fits: dict[str, Any] = {}
-    remarks: list[str] = []
-    for name, points in groups.items():
-        findings += _exponents(name, points, fits)
-    for name, points in groups.items():
-        if name[1]:
-            findings += _violations(name, points, fits, remarks)
-    for name, points in groups.items():
-        if name[0] == "cross" and name[1]:
-            findings += _star(name, points, fits)
-    return Analysis(tuple(findings), fits, _plots(groups), tuple(remarks))
-
-
-def _exponents(name: Name, points: Points, fits: dict[str, Any]) -> list[Finding]:
-    slope = power_law({n: groups["erm"] for n, groups in points.items()})
-    fits[_title(name)] = slope.as_json()
-    printed = Prediction(-1.0, "<=", tolerance=0.02)
-    # With a moving gap or noise the excess times sqrt(n) has a limit; with fixed ones, n times it has.
-    sound = Prediction(-0.5 if name[1] else -1.0, tolerance=0.02)
-    return [
-        Finding(
-            f"{_title(name)}: exponent of ERM's mean excess risk",
-            str(printed),
-            slope.value,
-            slope.ends,
-            verdict(slope, printed, sound) if name[1] else verdict(slope, None, sound),
-            str(sound),
-        )
-    ]
-
-
-def _violations(
-    name: Name,
-    points: Points,
-    fits: dict[str, Any],
-    remarks: list[str],
-) -> list[Finding]:
-    """At the largest n: the excess against the printed bound, which it should not exceed, and against the sound one."""
-    n = max(points)
-    excess = mean_interval(points[n]["erm"])
-    printed, sound = bounds(name[0], int(n))
-    fits[f"{_title(name)}, n = {n:.0f}"] = {"excess": excess.as_json(), "printed": printed, "S4": sound}
-    if math.isinf(excess.low):
-        said = "inconclusive"
-    elif excess.low > printed:
-        said = "printed bound violated"
-    else:
-        said = "printed bound holds here"
-    broken = [m for m in sorted(points) if mean_interval(points[m]["erm"]).low > bounds(name[0], int(m))[0]]
-    remarks.append(
-        f"{_title(name)}: at n = {n:.3g} the mean excess risk is {excess.value:.3g}, the printed bound {printed:.3g}, "
-        f"the sound one (S4) {sound:.3g}; "
-        + (f"the printed bound fails from n = {broken[0]:.3g} on." if broken else "the printed bound is not reached.")
-    )
-    return [
-        Finding(f"{_title(name)}, n = {n:.3g}: mean excess of ERM", printed, excess.value, excess.ends, said, sound)
-    ]
-
-
-def _star(name: Name, points: Points, fits: dict[str, Any]) -> list[Finding]:
-    n = max(points)
-    excess = mean_interval(points[n]["star"])
-    fits[f"{_title(name)}, star, n = {n:.0f}"] = excess.as_json()
-    sound = Prediction(0.0, "<=")
-    return [
-        Finding(
-            f"{_title(name)}, n = {n:.3g}: mean excess of the star estimator over the best of the class",
-            None,
-            excess.value,
-            excess.ends,
-            verdict(excess, None, sound),
-            "≤ 0 up to O(log n / n)",
-        )
-    ]
-
-
-def _plots(groups: Groups) -> dict[str, Plot]:
-    figure, axes = plots.panels(2, height=3.1)
-    for axis, problem, title in (
-        (axes[0], "cross", "squared loss, non-convex class"),
-        (axes[1], "absolute", "absolute loss, flat noise"),
-    ):
-        mine = [(name, points) for name, points in groups.items() if name[0] == problem]
-        sizes = sorted({n for _, points in mine for n in points})
-        for index, (name, points) in enumerate(mine):
-            at = sorted(points)
-            means = [mean_interval(points[n]["erm"]) for n in at]
-            low = [max(m.low, 1e-3 * m.value) for m in means]
-            label = _title(name).split(", ", 1)[1] + ("" if name[1] else " (control)")
-            plots.band(axis, at, [m.value for m in means], low, [m.high for m in means], label=label, index=index)
-        if sizes:
-            values = [bounds(problem, int(n)) for n in sizes]
-            plots.theory(axis, sizes, [v[0] for v in values], label="printed bound", printed=True)
-            plots.theory(axis, sizes, [v[1] for v in values], label="sound bound S4")
-        plots.label(axis, "n (examples)", "excess risk of ERM", title=title, log="xy")
+    table, notes = Table(rows), Notes()
+    panels, told = [], []
+    for problem, title in (("cross", "squared loss, non-convex class"), ("absolute", "absolute loss, flat noise")):
+        mine = table.where(problem=problem)
+        series: list[Series] = []
+        for name, part in mine.by(_title).items():
+            moving = part.config["moving"]
+            # with a moving gap or noise the excess times sqrt(n) has a limit; with fixed ones, n times it has
+            trend = Trend(
+                f"{name}, exponent of ERM's mean excess risk",
+                part,
+                "n",
+                "erm",
+                printed=Theory("printed rate 1/n", exponent=-1.0, relation="<="),
+                sound=Theory("limit law", exponent=-0.5 if moving else -1.0),
+                label=name.split(", ", 1)[1] + ("" if moving else " (control)"),
+            )
+            series += notes.note(trend)[:1]
+            if moving:
+                told += _violations(notes, name, part)
+        curves = [{n: bounds(problem, int(n))[side] for n in mine.by("n")} for side in (0, 1)]
+        series += [Series.theory("printed bound", curves[0], printed=True), Series.theory("sound bound S4", curves[1])]
+        panels.append(Panel("n (examples)", "excess risk of ERM", series, title, "xy"))
     caption = (
         "Mean excess risk of exact ERM with 95 % interval. Left: the cross of two arms whose levels differ by 2h; "
         "right: the median of n labels of standard deviation √n. A bound proportional to log n / n is crossed where "
         "the excess decays like n^(−1/2); with a fixed gap or fixed noise (control) the decay is 1/n."
     )
-    return {"li-misspecified": Plot(figure, caption)}
+    headline = f"the printed Corollary 4.5 is violated in {sum(told)} of {len(told)} problems that move with n"
+    return notes.analysis(f"{headline}; the sound bound in none.", misspecified=Plot(panels, caption, height=3.1))
+
+
+def _title(config: Config) -> str:
+    constant = config["constant"]
+    if config["problem"] == "cross":
+        return f"ReLU cross, h = {constant:g}/√n" if config["moving"] else f"ReLU cross, h = {constant:g} fixed"
+    return "absolute loss, Y ~ N(0, n)" if config["moving"] else "absolute loss, Y ~ N(0, 1)"
+
+
+def _violations(notes: Notes, name: str, table: Table) -> list[bool]:
+    """At the largest n: the excess over the printed bound, and over the sound one, neither of which may exceed 1."""
+    sizes = table.by("n")
+    n = max(sizes)
+    said = []
+    for side, who in enumerate(("paper", "sound")):
+        found = _over(sizes[n], side)
+        verdict = rate_allowed(found, 1.0)
+        bound = "printed bound" if side == 0 else "sound bound S4"
+        notes.found(f"{name}, n = {n:.3g}: mean excess of ERM over the {bound}", found, verdict, **{who: "≤ 1"})
+        said.append(verdict.word == "violated")
+    broken = [m for m in sorted(sizes) if _over(sizes[m], 0).low > 1.0]
+    if broken:
+        notes.remarks.append(f"{name}: the printed bound is below the mean excess from n = {broken[0]:.3g} on.")
+    if table.config["problem"] == "cross":
+        star = mean_interval(sizes[n].column("star"))
+        setting = f"{name}, n = {n:.3g}: mean excess of the star estimator over the best of the class"
+        notes.found(setting, star, rate_allowed(star, 0.0), sound="≤ 0 up to O(log n / n)")
+    return said[:1]
+
+
+def _over(table: Table, side: int) -> Interval:
+    bound, found = bounds(table.config["problem"], table.config["n"])[side], mean_interval(table.column("erm"))
+    return Interval(found.value / bound, found.low / bound, found.high / bound, found.seeds)
 
 
 STUDIES = (
@@ -276,7 +216,6 @@ STUDIES = (
         ),
         experiment=experiment,
         analyse=analyse,
-        cost=cost,
         readings=(
             "A bound for every distribution must hold for one that changes with n; gap and noise do so here.",
             (

@@ -5,30 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from matplotlib.axes import Axes
+import numpy as np
 
 from certiformer.experiments import _li_exact, _li_runs
-from certiformer.experiments._li_analysis import (
-    OUR_DESIGN,
-    broken,
-    broken_from,
-    calibration,
-    excess,
-    exponent,
-    groups,
-    growth,
-    measured,
-    most_broken,
-    plain_abscissas,
-    plain_ticks,
-    rate,
-    representative,
-    seconds,
-)
+from certiformer.experiments._li_analysis import OUR_DESIGN, at, broken, calibration, growth, rate, shorten
 from certiformer.experiments._li_theory import exact_inputs, inputs_of, printed_bound, sound_bound
-from certiformer.experiments.statistics import Prediction, power_law, verdict
-from certiformer.experiments.study import Analysis, Finding, Plot, Scale, Study
-from certiformer.report.plots import label, panels, theory
+from certiformer.experiments.panel import Panel, Plot
+from certiformer.experiments.study import Analysis, Scale, Study
+from certiformer.experiments.table import Table
+from certiformer.experiments.trend import Notes, Theory, Trend
 from certiformer.sweep import Experiment, Outcome, Row
 from certiformer.sweep.run import Config
 
@@ -105,65 +90,59 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         "li.rank",
         run=f"{__name__}:run",
+        shorten=_shorten,
         configs=[{**cell, "seed": seed} for cell in cells for seed in range(grid["seeds"])],
     )
 
 
-def cost(config: Config) -> float:
-    """Seconds of one run."""
-    return 0.002 + 5e-7 * config["d"] if config["kind"] == "ball" else seconds(config)
-
-
 def analyse(rows: Sequence[Row]) -> Analysis:
     """The growth with d and with r, against what ranks and what parameters predict."""
-    heads = [row for row in rows if row.config["kind"] == "head"]
-    ball = [row for row in rows if row.config["kind"] == "ball"]
-    searched = [row for row in heads if row.config["restarts"]]
-    thin = [row for row in searched if row.config["k"] == 4 and row.config["rank"] == 1]
+    table, notes = Table(rows), Notes()
+    heads, ball = table.where(kind="head"), table.where(kind="ball")
+    searched = heads.where(lambda row: row.config["restarts"] > 0)
+    thin = searched.where(k=4, rank=1)
     wide = max((row.config["d"] for row in searched if row.config["rank"] != 1), default=0)
-    square = [row for row in searched if row.config["d"] == row.config["k"] == wide]
+    square = searched.where(d=wide, k=wide)
     rate_d = max((row.config["d"] for row in heads if not row.config["restarts"]), default=0)
-    along = [row for row in heads if row.config["k"] == 4 and row.config["d"] == rate_d and row.config["rank"] == 1]
-
-    figure, axes = panels(2, 2, height=3.0)
-    parts = [
-        growth(thin, "d", "rank one, exponent in d", _printed, axes[0]),
-        growth(square, _rank, f"d = k = {wide}, exponent in r", _printed, axes[1]),
-        _exact(ball, axes[2]),
-        rate(along, f"rank one, d = {rate_d}: slope in n", axes[3]),
-    ]
-    label(axes[0], "token dimension d", "n · excess / σ²", log="xy", title="rank one: dimension")
-    label(axes[1], "rank r", "n · excess / σ²", log="xy", title=f"rank, d = k = {wide}")
-    label(axes[2], "dimension d", "excess risk", log="xy", title="exact example of rank one")
-    label(axes[3], "sample size n", "excess risk", log="xy", title=f"rank one, d = {rate_d}: rate in n")
-    plain_ticks(axes[0], groups(thin, "d", excess()))
-    plain_ticks(axes[1], groups(square, _rank, excess()))
-    plain_abscissas(axes[3], groups(along, "n", excess()))
-    findings = [finding for found, _ in parts for finding in found]
-    fits = {name: value for _, found in parts for name, value in found.items()}
-    remarks = []
-    if heads:
-        findings.append(calibration(heads, lambda c: sound_bound(THEOREM, inputs_of(c))))
-    if searched:
-        reached = sum(row.values["random_fits"] for row in searched) / len(searched)
-        remarks.append(
-            f"From a random start {reached:.0%} of the fits reach the teacher's training loss. The levels in the table "
-            "are those of the estimate started at the teacher; those from random starts are among the fits."
+    along = heads.where(k=4, d=rate_d, rank=1)
+    units = "n · excess / σ²"
+    panels = [
+        Panel("token dimension d", units, growth(notes, thin, "d", "rank one, exponent in d", _printed),
+              "rank one: dimension", "xy"),
+        Panel("rank r", units, growth(notes, square, _rank, f"d = k = {wide}, exponent in r", _printed),
+              f"rank, d = k = {wide}", "xy"),
+    ]  # fmt: skip
+    exact = Trend(
+        f"exact example, n = {ball.config['n']:.0e}, exponent in d" if len(ball) else "exact example",
+        ball,
+        "d",
+        "local",
+        printed=Theory("printed, Theorem B.4", at(_printed_exact), relation="<="),
+        sound=Theory("sound (S2)", at(lambda c: sound_bound(THEOREM, exact_inputs(c))), relation="<="),
+        label="exact least squares",
+    )
+    panels.append(Panel("dimension d", "excess risk", notes.note(exact), "exact example of rank one", "xy"))
+    start = broken(notes, ball, "d", _printed_exact, "exact example: excess over printed bound (B.4), largest, d = {}")
+    panels.append(
+        Panel("sample size n", "excess risk", rate(notes, along, f"rank one, d = {rate_d}: slope in n"),
+              f"rank one, d = {rate_d}: rate in n", "xy")
+    )  # fmt: skip
+    if len(heads):
+        calibration(notes, heads, lambda c: sound_bound(THEOREM, inputs_of(c)))
+    if len(searched):
+        notes.remarks.append(
+            f"From a random start {np.mean(searched.column('random_fits')):.0%} of the fits reach the teacher's "
+            "training loss. The levels are those of the estimate started at the teacher."
         )
-    if ball:
-        start = broken_from(broken(ball, "d", _printed_exact))
-        if start is not None:
-            remarks.append(
-                f"Inside the rank-one class at n = {ball[0].config['n']:.0e} the printed bound is below the excess "
-                f"risk from d = {start:g} on (of those tried): no bound in ranks and norms alone can hold."
-            )
+    headline = f"inside the rank-one class the excess risk grows with the dimension, with exponent {exact.slope}"
+    if start is not None:
+        headline += f"; the printed bound, which knows no dimension, is violated from d = {start:g} on"
     caption = (
         "Excess risk of low-rank classes, mean and 95 % interval over seeds. Top: in units of σ²/n against the "
-        "dimension at rank one, and against the rank; dash-dotted the directions in which the class can move, dashed "
-        "the printed bound, scaled to the first point. Bottom left: regression inside the rank-one class, solved "
-        "exactly, with the bounds themselves. Bottom right: the rate at rank one."
+        "dimension at rank one, and against the rank; the printed bound is scaled to the first point. Bottom left: "
+        "regression inside the rank-one class, solved exactly, with the bounds themselves. Bottom right: the rate."
     )
-    return Analysis(tuple(findings), fits, {"rank": Plot(figure, caption)}, tuple(remarks))
+    return notes.analysis(f"{headline}.", rank=Plot(panels, caption, columns=2, height=3.0))
 
 
 def _rank(config: Config) -> float:
@@ -178,23 +157,8 @@ def _printed_exact(config: Config) -> float:
     return printed_bound(THEOREM, exact_inputs(config))
 
 
-def _exact(rows: Sequence[Row], axes: Axes) -> tuple[list[Finding], dict[str, Any]]:
-    points = groups(rows, "d", excess())
-    if not points:
-        return [], {}
-    curve = representative(rows, "d")
-    d, n = list(curve), rows[0].config["n"]
-    printed = [_printed_exact(config) for config in curve.values()]
-    sound = [sound_bound(THEOREM, exact_inputs(config)) for config in curve.values()]
-    measured(axes, points, "exact least squares", 0)
-    theory(axes, d, printed, label="printed, Theorem B.4", printed=True)
-    theory(axes, d, sound, label="sound (S2)")
-    slope = power_law(points)
-    said = verdict(slope, Prediction(exponent(d, printed), "<=", 0.05), Prediction(1.0, tolerance=0.05))
-    growing = Finding(f"exact example, n = {n:.0e}, exponent in d", 0.0, slope.value, slope.ends, said, 1.0)
-    ratios = broken(rows, "d", _printed_exact)
-    worst = most_broken(ratios, "exact example: excess over printed bound (B.4), largest, d = {}")
-    return [growing, worst], {"exact example, exponent in d": {**slope.as_json(), "sound": exponent(d, sound)}}
+def _shorten(config: Config) -> tuple[Config, float]:
+    return (config, 1.0) if config["kind"] == "ball" else shorten(config)
 
 
 STUDIES = (
@@ -208,7 +172,6 @@ STUDIES = (
         ),
         experiment=experiment,
         analyse=analyse,
-        cost=cost,
         readings=(
             OUR_DESIGN,
             (

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from certiformer.experiments import _li_exact, _li_runs
-from certiformer.experiments._li_analysis import (
-    OUR_DESIGN,
-    broken,
-    broken_from,
-    excess,
-    exponent,
-    groups,
-    intervals,
-    measured,
-    most_broken,
-    representative,
-    scaled,
-    seconds,
-)
+from certiformer.experiments._li_analysis import LEVEL_MARGIN, OUR_DESIGN, at, broken, calibration, over, rate, shorten
 from certiformer.experiments._li_theory import exact_inputs, inputs_of, printed_bound, sound_bound
-from certiformer.experiments.statistics import Prediction, mean_interval, power_law, verdict
-from certiformer.experiments.study import Analysis, Finding, Plot, Scale, Study
-from certiformer.report.plots import band, label, panels, theory
+from certiformer.experiments.panel import Panel, Plot, Series
+from certiformer.experiments.statistics import mean_interval
+from certiformer.experiments.study import Analysis, Finding, Scale, Study
+from certiformer.experiments.table import Table
+from certiformer.experiments.trend import Notes, Theory, Trend
+from certiformer.experiments.verdicts import Claim
 from certiformer.sweep import Experiment, Outcome, Row
 from certiformer.sweep.run import Config
 
@@ -99,215 +90,168 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         "li.rates",
         run=f"{__name__}:run",
+        shorten=_shorten,
         configs=[{**cell, "seed": seed} for cell in cells for seed in seeds],
     )
 
 
-def cost(config: Config) -> float:
-    """Seconds of one run."""
-    # an exact example: 0.15 µs for each coordinate and each of up to 200 bisections, rarely needed
-    return 0.002 + 5e-7 * config["d"] if config["kind"] == "ball" else seconds(config)
-
-
 def analyse(rows: Sequence[Row]) -> Analysis:
     """Slopes and levels, the noise, the exact example, and how far the sound bound is from what happens."""
-    heads = [row for row in rows if row.config["kind"] == "head"]
-    quiet = [row for row in heads if row.config["sigma"] == QUIET and row.config["restarts"]]
-    loud = [row for row in heads if row.config["sigma"] == LOUD]
-    alone = [row for row in heads if not row.config["restarts"]]
-    noise_n = max(
-        (n for n, many in groups(alone, "n", lambda r: r.config["sigma"]).items() if len(set(many)) > 1), default=0
-    )
-    noisy = [row for row in alone if row.config["n"] == noise_n]
-    ball = [row for row in rows if row.config["kind"] == "ball"]
-
-    findings: list[Finding] = []
-    fits: dict[str, Any] = {}
-    remarks: list[str] = []
-    figure, axes = panels(2, 2, height=3.0)
-    _rate(quiet, loud, findings, fits, remarks, axes[0])
-    _noise(noisy, findings, fits, remarks, axes[1])
-    _ball(ball, findings, fits, remarks, axes[2])
-    _calibration(quiet, loud, ball, findings, fits, remarks, axes[3])
+    table, notes = Table(rows), Notes()
+    heads, ball = table.where(kind="head"), table.where(kind="ball")
+    quiet = heads.where(lambda row: row.config["restarts"] > 0, sigma=QUIET)
+    loud = heads.where(sigma=LOUD)
+    alone = heads.where(restarts=0)
+    noise_n = max((n for n, part in alone.by("n").items() if len(part.by("sigma")) > 1), default=0)
+    told = _ball(notes, ball)
+    panels = [_rate(notes, quiet, loud), _noise(notes, alone.where(n=noise_n)), _ball_panel(ball)]
+    panels.append(_calibration(notes, quiet, loud, ball))
     caption = (
         "Excess risk of least squares with one head, mean and 95 % interval over seeds. Top left: against n, for quiet "
         "and for loud labels. Top right: against the noise at one n; the printed bound does not know the noise. Bottom "
         "left: the exact linear example inside the l1 ball with d = 0.8 n^(1/3). Bottom right: the sound bound divided "
         "by what happened."
     )
-    return Analysis(tuple(findings), fits, {"rates": Plot(figure, caption)}, tuple(remarks))
+    return notes.analysis(told, rates=Plot(panels, caption, columns=2, height=3.0))
 
 
-def _rate(
-    quiet: Sequence[Row],
-    loud: Sequence[Row],
-    findings: list[Finding],
-    fits: dict[str, Any],
-    remarks: list[str],
-    axes: Any,
-) -> None:
-    fast = Prediction(-1.0, tolerance=0.1)
-    fitting = [row for row in quiet if row.values["random_fits"]]
-    for index, (name, rows, estimate) in enumerate(
-        [("local", quiet, "local"), ("random starts that fit", fitting, "random"), ("local", loud, "local")]
-    ):
-        if not rows:
-            continue
-        sigma = rows[0].config["sigma"]
-        points = groups(rows, "n", excess(estimate))
-        measured(axes, points, f"σ = {sigma:g}, {name}", index)
-        if rows is loud:
-            continue
-        slope = power_law(points)
-        fits[f"slope, σ = {sigma:g}, {name}"] = slope.as_json()
-        setting = f"slope in n, σ = {sigma:g}, {name}"
-        findings.append(Finding(setting, -1.0, slope.value, slope.ends, verdict(slope, fast, fast), -1.0))
-    if quiet:
-        largest = max(row.config["n"] for row in quiet)
-        last = [row for row in quiet if row.config["n"] == largest]
-        directions = sum(row.values["directions"] for row in last) / len(last)
-        expected = Prediction(directions, tolerance=0.15 * directions)
-        fitted = [row for row in last if row.values["random_fits"]]
-        for name, estimate, chosen in (("local", "local", last), ("random starts that fit", "random", fitted)):
-            if chosen:
-                level = mean_interval([scaled(estimate)(row) for row in chosen])
-                setting = f"n·excess/σ² at n = {largest}, {name} (free directions)"
-                fits[setting] = level.as_json()
-                said = verdict(level, None, expected)
-                findings.append(Finding(setting, None, level.value, level.ends, said, directions))
-        reached = sum(row.values["random_fits"] for row in quiet) / len(quiet)
-        price = [sum(row.values[estimate] for row in quiet) for estimate in ("random", "local")]
-        remarks.append(
+def _rate(notes: Notes, quiet: Table, loud: Table) -> Panel:
+    series = rate(notes, quiet, f"slope in n, σ = {QUIET:g}, started at the teacher")
+    fitting = quiet.where(lambda row: row.values["random_fits"])
+    if len(fitting):
+        setting = f"slope in n, σ = {QUIET:g}, random starts that fit"
+        series += notes.note(Trend(setting, fitting, "n", "random", sound=Theory("1/n", exponent=-1.0)))[:1]
+    if len(quiet):
+        last = quiet.by("n")[max(quiet.by("n"))]
+        for name, estimate, chosen in (
+            ("started at the teacher", "local", last),
+            ("random starts that fit", "random", last.where(lambda row: row.values["random_fits"])),
+        ):
+            if len(chosen):
+                unit = chosen.config["sigma"] ** 2 / chosen.config["n"]
+                level = mean_interval(chosen.column(estimate) / unit / chosen.column("directions"))
+                setting = f"n·excess/(σ²P) at n = {chosen.config['n']}, {name}"
+                notes.found(setting, level, Claim(1.0).judge(level, LEVEL_MARGIN), sound=1.0)
+        reached = float(np.mean(quiet.column("random_fits")))
+        price = float(np.sum(quiet.column("random")) / np.sum(quiet.column("local")))
+        notes.remarks.append(
             f"From random starts {reached:.0%} of the runs fit their labels at least as well as the teacher does. What "
             "the rest, in local minima, adds is optimisation error: with it the mean excess over all runs is "
-            f"{price[0] / price[1]:.2g} times that of the estimate started at the teacher."
+            f"{price:.2g} times that of the estimate started at the teacher."
         )
-        n = sorted(groups(quiet, "n", excess()))
-        theory(axes, n, [QUIET**2 * directions / m for m in n], label="σ² P/n, P free directions")
-    curve = representative(loud or quiet, "n")
-    if curve:
-        theory(
-            axes,
-            list(curve),
-            [printed_bound(HEAD_THEOREM, inputs_of(c)) for c in curve.values()],
-            label="printed, Theorem B.4",
+    series += Trend("", loud, "n", "local", label=f"σ = {LOUD:g}").series()
+    series.append(
+        Series.theory("printed, Theorem B.4", (loud if len(loud) else quiet).curve("n", at(_printed)), printed=True)
+    )
+    broken(notes, loud, "n", _printed, f"σ = {LOUD:g}: excess over printed bound (B.4), largest, n = {{}}")
+    return Panel("sample size n", "excess risk E(f − f₀)²", series, "rate in n", "xy")
+
+
+def _noise(notes: Notes, table: Table) -> Panel:
+    if not len(table):
+        return Panel("label noise σ", "excess risk")
+    n = table.config["n"]
+    small = table.where(lambda row: row.config["sigma"] <= 1.0)
+    notes.note(
+        Trend(
+            f"exponent in σ (σ ≤ 1), n = {n}",
+            small,
+            "sigma",
+            "local",
+            printed=Theory("the bound has no σ", exponent=0.0, relation="<="),
+            sound=Theory("σ² P/n", exponent=2.0),
+        )
+    )
+    broken(notes, table, "sigma", _printed, f"n = {n}: excess over printed bound (B.4), largest, σ = {{}}")
+
+    def classical(part: Table) -> float:
+        return float(np.mean(part.column("directions")) * part.config["sigma"] ** 2 / n)
+
+    def resolved(part: Table) -> float:
+        return float(np.mean(part.column("resolved")) * part.config["sigma"] ** 2 / n)
+
+    loudest = table.by("sigma")[max(table.by("sigma"))]
+    kept = mean_interval(loudest.column("local"))
+    notes.remarks.append(
+        f"At n = {n} and σ = {loudest.config['sigma']:g} the excess is {kept}, {kept.value / classical(loudest):.2g} "
+        f"of "
+        "σ²P/n: the class is bounded, and directions that the data cannot resolve cost no more than its size."
+    )
+    series = [
+        Series.means("started at the teacher", table.points("sigma", "local")),
+        Series.theory("σ² P/n", table.curve("sigma", classical)),
+        Series.theory("σ² P(σ)/n, resolved", table.curve("sigma", resolved)),
+        Series.theory("printed (B.4), κ of the risk", table.curve("sigma", at(_printed)), printed=True),
+        Series.theory(
+            "printed, κ of the loss",
+            table.curve("sigma", at(lambda c: printed_bound(HEAD_THEOREM, inputs_of(c, honest=True)))),
             printed=True,
-        )
-    if loud:
-        ratios = broken(loud, "n", lambda c: printed_bound(HEAD_THEOREM, inputs_of(c)))
-        findings.append(most_broken(ratios, f"σ = {LOUD:g}: excess over printed bound (B.4), largest, n = {{}}"))
-    label(axes, "sample size n", "excess risk E(f − f₀)²", log="xy", title="rate in n")
-    if curve:
-        low, _ = axes.get_ylim()
-        axes.set_ylim(bottom=low / 30)  # room for the legend
-        axes.legend(fontsize=7.5, frameon=False, loc="lower left")
+        ),
+    ]
+    return Panel("label noise σ", "excess risk", series, "noise", "xy")
 
 
-def _noise(rows: Sequence[Row], findings: list[Finding], fits: dict[str, Any], remarks: list[str], axes: Any) -> None:
-    points = groups(rows, "sigma", excess())
-    if points:
-        n = rows[0].config["n"]
-        curve = representative(rows, "sigma")
-        measured(axes, points, "local", 0)
-        sigma = list(curve)
-        directions = sum(row.values["directions"] for row in rows) / len(rows)
-        resolved = groups(rows, "sigma", lambda row: row.values["resolved"] * row.config["sigma"] ** 2 / n)
-        theory(axes, sigma, [s**2 * directions / n for s in sigma], label="σ² P/n")
-        axes.plot(
-            sigma, [sum(v) / len(v) for v in resolved.values()], ":", color="0.4", lw=1.3, label="σ² P(σ)/n, resolved"
-        )
-        flat = [printed_bound(HEAD_THEOREM, inputs_of(c)) for c in curve.values()]
-        theory(axes, sigma, flat, label="printed (B.4), κ of the risk", printed=True)
-        honest = [printed_bound(HEAD_THEOREM, inputs_of(c, honest=True)) for c in curve.values()]
-        axes.plot(sigma, honest, "--", color="#E69F00", lw=1.0, label="printed, κ of the loss")
-        small = {s: values for s, values in points.items() if s <= 1.0}
-        slope = power_law(small)
-        fits["exponent in σ, σ <= 1"] = slope.as_json()
-        findings.append(
-            Finding(
-                f"exponent in σ (σ ≤ 1), n = {n}",
-                "0 (no σ in the bound)",
-                slope.value,
-                slope.ends,
-                verdict(slope, Prediction(0.0, "<=", 0.1), Prediction(2.0, tolerance=0.25)),
-                2.0,
-            )
-        )
-        ratios = broken(rows, "sigma", lambda c: printed_bound(HEAD_THEOREM, inputs_of(c)))
-        findings.append(most_broken(ratios, f"n = {n}: excess over printed bound (B.4), largest, σ = {{}}"))
-        loudest = max(points)
-        kept = intervals(points)[loudest]
-        remarks.append(
-            f"At n = {n} and σ = {loudest:g} the excess is {kept.value:.3g}, "
-            f"{kept.value / (loudest**2 * directions / n):.2g} of σ²P/n: the class is bounded, and directions that the "
-            "data cannot resolve cost no more than its size."
-        )
-    label(axes, "label noise σ", "excess risk", log="xy", title="noise")
+def _ball_trend(ball: Table) -> Trend:
+    def sound(config: Config) -> float:
+        return min(sound_bound(BALL_THEOREM, exact_inputs(config), v) for v in ("S2_opt", "S4chain"))
+
+    return Trend(
+        "l1 ball, d = 0.8 n^(1/3), slope in n",
+        ball,
+        "n",
+        "local",
+        printed=Theory("printed, Theorem B.1", at(_printed_ball), relation="<="),
+        sound=Theory("sound (S2, S4chain)", at(sound), relation="<="),
+        label="exact least squares",
+    )
 
 
-def _ball(rows: Sequence[Row], findings: list[Finding], fits: dict[str, Any], remarks: list[str], axes: Any) -> None:
-    points = groups(rows, "n", excess())
-    if points:
-        curve = representative(rows, "n")
-        n = list(curve)
-        measured(axes, points, "exact least squares", 0)
-        printed = [printed_bound(BALL_THEOREM, exact_inputs(c)) for c in curve.values()]
-        sound = [
-            min(sound_bound(BALL_THEOREM, exact_inputs(c), v) for v in ("S2_opt", "S4chain")) for c in curve.values()
-        ]
-        theory(axes, n, printed, label="printed, Theorem B.1", printed=True)
-        theory(axes, n, sound, label="sound (S2, S4chain)")
-        slope = power_law(points)
-        fits["l1 ball, slope"] = {**slope.as_json(), "printed": exponent(n, printed), "sound": exponent(n, sound)}
-        findings.append(
-            Finding(
-                "l1 ball, d = 0.8 n^(1/3): slope in n",
-                exponent(n, printed),
-                slope.value,
-                slope.ends,
-                verdict(slope, Prediction(exponent(n, printed), "<=", 0.02), Prediction(-2 / 3, tolerance=0.02)),
-                -2 / 3,
-            )
-        )
-        ratios = broken(rows, "n", lambda c: printed_bound(BALL_THEOREM, exact_inputs(c)))
-        findings.append(most_broken(ratios, "l1 ball: excess over printed bound (B.1), largest, n = {}"))
-        start = broken_from(ratios)
-        if start is not None:
-            remarks.append(
-                f"In the l1 ball the printed bound is below the excess risk from n = {start:.0e} on "
-                f"(of the n tried; d = {curve[start]['d']} there)."
-            )
-    label(axes, "sample size n", "excess risk", log="xy", title="ℓ₁ ball, d = 0.8 n^(1/3)")
+def _ball_panel(ball: Table) -> Panel:
+    return Panel("sample size n", "excess risk", _ball_trend(ball).series(), "ℓ₁ ball, d = 0.8 n^(1/3)", "xy")
 
 
-def _calibration(
-    quiet: Sequence[Row],
-    loud: Sequence[Row],
-    ball: Sequence[Row],
-    findings: list[Finding],
-    fits: dict[str, Any],
-    remarks: list[str],
-    axes: Any,
-) -> None:
-    cases: list[tuple[str, Sequence[Row], Callable[[Config], float]]] = [
-        (f"σ = {QUIET:g}", quiet, lambda c: sound_bound(HEAD_THEOREM, inputs_of(c))),
-        (f"σ = {LOUD:g}", loud, lambda c: sound_bound(HEAD_THEOREM, inputs_of(c))),
+def _ball(notes: Notes, ball: Table) -> str:
+    trend = _ball_trend(ball)
+    notes.note(trend)
+    if len(ball):
+        claim = Claim(-2 / 3)
+        setting = f"{trend.name}: what the example predicts"
+        notes.findings.append(Finding.of(setting, trend.slope, claim.judge(trend.slope, 0.05), sound=str(claim)))
+    start = broken(notes, ball, "n", _printed_ball, "l1 ball: excess over printed bound (B.1), largest, n = {}")
+    told = f"in the l1 ball of growing dimension the excess risk falls like n^{trend.slope.value:.2f}, not like 1/n"
+    return told + ("" if start is None else f", and the printed bound is violated from n = {start:.0e} on") + "."
+
+
+def _calibration(notes: Notes, quiet: Table, loud: Table, ball: Table) -> Panel:
+    cases: list[tuple[str, Table, Callable[[Config], float]]] = [
+        (f"σ = {QUIET:g}", quiet, _sound),
+        (f"σ = {LOUD:g}", loud, _sound),
         ("ℓ₁ ball", ball, lambda c: sound_bound(BALL_THEOREM, exact_inputs(c))),
     ]
-    for index, (name, rows, bound) in enumerate(cases):
-        if not rows:
-            continue
-        curve = representative(rows, "n")
-        found = intervals(groups(rows, "n", excess()))
-        ratios = {n: bound(config) / found[n].value for n, config in curve.items()}
-        band(axes, list(ratios), list(ratios.values()), label=name, index=index)
-        fits[f"sound bound (S2) over excess, {name}"] = {str(n): ratio for n, ratio in ratios.items()}
-        worst, low = max(found[n].high / bound(c) for n, c in curve.items()), min(ratios.values())
-        held = "holds" if worst <= 1.0 else ("inconclusive" if math.isinf(worst) else "does not hold")
-        findings.append(Finding(f"sound bound S2 over excess, {name}: smallest", None, low, None, held, "≥ 1"))
-    if quiet or loud or ball:
-        axes.axhline(1.0, color="0.5", lw=0.8)
-    label(axes, "sample size n", "sound bound / excess", log="xy", title="calibration")
+    series = []
+    for name, table, bound in cases:
+        if len(table):
+            calibration(notes, table, bound, name)
+            ratios = {n: 1.0 / over(part, bound).value for n, part in table.by("n").items()}
+            series.append(Series(name, list(ratios), list(ratios.values())))
+            notes.fits[f"sound bound (S2) over excess, {name}"] = {str(n): ratio for n, ratio in ratios.items()}
+    return Panel("sample size n", "sound bound / excess", series, "calibration", "xy", {"the excess itself": 1.0})
+
+
+def _printed(config: Config) -> float:
+    return printed_bound(HEAD_THEOREM, inputs_of(config))
+
+
+def _sound(config: Config) -> float:
+    return sound_bound(HEAD_THEOREM, inputs_of(config))
+
+
+def _printed_ball(config: Config) -> float:
+    return printed_bound(BALL_THEOREM, exact_inputs(config))
+
+
+def _shorten(config: Config) -> tuple[Config, float]:
+    return (config, 1.0) if config["kind"] == "ball" else shorten(config)
 
 
 STUDIES = (
@@ -322,7 +266,6 @@ STUDIES = (
         ),
         experiment=experiment,
         analyse=analyse,
-        cost=cost,
         readings=(
             OUR_DESIGN,
             (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,10 +12,12 @@ import numpy as np
 
 import certiformer
 from certiformer.experiments import _li_tails_runs as runs
-from certiformer.experiments._li_tails_runs import Vector
-from certiformer.experiments.statistics import Interval, Prediction, bootstrap, mean_interval, power_law, verdict
-from certiformer.experiments.study import Analysis, Finding, Plot, Scale, Study
-from certiformer.report import plots
+from certiformer.experiments.panel import Panel, Plot, Series
+from certiformer.experiments.statistics import Vector, bootstrap, power_law
+from certiformer.experiments.study import Analysis, Scale, Study
+from certiformer.experiments.table import Table
+from certiformer.experiments.trend import Notes, Theory, Trend
+from certiformer.experiments.verdicts import SLOPE_MARGIN, number, sign
 from certiformer.sweep import Experiment, Outcome, Row
 from certiformer.sweep.run import Config
 
@@ -27,8 +29,6 @@ SIGMA = 0.1
 FAR = 8.0
 # The least threshold that costs no more than this part of the risk without truncation.
 TOLERATED = 0.1
-BySize = dict[int, tuple[list[float], Vector]]  # thresholds, and risks: draws by thresholds, the last one untruncated
-Risks = dict[str, BySize]
 
 
 def run(config: Config) -> Outcome:
@@ -108,76 +108,74 @@ def experiment(scale: Scale) -> Experiment:
                 }
                 for s in range(seeds)
             ]
-    return Experiment(NAME, run=f"{__name__}:run", configs=configs)
-
-
-def cost(config: Config) -> float:
-    """Measured on one core: 11 microseconds per example, draw and threshold, and the test points."""
-    fits = config["draws"] * (len(config["thresholds"]) + 1)
-    return float(fits * (11e-6 * config["n"] + 1e-7 * config["test"]) + 0.1)
+    return Experiment(NAME, run=f"{__name__}:run", configs=configs, shorten=_shorten)
 
 
 # --- analysis -----------------------------------------------------------------------------------------------------
 
 
 def analyse(rows: Sequence[Row]) -> Analysis:
-    risks: Risks = {}
-    for row in rows:
-        at = risks.setdefault(row.config["tail"], {})
-        thresholds = row.config["thresholds"]
-        before = at.get(row.config["n"], (thresholds, np.zeros((0, len(thresholds) + 1))))
-        at[row.config["n"]] = (thresholds, np.concatenate([before[1], row.arrays["excess"]]))
-    findings: list[Finding] = []
-    fits: dict[str, Any] = {"converged": float(np.mean([row.values["converged"] for row in rows])) if rows else None}
-    remarks: list[str] = []
-    for tail in risks:
-        findings += _bias(tail, [row for row in rows if row.config["tail"] == tail], fits)
-    for tail, at in risks.items():
-        findings += _places(tail, at, fits)
-        findings += _enough(tail, [row for row in rows if row.config["tail"] == tail], fits, remarks)
-        findings += _rates(tail, at, fits)
-    return Analysis(tuple(findings), fits, _plots(rows, risks), tuple(remarks))
+    table, notes = Table(rows), Notes()
+    panels, told, bias_series = [], [], []
+    for tail, part in table.by("tail").items():
+        bias_series += _bias(notes, tail, part)
+        told += _places(notes, tail, part)
+        _enough(notes, tail, part)
+        _rates(notes, tail, part)
+        panels.append(Panel("threshold M", "E (f̂(X_M) − f°(X))²", _curves(part), f"{TITLES[tail]} inputs", "xy"))
+    panels.append(Panel("threshold M", "E |f°(X) − f°(X_M)|", bias_series, "bias of truncation", "xy"))
+    caption = (
+        "Mean risk of the predictor trained and used on inputs cut at M (95 % interval), beside the risk at the "
+        "thresholds of Remark 6.12, printed and sound. Right: the bias of truncation and the two power laws, through "
+        f"the first point beyond M = {FAR:g}."
+    )
+    headline = f"no threshold does better than none in {told.count(False)} of {len(told)} cells"
+    return notes.analysis(
+        f"{headline}; truncation helps in {told.count(True)}.", truncation=Plot(panels, caption, height=3.0)
+    )
 
 
-def biases(rows: Sequence[Row], name: str) -> dict[float, list[float]]:
-    """What the runs say of the bias at each threshold of the grid beyond `FAR`."""
-    found: dict[float, list[float]] = {}
-    for row in rows:
-        for M, value in zip(row.config["thresholds"][:-2], row.arrays[name], strict=False):
-            if value > 0.0:
-                found.setdefault(M, []).append(float(value))
-    return dict(sorted(found.items()))
+def _grid(row: Row) -> list[float]:
+    """The thresholds tried, but for the two of the remark, which come last."""
+    return list(row.config["thresholds"][:-2])
 
 
-def _bias(tail: str, rows: Sequence[Row], fits: dict[str, Any]) -> list[Finding]:
+def _bias(notes: Notes, tail: str, table: Table) -> list[Series]:
     """E|f0(X) - f0(X_M)| and its square against M: the printed bias is M^(2-beta) where M^(1-beta) is enough."""
-    beta, found = TAILS[tail], []
-    cases = (
+    beta = TAILS[tail]
+    drawn: list[Series] = []
+    for name, what, printed, sound in (
         ("bias", "E|f°(X) − f°(X_M)|", 2.0 - beta, 1.0 - beta),
         ("bias_squared", "E(f°(X) − f°(X_M))²", None, 2.0 - beta),
-    )
-    for name, label, claimed, derived in cases:
-        slope = power_law({M: values for M, values in biases(rows, name).items() if M >= FAR})
-        fits[f"{tail}, {name}"] = slope.as_json()
-        printed = None if claimed is None else Prediction(claimed, tolerance=0.1)
-        sound = Prediction(derived, tolerance=0.1)
-        found.append(
-            Finding(
-                f"{TITLES[tail]}: exponent of {label} in M",
-                None if printed is None else str(printed),
-                slope.value,
-                slope.ends,
-                verdict(slope, printed, sound),
-                str(sound),
-            )
-        )
-    return found
+    ):
+        values: dict[float, list[float]] = {}
+        for row in table:
+            for M, value in zip(_grid(row), row.arrays[name], strict=False):
+                if value > 0.0:
+                    values.setdefault(M, []).append(float(value))
+        far = {M: found for M, found in sorted(values.items()) if M >= FAR}
+        slope = power_law(far)
+        for who, claimed in (("paper", printed), ("sound", sound)):
+            if claimed is not None and len(far) > 1:
+                verdict = number(slope, claimed, SLOPE_MARGIN)
+                setting = f"{TITLES[tail]}: exponent of {what} in M, {'printed' if who == 'paper' else 'sound'}"
+                notes.found(setting, slope, verdict, **{who: claimed})
+        if name == "bias" and values:
+            drawn.append(Series.means(f"{TITLES[tail]}: slope {slope.value:.2f}", dict(sorted(values.items()))))
+            first = min(far, default=min(values))
+            start = float(np.mean(values[first]))
+            for power, who in ((printed, "printed M^(2−β)"), (sound, "sound M^(1−β)")):
+                line = {M: start * (M / first) ** (power or 0.0) for M in far}
+                drawn.append(Series.theory(f"{who}, β = {beta:g}", line, printed=who.startswith("printed")))
+    return drawn
 
 
-def _curve(thresholds: list[float], risk: Vector) -> tuple[list[float], Vector]:
-    """The grid with the remark's thresholds in their places, and the risks in that order; without truncation last."""
-    order = np.argsort(thresholds)
-    return [thresholds[i] for i in order], risk[:, [*order, risk.shape[1] - 1]]
+def _ordered(table: Table) -> tuple[list[float], Vector]:
+    """The thresholds in order and the risks of all draws at them; without truncation last."""
+    raw = table.config["thresholds"]
+    risk = np.concatenate([row.arrays["excess"] for row in table])
+    order = np.argsort(raw)
+    return [raw[i] for i in order], risk[:, [*order, risk.shape[1] - 1]]
 
 
 def enough(thresholds: list[float], means: Vector) -> float:
@@ -193,145 +191,80 @@ def enough(thresholds: list[float], means: Vector) -> float:
     return float(np.exp(x[0] + (x[1] - x[0]) * (y[0] - math.log(level)) / (y[0] - y[1])))
 
 
-def _places(tail: str, at: BySize, fits: dict[str, Any]) -> list[Finding]:
+def _places(notes: Notes, tail: str, table: Table) -> list[bool | None]:
     """Is there a U-shape: does any threshold do better than none?"""
-    found = []
-    for n, (raw, risk) in sorted(at.items()):
-        thresholds, ordered = _curve(raw, risk)
-        best = int(np.argmin(ordered[:, :-1].mean(axis=0)))
-        gain = bootstrap([ordered[:, best], ordered[:, -1]], lambda c: np.asarray(c[..., 0] / c[..., 1]), paired=True)
-        printed, sound = remark(n, TAILS[tail])
-        fits[f"{tail}, n = {n}"] = {
-            "best threshold": thresholds[best],
-            "its risk over that without truncation": gain.as_json(),
-            "printed": printed,
-            "sound": sound,
-        }
-        found.append(
-            Finding(
-                f"{TITLES[tail]}, n = {n}: least risk over M, as a part of the risk without truncation",
-                f"minimum at M = {printed:.3g}",
-                gain.value,
-                gain.ends,
-                _shape(gain, thresholds[best]),
-                f"bound's minimum at M = {sound:.3g}",
-            )
+    said: list[bool | None] = []
+    for n, part in table.by("n").items():
+        thresholds, risk = _ordered(part)
+        best = int(np.argmin(risk[:, :-1].mean(axis=0)))
+        gain = bootstrap([risk[:, best], risk[:, -1]], lambda c: np.asarray(c[..., 0] / c[..., 1]), paired=True)
+        printed = remark(n, TAILS[tail])[0]
+        verdict = sign(gain, 1.0)
+        setting = (
+            f"{TITLES[tail]}, n = {n}: least risk over M (at M = {thresholds[best]:.3g}) / risk without truncation"
         )
-    return found
+        notes.found(setting, gain, verdict, paper=f"< 1, minimum at M = {printed:.3g}")
+        clear = verdict.word == "agrees"
+        said.append(clear if clear or gain.low >= 1.0 - TOLERATED else None)
+    return said
 
 
-def _enough(tail: str, rows: Sequence[Row], fits: dict[str, Any], remarks: list[str]) -> list[Finding]:
+def _enough(notes: Notes, tail: str, table: Table) -> None:
     """How the threshold that is large enough grows with n; one value for each seed."""
-    thresholds: dict[float, list[float]] = {}
-    for row in rows:
-        grid, ordered = _curve(row.config["thresholds"], np.asarray(row.arrays["excess"]))
-        thresholds.setdefault(float(row.config["n"]), []).append(enough(grid, ordered.mean(axis=0)))
-    finite = {n: values for n, values in thresholds.items() if all(map(math.isfinite, values))}
-    growth = power_law(finite, centre="median")
-    fits[f"{tail}, threshold that is enough"] = growth.as_json()
+    found: dict[float, list[float]] = {}
+    for row in table:
+        grid, risk = _ordered(Table([row]))
+        found.setdefault(float(row.config["n"]), []).append(enough(grid, risk.mean(axis=0)))
+    finite = {n: values for n, values in sorted(found.items()) if all(map(math.isfinite, values))}
     if len(finite) < 2:
-        return []
-    beta = TAILS[tail]
-    claimed = Prediction(1.0 / (beta - 2.0), tolerance=0.1)
-    first, last = (float(np.median(finite[n])) for n in (min(finite), max(finite)))
-    remarks.append(
-        f"{TITLES[tail]}: the threshold whose truncation costs {TOLERATED:.0%} of the risk grows like "
-        f"n^{growth.value:.2f} (median {first:.3g} at n = {min(finite):.0f}, {last:.3g} at n = {max(finite):.0f}). "
-        f"The sound threshold n^{1 / beta:.2f} is where the bound S8 is least, not where the risk is."
-    )
-    return [
-        Finding(
-            f"{TITLES[tail]}: exponent in n of the threshold that costs {TOLERATED:.0%} of the risk",
-            str(claimed),
-            growth.value,
-            growth.ends,
-            verdict(growth, claimed),
-        )
-    ]
+        return
+    growth, claimed = power_law(finite, centre="median"), 1.0 / (TAILS[tail] - 2.0)
+    setting = f"{TITLES[tail]}: exponent in n of the threshold that costs {TOLERATED:.0%} of the risk"
+    notes.found(setting, growth, number(growth, claimed, SLOPE_MARGIN), paper=claimed)
 
 
-def _shape(gain: Interval, threshold: float) -> str:
-    if math.isinf(gain.low):
-        return "inconclusive"
-    if gain.high < 1.0:
-        return f"truncation at {threshold:.3g} helps"
-    return "truncation does not help" if gain.low >= 1.0 - TOLERATED else "no clear minimum"
-
-
-def _rates(tail: str, at: BySize, fits: dict[str, Any]) -> list[Finding]:
+def _rates(notes: Notes, tail: str, table: Table) -> None:
     """Exponents in n of the risk at the printed threshold, at the sound one, and without truncation."""
-    beta, found = TAILS[tail], []
-    value = [certiformer.bound("li.rem6.12", n=n, beta=beta) for n in sorted(at)]
-    if len(value) < 2:
-        return []
-    span = math.log(value[-1].inputs["n"] / value[0].inputs["n"])
-    printed = math.log(value[-1].printed["rate"].value / value[0].printed["rate"].value) / span
-    sound = math.log(value[-1].sound["rate_squared"].value / value[0].sound["rate_squared"].value) / span
-    cases = (
-        (-3, "at the printed M = n^(1/(β−2))", Prediction(printed), None),
-        # There the squared bias M^(2-beta) rules, and it is attained: the rate of S8 is exact for this predictor.
-        (-2, "at the sound M = n^(1/β)", None, Prediction(sound, tolerance=0.1)),
-        (-1, "without truncation", None, Prediction(sound, "<=")),
-    )
-    for column, label, claimed, derived in cases:
-        slope = power_law({float(n): risk[:, column] for n, (_, risk) in at.items()})
-        fits[f"{tail}, {label}"] = slope.as_json()
-        found.append(
-            Finding(
-                f"{TITLES[tail]}: exponent of the mean risk {label}",
-                None if claimed is None else str(claimed),
-                slope.value,
-                slope.ends,
-                verdict(slope, claimed, derived),
-                None if derived is None else str(derived),
-            )
-        )
-    return found
+
+    def value(part: Table, side: str, name: str) -> float:
+        found = certiformer.bound("li.rem6.12", n=part.config["n"], beta=TAILS[tail])
+        return float(getattr(found, side)[name].value)
+
+    printed = Theory("printed rate", lambda part: value(part, "printed", "rate"), relation="<=")
+    # at the sound M the squared bias M^(2-beta) rules, and it is attained: the rate of S8 is exact there
+    exact = Theory("rate of S8, exact here", lambda part: value(part, "sound", "rate_squared"))
+    allowed = Theory("rate of S8", lambda part: value(part, "sound", "rate_squared"), relation="<=")
+    for column, name, theory, side in (
+        (-3, "at the printed M = n^(1/(β−2))", printed, "printed"),
+        (-2, "at the sound M = n^(1/β)", exact, "sound"),
+        (-1, "without truncation", allowed, "sound"),
+    ):
+        sides: dict[str, Theory] = {side: theory}
+        y = functools.partial(_risk_at, column)
+        trend = Trend(f"{TITLES[tail]}, exponent of the mean risk {name}", table, "n", y, **sides)  # type: ignore[arg-type]
+        notes.note(trend)
 
 
-def _plots(rows: Sequence[Row], risks: Risks) -> dict[str, Plot]:
-    figure, axes = plots.panels(3, height=3.0)
-    for axis, tail in zip(axes[:2], TAILS, strict=True):
-        at = risks.get(tail, {})
-        for index, n in enumerate(sorted(at)[:: max(1, len(at) // 2)]):
-            raw, risk = at[n]
-            grid = len(raw) - 2
-            means = [mean_interval(risk[:, j]) for j in range(grid)]
-            low = [max(m.low, 1e-3 * m.value) for m in means]
-            middle, high = [m.value for m in means], [m.high for m in means]
-            plots.band(axis, raw[:grid], middle, low, high, label=f"n = {n}", index=index)
-            axis.axhline(float(risk[:, -1].mean()), color=plots.COLOURS[index], ls=":", lw=1)
-            for column, colour, marker in ((grid, plots.PRINTED_COLOUR, "X"), (grid + 1, "#000000", "*")):
-                axis.plot([raw[column]], [risk[:, column].mean()], marker, color=colour, ms=7, zorder=4)
-        if at:
-            axis.plot([], [], "X", color=plots.PRINTED_COLOUR, ms=6, label="printed M")
-            axis.plot([], [], "*", color="#000000", ms=7, label="sound M")
-        plots.label(axis, "threshold M", "E (f̂(X_M) − f°(X))²", title=f"{TITLES[tail]} inputs", log="xy")
-    for index, (tail, beta) in enumerate(TAILS.items()):
-        points = biases([row for row in rows if row.config["tail"] == tail], "bias")
-        if not points:
-            continue
-        at_M = list(points)
-        means = [mean_interval(values) for values in points.values()]
-        low = [max(m.low, 1e-3 * m.value) for m in means]
-        plots.band(
-            axes[2], at_M, [m.value for m in means], low, [m.high for m in means], label=TITLES[tail], index=index
-        )
-        far = [M for M in at_M if M >= FAR] or at_M
-        first = far[0]
-        anchor = means[at_M.index(first)].value
-        for power, is_printed in ((2.0 - beta, True), (1.0 - beta, False)):
-            name = ("printed M^(2−β)" if is_printed else "sound M^(1−β)") if index == 0 else "_"
-            plots.theory(axes[2], far, [anchor * (M / first) ** power for M in far], label=name, printed=is_printed)
-    plots.label(axes[2], "threshold M", "E |f°(X) − f°(X_M)|", title="bias of truncation", log="xy")
-    # Room for the legend below the curves.
-    axes[2].set_ylim(bottom=axes[2].get_ylim()[0] * 1e-4)
-    caption = (
-        "Left and middle: mean risk of the predictor trained and used on inputs cut at M (95 % interval); dotted, "
-        "the risk without truncation; the marks are the thresholds of Remark 6.12, printed and sound. Right: the bias "
-        "of truncation and the two power laws, through the first point beyond M = 8."
-    )
-    return {"li-truncation": Plot(figure, caption)}
+def _risk_at(column: int, row: Row) -> Vector:
+    return np.asarray(row.arrays["excess"], float)[:, column]
+
+
+def _curves(table: Table) -> list[Series]:
+    series = []
+    sizes = table.by("n")
+    for n in sorted(sizes)[:: max(1, len(sizes) // 2)]:
+        part = sizes[n]
+        grid, risk = _grid(part.rows[0]), np.concatenate([row.arrays["excess"] for row in part])
+        series.append(Series.means(f"n = {n}", {M: risk[:, j] for j, M in enumerate(grid)}))
+        means, (printed, sound) = risk.mean(axis=0), part.config["thresholds"][-2:]
+        series.append(Series(f"printed M, n = {n}", [printed], [means[-3]], kind="paper"))
+        series.append(Series.theory(f"no truncation, n = {n}", dict.fromkeys((grid[0], grid[-1]), means[-1])))
+        series.append(Series("", [sound], [means[-2]], kind="runs"))
+    return series
+
+
+def _shorten(config: Config) -> tuple[Config, float]:
+    return {**config, "draws": 1}, float(config["draws"])
 
 
 STUDIES = (
@@ -345,7 +278,6 @@ STUDIES = (
         ),
         experiment=experiment,
         analyse=analyse,
-        cost=cost,
         readings=(
             "A sequence whose longest token exceeds M is scaled down as a whole, in training and in use.",
             "The same single head, teacher and local minimisation as in the study of tails; squared loss.",

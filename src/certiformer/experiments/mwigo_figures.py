@@ -3,130 +3,90 @@
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.ticker import MaxNLocator
 
-from certiformer.experiments._mwigo_runs import (
-    READINGS,
-    Cell,
-    Vector,
-    cells,
-    cost,
-    experiment,
-    falls,
-    one_more_run,
-    paired_by_size,
-    probe,
-    tells,
-)
-from certiformer.experiments.statistics import Interval, mean_interval
-from certiformer.experiments.study import Analysis, Finding, Plot, Study
-from certiformer.report import plots
+from certiformer.experiments._mwigo_runs import PAPER_TABLE_1, READINGS, experiment
+from certiformer.experiments.mwigo_table_1 import one_more_run
+from certiformer.experiments.panel import Panel, Plot, Series
+from certiformer.experiments.statistics import mean_interval
+from certiformer.experiments.study import Analysis, Study
+from certiformer.experiments.table import Table
+from certiformer.experiments.trend import Notes, Theory, Trend
+from certiformer.experiments.verdicts import one_run, sign
 from certiformer.sweep import Row
 
 WIDTHS = {"mwigo.fig1": 64, "mwigo.fig2": 1024, "mwigo.fig3": 4096}
+POINTS = 60  # of a curve
 
 
 def analyse(rows: Sequence[Row]) -> Analysis:
-    found = cells(rows)
-    gaps = {cell: mean_interval(_gap(cell)) for cell in found}
-    slope = _slope(found, _gap)
-    findings = [
-        *(finding for cell in found for finding in _of_cell(cell, gaps[cell])),
-        *_along_n(found, slope),
+    table, notes = Table(rows), Notes()
+    d_m = table.config["d_m"]
+    for n, part in table.by("n").items():
+        _of_cell(notes, d_m, n, part)
+    last = min(row.config["epochs"] for row in table)
+    falls = Trend(
+        f"test loss at epoch {last}, exponent of N",
+        table,
+        "n",
+        lambda row: float(np.interp(last, row.arrays["epoch"], row.arrays["test"])),
+        Theory("falls", exponent=0.0, relation="<"),
+        paired=True,
+    )
+    notes.note(falls)
+    panels = [
+        Panel("epoch", f"{what} loss (nats)", _curves(d_m, n, part, what), f"N = {n:,}", "y")
+        for what in ("train", "test")
+        for n, part in table.by("n").items()
     ]
-    fits = {
-        "gap at the last epoch": {cell.name: gap.as_json() for cell, gap in gaps.items()},
-        "slope of the gap in ln N": slope.as_json(),
-    }
-    plot = {"losses": _figure(found)} if found else {}
-    return Analysis(tuple(findings), fits, plot, tuple(_remarks(found)))
-
-
-def _gap(cell: Cell) -> Vector:
-    return cell.at(cell.length) - cell.at(cell.length, "train")
-
-
-def _slope(row: Sequence[Cell], values: Callable[[Cell], Vector]) -> Interval:
-    """Change per unit of ln N: a least-squares slope for each seed, then their mean."""
-    if len(row) < 2:
-        return Interval(math.nan, -math.inf, math.inf)
-    points, paired = paired_by_size(row, values)
-    if not paired:
-        return Interval(math.nan, -math.inf, math.inf)
-    x = np.log(list(points))
-    weights = (x - x.mean()) / np.sum((x - x.mean()) ** 2)
-    return mean_interval(weights @ np.array(list(points.values())))
-
-
-def _of_cell(cell: Cell, gap: Interval) -> Iterator[Finding]:
-    if cell.paper is not None and cell.length >= cell.paper[1]:
-        loss, epoch = cell.paper
-        then = one_more_run(cell.at(epoch))
-        setting = f"{cell.name}: test loss at epoch {epoch}, one more run"
-        yield Finding(setting, loss, then.value, then.ends, tells(then, cell))
-    fitted = mean_interval(cell.at(cell.length, "train") / cell.at(0, "train"))
-    setting = f"{cell.name}: training loss at epoch {cell.length} over the initial one"
-    yield Finding(setting, None, fitted.value, fitted.ends, falls(fitted, 1.0))
-    yield Finding(
-        f"{cell.name}: test minus training loss at epoch {cell.length}", None, gap.value, gap.ends, "measured"
-    )
-
-
-def _along_n(row: Sequence[Cell], slope: Interval) -> Iterator[Finding]:
-    if len(row) < 2:
-        return
-    sizes = f"N = {row[0].n:,} to {row[-1].n:,}"
-    last = min(cell.length for cell in row)
-    for name, found in (
-        ("test minus training loss", slope),
-        ("test loss", _slope(row, lambda cell: cell.at(last))),
-    ):
-        value = None if math.isnan(found.value) else found.value
-        setting = f"slope of the {name} at epoch {last} in ln N, {sizes}"
-        yield Finding(setting, None, value, found.ends, falls(found, 0.0))
-
-
-def _remarks(row: Sequence[Cell]) -> Iterator[str]:
-    for cell in row:
-        risen = float(np.mean(cell.at(cell.length) / cell.lowest))
-        when = float(np.mean(cell.epochs))
-        yield (
-            f"N = {cell.n:,}: on average the test loss is lowest at epoch {when:.0f} of {cell.length} and ends at "
-            f"{risen:.2f} times that value; {cell.falling} of {len(cell.rows)} runs are still at their lowest."
-        )
-
-
-def _figure(row: Sequence[Cell]) -> Plot:
-    figure, axes = plots.panels(len(row), 2, sharex=True, sharey="row")
-    if len(row) > 1:
-        figure.set_size_inches(plots.PAGE, 1.6 * plots.HEIGHT)
-    for index, cell in enumerate(row):
-        for panel, curve in ((axes[index], "train"), (axes[len(row) + index], "test")):
-            epochs, losses = cell.curve(curve)
-            found = [one_more_run(column) for column in losses.T]
-            middle, high = [f.value for f in found], [f.high for f in found]
-            low = [f.low if f.low > 0 else f.value for f in found]
-            plots.band(panel, epochs.tolist(), middle, low, high, label="ours", marker=False)
-            panel.plot(epochs, losses.T, color="0.45", lw=0.5, zorder=1)
-            if curve == "test" and cell.paper is not None:
-                panel.plot(cell.paper[1], cell.paper[0], "X", color=plots.PRINTED_COLOUR, ms=6, zorder=4)
-        first = index == 0
-        title = f"$d_m$ = {cell.d_m:,}, N = {cell.n:,}" if first else f"N = {cell.n:,}"
-        plots.label(axes[index], "", "training loss (nats)" if first else "", title=title, log="y", legend=False)
-        name = "test loss (nats)" if first else ""
-        plots.label(axes[len(row) + index], "epoch", name, log="y", legend=False)
-        axes[index].xaxis.set_major_locator(MaxNLocator(3))
+    fitted = [float(np.mean(part.column(_fitted))) for part in table.by("n").values()]
     caption = (
-        "Training loss (top) and test loss (bottom) by epoch: geometric mean over seeds, where one more run would "
+        "Training loss (top; the mean over the batches of an epoch) and test loss (bottom) by epoch: median over seeds "
+        "and single runs (grey). Crosses: the lowest test loss of the paper's single run."
     )
-    caption += "fall (95 %, bands), and single runs (grey)."
-    if any(cell.paper is not None for cell in row):
-        caption += " Crosses: the lowest test loss of the paper's single run."
-    return Plot(figure, caption)
+    return notes.analysis(
+        f"at width {d_m:,} training drives the training loss to between {min(fitted):.2g} and {max(fitted):.2g} of its "
+        f"start, and the test loss after {last} epochs changes with N with exponent {falls.slope}.",
+        losses=Plot(panels, caption, columns=max(1, len(table.by("n")))),
+    )
+
+
+def _fitted(row: Row) -> float:
+    return float(row.arrays["train"][-1] / row.arrays["train"][0])
+
+
+def _of_cell(notes: Notes, d_m: int, n: int, table: Table) -> None:
+    name, length = f"N = {n:,}", min(row.config["epochs"] for row in table)
+    if (d_m, n) in PAPER_TABLE_1 and length >= PAPER_TABLE_1[d_m, n][1]:
+        loss, epoch = PAPER_TABLE_1[d_m, n]
+        then = table.column(lambda row: float(np.interp(epoch, row.arrays["epoch"], row.arrays["test"])))
+        notes.found(f"{name}: test loss at epoch {epoch}", one_more_run(then), one_run(then, loss), paper=loss)
+    fitted = mean_interval(table.column(_fitted))
+    notes.found(f"{name}: training loss at epoch {length} over the initial one", fitted, sign(fitted, 1.0), paper="< 1")
+    gap = mean_interval(table.column(lambda row: float(row.arrays["test"][-1] - row.arrays["train"][-1])))
+    notes.found(f"{name}: test minus training loss at epoch {length}", gap)
+    risen = table.column(lambda row: float(row.arrays["test"][-1]) / row.values["lowest"])
+    notes.remarks.append(
+        f"{name}: on average the test loss is lowest at epoch {np.mean(table.column('epoch')):.0f} of {length} and "
+        f"ends "
+        f"at {np.mean(risen):.2f} times that value; {int(np.sum(table.column('falling')))} of {len(table)} runs are "
+        f"still "
+        "at their lowest."
+    )
+
+
+def _curves(d_m: int, n: int, table: Table, what: str) -> list[Series]:
+    epochs, losses = table.array("epoch")[0], table.array(what).astype(float)
+    chosen = np.unique(np.linspace(0, len(epochs) - 1, min(POINTS, len(epochs))).round().astype(int))
+    x = epochs[chosen].tolist()
+    series = [Series("", x, run[chosen].tolist(), kind="runs", points=False) for run in losses]
+    series.append(Series("median of our runs", x, np.median(losses[:, chosen], axis=0).tolist(), points=False))
+    if what == "test" and (d_m, n) in PAPER_TABLE_1:
+        loss, epoch = PAPER_TABLE_1[d_m, n]
+        series.append(Series("paper, lowest", [epoch], [loss], kind="paper"))
+    return series
 
 
 STUDIES = tuple(
@@ -140,9 +100,8 @@ STUDIES = tuple(
         ),
         experiment=functools.partial(experiment, d_m=d_m),
         analyse=analyse,
-        cost=cost,
-        probe=probe,
         readings=READINGS,
+        cell=("d_m", "n"),
     )
     for id, d_m in WIDTHS.items()
 )

@@ -2,188 +2,232 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
 import certiformer
-from certiformer.experiments._mwigo_runs import (
-    BASE,
-    OTHERS,
-    PAPER_TABLE_1,
-    READINGS,
-    SPOKEN,
-    Cell,
-    Vector,
-    cells,
-    cost,
-    experiment,
-    falls,
-    one_more_run,
-    paired_by_size,
-    probe,
-    reading,
-    spoken,
-    tells,
-)
-from certiformer.experiments.statistics import Interval, power_law, prediction_interval, ratio
-from certiformer.experiments.study import Analysis, Finding, Plot, Study
-from certiformer.report import plots
+from certiformer.experiments._mwigo_runs import BASE, CHOSEN_ON, PAPER_TABLE_1, READINGS, experiment, reading, spoken
+from certiformer.experiments.panel import Panel, Plot, Series
+from certiformer.experiments.readings import SURVIVES, Spread, log_density, p_value, pooled, survivors
+from certiformer.experiments.statistics import Interval, Vector, prediction_interval
+from certiformer.experiments.study import Analysis, Finding, Study
+from certiformer.experiments.table import Table
+from certiformer.experiments.trend import Notes, Theory, Trend
+from certiformer.experiments.verdicts import Verdict, bound_frequency, one_run
 from certiformer.sweep import Row
+from certiformer.sweep.run import Config
 from certiformer.tasks.mnist import scale
 
 TOKENS = {"padded": 16, "flat": 13, "cropped": 9, "flat_cropped": 12}
 PIXELS_PER_TOKEN = 64
 DELTA = 0.05
+LENGTHS = (100, 150, 200, 250, 300, 350, 400, 500, 600)  # epochs that the paper may have run
+ADEQUATE = 15  # of 18 numbers inside the 95 % interval: fewer have a chance of 1.1 % under the model
+BEST_SHOWN = 5
+Cell = tuple[int, int]
 
 
 def analyse(rows: Sequence[Row]) -> Analysis:
-    base = cells(rows)
-    others = {spoken(chosen): found for chosen in OTHERS if (found := cells(rows, chosen))}
-    widths = {d_m: [c for c in base if c.d_m == d_m] for d_m in sorted({c.d_m for c in base})}
-    bounds = {cell: _theorem_5(cell) for cell in base}
-    findings = [
-        *(finding for cell in base for finding in _of_cell(cell, bounds[cell])),
-        *(finding for d_m, row in widths.items() for finding in _of_width(f"d_m = {d_m:,}", row)),
-        *(finding for name, found in others.items() for finding in _of_reading(name, found)),
-    ]
-    exponents = {f"d_m = {d_m}": _exponent(row, _lowest).as_json() for d_m, row in widths.items() if len(row) > 1}
-    for name, found in others.items():
-        for d_m in sorted({c.d_m for c in found}):
-            row = [c for c in found if c.d_m == d_m]
-            if len(row) > 1:
-                exponents[f"d_m = {d_m}, {name}"] = _exponent(row, _lowest).as_json()
-    factors = {cell: varied for cell in base if (varied := _factors(cell, others))}
-    fits = {
-        "exponents of N": exponents,
-        "factors": {cell.name: varied for cell, varied in factors.items()},
-        "theorem 5": {cell.name: {"sound": sound, "printed": printed} for cell, (sound, printed) in bounds.items()},
+    table, notes = Table(rows), Notes()
+    base = table.where(lambda row: reading(row.config) == BASE)
+    said = [verdict for cell, part in base.by(_cell).items() for verdict in _of_cell(notes, cell, part)]
+    for d_m, row in base.by("d_m").items():
+        theirs = {n: loss for (width, n), (loss, _) in PAPER_TABLE_1.items() if width == d_m}
+        ends = list(row.by("n"))
+        name = f"d_m = {d_m:,}, exponent of N in the lowest test loss, N = {ends[0]:,} to {ends[-1]:,}"
+        notes.note(Trend(name, row, "n", "lowest", Theory("falls", exponent=0.0, relation="<"), paired=True))
+        notes.fits[f"d_m = {d_m}: the paper's exponent"] = float(
+            np.polyfit(np.log(list(theirs)), np.log(list(theirs.values())), 1)[0]
+        )
+    behind = _readings(notes, table)
+    _theorem_5(notes, base)
+    _remarks(notes, table, base)
+    plots = {"lowest_test_loss": _figure_cells(base)}
+    if len(behind) > 1:
+        plots["readings"] = _figure_readings(table, behind)
+    inside = sum(verdict.word == "compatible" for verdict in said)
+    outside = [f"{cell}" for cell, verdict in _outside(base)]
+    headline = (
+        f"read as {_named(BASE)}, {inside} of {len(said)} printed numbers of Table 1 that we ran lie where one more "
+        f"run "
+        f"of ours would fall"
+    )
+    if outside:
+        headline += f"; not explained: {', '.join(outside)}"
+    return notes.analysis(f"{headline}.", **plots)
+
+
+def _cell(config: Config) -> Cell:
+    return config["d_m"], config["n"]
+
+
+def _name(cell: Cell) -> str:
+    return f"d_m = {cell[0]:,}, N = {cell[1]:,}"
+
+
+def _named(chosen: Config) -> str:
+    return "batches of 32 and pixels in [0, 1]" if chosen == BASE else spoken(chosen)
+
+
+def one_more_run(values: Vector) -> Interval:
+    """Geometric mean, and where one more run would fall: a prediction interval of logarithms."""
+    logs = prediction_interval(np.log(values))
+    ends = [float(np.exp(end)) for end in (logs.value, logs.low, logs.high)]
+    return Interval(ends[0], ends[1], ends[2], logs.seeds)
+
+
+def _best_until(row: Row, length: float) -> tuple[float, int, bool]:
+    """The lowest test loss up to an epoch, its epoch, and whether that is the last one, so that more may be less."""
+    epochs, losses = row.arrays["epoch"], row.arrays["test"]
+    last = int(np.searchsorted(epochs, length, side="right"))
+    best = int(np.argmin(losses[:last]))
+    return float(losses[best]), max(1, int(epochs[best])), best == last - 1
+
+
+def _at(row: Row, epoch: float) -> float:
+    return float(np.interp(epoch, row.arrays["epoch"], row.arrays["test"]))
+
+
+def _of_cell(notes: Notes, cell: Cell, table: Table) -> list[Verdict]:
+    """Both printed numbers of a cell, and the loss at the paper's epoch, against where one more run would fall."""
+    lowest = one_more_run(table.column("lowest"))
+    length = min(row.config["epochs"] for row in table)
+    if cell not in PAPER_TABLE_1:
+        notes.found(f"{_name(cell)}: lowest test loss", lowest)
+        return []
+    loss, epoch = PAPER_TABLE_1[cell]
+    if length < epoch:
+        notes.found(f"{_name(cell)}: lowest test loss by epoch {length}, before the paper's {epoch}", lowest)
+        return []
+    said = [one_run(table.column("lowest"), loss)]
+    notes.found(f"{_name(cell)}: lowest test loss", lowest, said[0], paper=loss)
+    then = table.column(lambda row: _at(row, epoch))
+    notes.found(
+        f"{_name(cell)}: test loss at the paper's epoch {epoch}", one_more_run(then), one_run(then, loss), paper=loss
+    )
+    ended = table.where(lambda row: not row.values["falling"])
+    if len(ended) > 1:
+        when = np.maximum(ended.column("epoch"), 1.0)
+        verdict = one_run(when, epoch)
+        censored = len(table) - len(ended)
+        setting = f"{_name(cell)}: epoch of the lowest test loss"
+        setting += f" ({censored} of {len(table)} runs still improve at the end and do not count)" if censored else ""
+        notes.found(setting, one_more_run(when), verdict, paper=epoch)
+        said.append(verdict)
+    return said
+
+
+def _outside(base: Table) -> list[tuple[str, Verdict]]:
+    found = []
+    for cell, part in base.by(_cell).items():
+        if cell in PAPER_TABLE_1 and min(row.config["epochs"] for row in part) >= PAPER_TABLE_1[cell][1]:
+            for what, column, index in (("loss", "lowest", 0), ("epoch", "epoch", 1)):
+                chosen = part if index == 0 else part.where(lambda row: not row.values["falling"])
+                values = np.maximum(chosen.column(column), 1e-12)
+                if len(values) > 1 and one_run(values, PAPER_TABLE_1[cell][index]).word == "incompatible":
+                    found.append(
+                        (f"the {what} at ({cell[0]:,}, {cell[1]:,})", one_run(values, PAPER_TABLE_1[cell][index]))
+                    )
+    return found
+
+
+def _numbers(table: Table, length: float) -> dict[str, tuple[Vector, float]]:
+    """What one reading gave for each printed number, if the paper ran so long: (values of the seeds, the number)."""
+    found = {}
+    for cell, part in table.by(_cell).items():
+        if cell in PAPER_TABLE_1:
+            best = [_best_until(row, length) for row in part]
+            loss, epoch = PAPER_TABLE_1[cell]
+            found[f"{_name(cell)}: loss"] = (np.array([b[0] for b in best]), loss)
+            uncensored = np.array([float(b[1]) for b in best if not b[2]])
+            if len(uncensored):
+                found[f"{_name(cell)}: epoch"] = (uncensored, float(epoch))
+    return found
+
+
+def score(table: Table, spreads: Mapping[str, Spread]) -> dict[str, float]:
+    """log p of each printed number under one reading, p averaged over the run lengths that the epochs allow."""
+    longest = max((PAPER_TABLE_1[c][1] for c in table.by(_cell) if c in PAPER_TABLE_1), default=0)
+    most = min(row.config["epochs"] for row in table)
+    lengths = [length for length in LENGTHS if longest <= length <= most] or [most]
+    densities: dict[str, list[float]] = {}
+    for length in lengths:
+        for name, (values, truth) in _numbers(table, length).items():
+            spread = spreads["epoch" if name.endswith("epoch") else "loss"]
+            densities.setdefault(name, []).append(math.exp(log_density(values, truth, spread)))
+    return {name: math.log(sum(each) / len(each)) for name, each in densities.items()}
+
+
+def _spreads(table: Table) -> dict[str, Spread]:
+    numbers = _numbers(table, math.inf)
+    return {
+        kind: pooled(
+            [values for name, (values, _) in numbers.items() if name.endswith(kind) and len(values) > 1] or [[1.0]]
+        )
+        for kind in ("loss", "epoch")
     }
-    figures = {}
-    if base:
-        figures["lowest_test_loss"] = _figure_cells(widths)
-    for d_m in sorted({cell.d_m for cell in factors}):
-        shown = [cell for cell in factors if cell.d_m == d_m]
-        there = {name: same for name, found in others.items() if (same := [c for c in found if c.d_m == d_m])}
-        figures[f"readings_{d_m}"] = _figure_readings(shown, there)
-    return Analysis(tuple(findings), fits, figures, tuple(_remarks(rows, base, widths, others, factors, bounds)))
 
 
-def _lowest(cell: Cell) -> Vector:
-    return cell.lowest
-
-
-def _at(epoch: float) -> Callable[[Cell], Vector]:
-    return lambda cell: cell.at(epoch)
-
-
-def _of_cell(cell: Cell, bounds: tuple[float, float | None]) -> Iterator[Finding]:
-    sound = f"≤ {bounds[0]:.3g} (Theorem 5 at its radii)"
-    found = one_more_run(cell.lowest)
-    setting = f"{cell.name}: lowest test loss"
-    if cell.paper is None:
-        yield Finding(setting, None, found.value, found.ends, "measured", sound)
-        return
-    loss, epoch = cell.paper
-    if cell.length < epoch:
-        yield Finding(f"{setting} by epoch {cell.length}", loss, found.value, found.ends, "inconclusive", sound)
-        return
-    yield Finding(setting, loss, found.value, found.ends, _compared(cell), sound)
-    then = one_more_run(cell.at(epoch))
-    setting = f"{cell.name}: test loss at the paper's epoch {epoch}"
-    yield Finding(setting, loss, then.value, then.ends, tells(then, cell))
-    when = prediction_interval(cell.epochs)
-    setting, said = f"{cell.name}: epoch of the lowest test loss", tells(when, cell, column=1)
-    if cell.falling:
-        setting += f" ({cell.falling} of {len(cell.rows)} runs still improve at the end)"
-        said = "inconclusive"
-    yield Finding(setting, epoch, when.value, (max(0.0, when.low), when.high), said)
-
-
-def _compared(cell: Cell) -> str:
-    """The lowest loss against the paper's; while it still falls, a longer run could reach a paper's number below it."""
-    found = one_more_run(cell.lowest)
-    out_of_reach_yet = cell.paper is not None and cell.falling > 0 and cell.paper[0] < found.low
-    return "inconclusive" if out_of_reach_yet else tells(found, cell)
-
-
-def _of_width(name: str, row: Sequence[Cell]) -> Iterator[Finding]:
-    """Does the loss fall with N? Over the whole range, and from one of the paper's sizes to the next."""
-    if len(row) < 2:
-        return
-    sizes = f"N = {row[0].n:,} to {row[-1].n:,}"
-    theirs = {float(n): [loss] for (d_m, n), (loss, _) in PAPER_TABLE_1.items() if d_m == row[0].d_m}
-    claimed = "< 0" + (f" ({power_law(theirs).value:.2f} in its table)" if len(theirs) > 1 else "")
-    found = _exponent(row, _lowest)
-    yield Finding(f"{name}: exponent of N in the lowest test loss, {sizes}", claimed, *_said(found, 0.0))
-    last = min(cell.length for cell in row)
-    found = _exponent(row, _at(last))
-    yield Finding(f"{name}: exponent of N in the test loss at epoch {last}, {sizes}", "< 0", *_said(found, 0.0))
-    known = [cell for cell in row if cell.paper is not None]
-    for small, large in itertools.pairwise(known):
-        over, under = large.paired(small, _lowest)
-        if len(over) and small.paper is not None and large.paper is not None:
-            setting = f"{name}: lowest test loss at N = {large.n:,} over that at N = {small.n:,}"
-            claimed = f"< 1 ({large.paper[0] / small.paper[0]:.2f} in its table)"
-            yield Finding(setting, claimed, *_said(ratio(over, under, paired=True), 1.0))
-
-
-def _said(found: Interval, level: float) -> tuple[float | None, tuple[float, float], str]:
-    return (None if math.isnan(found.value) else found.value), found.ends, falls(found, level)
-
-
-def _of_reading(name: str, found: Sequence[Cell]) -> Iterator[Finding]:
-    for cell in found:
-        interval = one_more_run(cell.lowest)
-        paper = None if cell.paper is None or cell.length < cell.paper[1] else cell.paper[0]
-        said = "measured" if paper is None else _compared(cell)
-        yield Finding(f"{cell.name}, {name}: lowest test loss", paper, interval.value, interval.ends, said)
-
-
-def _exponent(row: Sequence[Cell], values: Callable[[Cell], Vector]) -> Interval:
-    points, paired = paired_by_size(row, values)
-    return power_law(points, paired=paired)
-
-
-def _factors(cell: Cell, others: Mapping[str, Sequence[Cell]]) -> dict[str, float]:
-    """By what the lowest test loss of a cell changes: largest over smallest geometric mean, for every open question."""
-    same = [c for found in others.values() for c in found if (c.d_m, c.n) == (cell.d_m, cell.n)]
-    if not same:
+def _readings(notes: Notes, table: Table) -> dict[str, float]:
+    """Every reading by its score, on all cells it was run in; chosen on some cells, confirmed on the others."""
+    parts = {spoken(reading(part.config)): part for part in table.by(lambda c: repr(reading(c))).values()}
+    chosen = {
+        name: known
+        for name, part in parts.items()
+        if len(known := part.where(lambda row: _cell(row.config) in PAPER_TABLE_1))
+    }
+    ours = spoken(BASE)
+    if ours not in chosen:
         return {}
-    factors = {}
-    for question, name in (("pixels", "pixel scaling"), ("tokens", "tokenisation"), ("logits", "one or two logits")):
-        varied = [c for c in same if reading(c.rows[0].config)[question] != BASE[question]]
-        if varied:
-            means = [one_more_run(c.lowest).value for c in (cell, *varied)]
-            factors[name] = max(means) / min(means)
-    stopped = cell.at(min(cell.length, cell.paper[1] if cell.paper else cell.length))
-    factors["stopping"] = one_more_run(stopped).value / one_more_run(cell.lowest).value
-    if len(cell.rows) > 1:
-        factors["seed"] = float(cell.lowest.max() / cell.lowest.min())
-    return factors
+    spreads = _spreads(chosen[ours])
+    scores = {name: score(part, spreads) for name, part in chosen.items()}
+    behind = survivors(scores)
+    for name, less in sorted(behind.items(), key=lambda item: -item[1]):
+        lives = less >= -SURVIVES
+        verdict = Verdict(
+            "compatible" if lives else "incompatible", "" if lives else "more than log 20 behind the best"
+        )
+        setting = (
+            f"reading: {_named(BASE) if name == ours else name}: score behind the best, {len(scores[name])} numbers"
+        )
+        notes.findings.append(Finding(setting, None, less, None, verdict))
+    numbers = _numbers(chosen[ours], math.inf)
+    p = {n: p_value(v, t, spreads["epoch" if n.endswith("epoch") else "loss"]) for n, (v, t) in numbers.items()}
+    inside = sum(value > 0.05 for value in p.values())
+    adequate = min(p.values()) * len(p) > 0.05 and inside >= ADEQUATE / 18 * len(p)
+    notes.fits["adequacy of our reading"] = {"p": p, "inside": inside, "of": len(p), "adequate": adequate}
+    apart = {n: value for n, value in p.items() if not any(n.startswith(f"{_name(c)}:") for c in CHOSEN_ON)}
+    notes.remarks.append(
+        f"Our reading explains {inside} of {len(p)} printed numbers at 5 %, {sum(v > 0.05 for v in apart.values())} of "
+        f"{len(apart)} in the cells that had no part in choosing it; as a whole it is "
+        + (
+            "adequate."
+            if adequate
+            else f"not adequate: least p {min(p.values()):.2g}, at {min(p, key=lambda n: p[n])}."
+        )
+    )
+    notes.fits["scores"] = {name: sum(each.values()) for name, each in scores.items()}
+    return behind
 
 
-def _theorem_5(cell: Cell) -> tuple[float, float | None]:
-    """Theorem 5 at the networks that were found, largest over seeds: the best sound variant, and the printed formula.
+def _theorem_5(notes: Notes, base: Table) -> None:
+    """Theorem 5 at the networks that were found: the best sound variant and the printed formula against the test loss.
 
     Radii are those that each run moved, as if they had been fixed beforehand. The printed formula needs alpha, which is
     0 where d_m < N; elsewhere it was not measured.
     """
-    sound, printed = [], []
-    for row in cell.rows:
+    over: dict[str, list[float]] = {"paper": [], "sound": []}
+    for row in base:
         low, high = scale(np.array([[[0, 255]]], np.uint8), row.config["pixels"], np.float64).values.ravel()
         side = math.sqrt(PIXELS_PER_TOKEN)
         found = certiformer.bound(
             "mwigo.thm5",
-            n=cell.n,
+            n=row.config["n"],
             ds=TOKENS[row.config["tokens"]],
             d=PIXELS_PER_TOKEN,
-            dm=cell.d_m,
+            dm=row.config["d_m"],
             RX=side * float(max(abs(low), abs(high))),
             rho=side * float(high - low) / 2.0,
             # a larger ball is still a ball around the initial weights: one that was never left has no radius
@@ -195,160 +239,93 @@ def _theorem_5(cell: Cell) -> tuple[float, float | None]:
             LS=row.values["train"],
             ymax=1.0,
         )
-        assert found.best is not None
-        sound.append(found.sound[found.best].value)
-        printed.append(found.printed["value"].value)
-    return max(sound), max(printed) if cell.d_m < cell.n else None
+        if found.best is not None:
+            over["sound"].append(row.values["lowest"] / found.sound[found.best].value)
+        if row.config["d_m"] < row.config["n"]:
+            over["paper"].append(row.values["lowest"] / found.printed["value"].value)
+    for side_name, ratios in over.items():
+        if ratios:
+            verdict = bound_frequency(sum(ratio > 1.0 for ratio in ratios), len(ratios), DELTA)
+            who = "printed, constants read as 1" if side_name == "paper" else "sound"
+            setting = f"test loss over Theorem 5 ({who}), largest"
+            notes.findings.append(Finding(setting, None, max(ratios), None, verdict).told(**{side_name: "≤ 1"}))
 
 
-def _remarks(
-    rows: Sequence[Row],
-    base: Sequence[Cell],
-    widths: Mapping[int, Sequence[Cell]],
-    others: Mapping[str, Sequence[Cell]],
-    factors: Mapping[Cell, Mapping[str, float]],
-    bounds: Mapping[Cell, tuple[float, float | None]],
-) -> Iterator[str]:
-    comparable = [c for c in base if c.paper is not None and c.length >= c.paper[1] and len(c.rows) > 1]
-    if comparable:
-        for name, intervals in (
-            ("lowest loss", [one_more_run(c.lowest) for c in comparable]),
-            ("loss at the paper's epoch", [one_more_run(c.at(c.paper[1])) for c in comparable if c.paper]),
-        ):
-            said = [tells(found, cell) for found, cell in zip(intervals, comparable, strict=True)]
-            inside = len(said) - said.count("does not agree")
-            yield (
-                f"{name.capitalize()}: in {inside} of {len(said)} cells of Table 1 that we ran as long as the paper's "
-                "best epoch, the paper's number lies where one more run of ours would fall; "
-                f"{said.count('agrees')} of these intervals can tell it from the paper's numbers for other N."
-            )
-    slopes = {d_m: _exponent(row, _lowest) for d_m, row in widths.items() if len(row) > 1}
-    if slopes:
-        down = [f"{d_m:,}" for d_m, slope in slopes.items() if slope.high < 0]
-        yield (
-            f"The lowest test loss falls with N, at a confidence of 95 %, at {len(down)} of {len(slopes)} widths"
-            + (f": d_m = {', '.join(down)}." if down else ".")
-        )
-    for cell, found in factors.items():
-        ranked = sorted(found.items(), key=lambda item: -max(item[1], 1.0 / item[1]))
-        yield (
-            f"What the lowest test loss of {cell.name} hangs on, as the largest over the smallest value: "
-            + ", ".join(f"{name} {factor:.2g}" for name, factor in ranked)
-            + ". (Stopping: the loss at the paper's epoch over the lowest. Seed: under our own reading.)"
-        )
-    falling = sum(bool(row.values["falling"]) for row in rows)
-    yield (
-        f"{falling} of {len(rows)} runs had their lowest test loss at the last epoch: there, a longer run would report "
+def _remarks(notes: Notes, table: Table, base: Table) -> None:
+    falling = int(np.sum(table.column("falling")))
+    notes.remarks.append(
+        f"{falling} of {len(table)} runs had their lowest test loss at the last epoch: there, a longer run would "
+        f"report "
         "a lower loss and a later epoch."
     )
-    peaks = {}
-    for d_m, row in widths.items():
-        risen = [float(r.arrays["test"].max() / r.arrays["test"][0]) for c in row for r in c.rows]
-        peaks[d_m] = max(risen)
-    unstable = [f"{peak:.3g} times its initial value at d_m = {d_m:,}" for d_m, peak in peaks.items() if peak > 1.5]
-    if unstable:
-        yield (
-            "The step of 0.1 is too long for the first updates of wide networks: among recorded epochs the test loss "
-            f"rises up to {', and '.join(unstable)}, before it falls."
-        )
-    diverged = sum(row.values["diverged"] is not None for row in rows)
+    for d_m, row in base.by("d_m").items():
+        peak = max(float(r.arrays["test"].max() / r.arrays["test"][0]) for r in row)
+        if peak > 1.5:
+            notes.remarks.append(
+                f"d_m = {d_m:,}: the step of 0.1 is too long for the first updates; among recorded epochs the test "
+                f"loss "
+                f"rises up to {peak:.3g} times its initial value before it falls."
+            )
+    diverged = sum(row.values["diverged"] is not None for row in table)
     if diverged:
-        yield f"{diverged} of {len(rows)} runs diverged; their lowest loss is from before."
-    if base:
-        cell = base[-1]
-        sound, printed = bounds[cell]
-        yield (
-            f"Theorem 5, which the table is meant to support, says at {cell.name} that the true loss of the network "
-            f"with the lowest test loss is at most {sound:.3g} (repaired, at the radii it moved, as if they had been "
-            "fixed beforehand)"
-            + ("" if printed is None else f" or {printed:.3g} (printed, constants read as 1)")
-            + f"; its test loss is {one_more_run(cell.lowest).value:.3g}."
-        )
+        notes.remarks.append(f"{diverged} of {len(table)} runs diverged; their lowest loss is from before.")
 
 
-def _figure_cells(widths: Mapping[int, Sequence[Cell]]) -> Plot:
-    figure, axes = plots.panels(len(widths), sharey=True)
-    for index, (panel, (d_m, row)) in enumerate(zip(axes, widths.items(), strict=True)):
-        sizes = [cell.n for cell in row]
-        found = [one_more_run(cell.lowest) for cell in row]
-        means, low, high = ([getattr(f, end) for f in found] for end in ("value", "low", "high"))
-        low = [end if end > 0 else mean for end, mean in zip(low, means, strict=True)]
-        plots.band(panel, sizes, means, low, high, label="ours, with 95 % for one more run")
-        for cell in row:
-            panel.plot([cell.n] * len(cell.rows), cell.lowest, ".", color="0.35", ms=3, zorder=2)
-        theirs = {n: loss for (width, n), (loss, _) in PAPER_TABLE_1.items() if width == d_m}
-        plots.theory(panel, list(theirs), list(theirs.values()), label="paper, one run", printed=True)
-        panel.plot(list(theirs), list(theirs.values()), "X", color=plots.PRINTED_COLOUR, ms=5, zorder=4)
-        first = index == 0
-        plots.label(
-            panel,
-            "training images N",
-            "lowest test loss (nats)" if first else "",
-            title=f"$d_m$ = {d_m:,}",
-            log="xy",
-            legend=False,
-        )
-        panel.yaxis.set_minor_formatter(NullFormatter())
-    _legend(figure, axes[0])
+def _figure_cells(base: Table) -> Plot:
+    panels = []
+    for what, column, index in (("lowest test loss (nats)", "lowest", 0), ("its epoch", "epoch", 1)):
+        for d_m, row in base.by("d_m").items():
+            points = {n: np.maximum(values, 1.0 if index else 0.0) for n, values in row.points("n", column).items()}
+            theirs = {n: pair[index] for (width, n), pair in PAPER_TABLE_1.items() if width == d_m}
+            dots = [(n, value) for n, values in points.items() for value in values]
+            series = [
+                Series.measured("ours, with 95 % for one more run", {n: one_more_run(v) for n, v in points.items()}),
+                Series("single runs", [n for n, _ in dots], [v for _, v in dots], kind="runs"),
+                Series("paper, one run", list(theirs), list(theirs.values()), kind="paper"),
+            ]
+            panels.append(Panel("training images N", what, series, f"$d_m$ = {d_m:,}", "xy"))
     return Plot(
-        figure,
-        "Lowest test loss of a run against the number of training images: geometric mean over seeds, where one more "
-        "run would fall, single runs (dots), and the paper's single runs (crosses).",
+        panels,
+        "Lowest test loss of a run and its epoch against the number of training images: geometric mean over seeds, "
+        "where "
+        "one more run would fall, single runs (dots), and the paper's single runs (crosses).",
+        columns=max(1, len(base.by("d_m"))),
     )
 
 
-def _figure_readings(shown: Sequence[Cell], others: Mapping[str, Sequence[Cell]]) -> Plot:
-    names = [f"{SPOKEN['symmetric']},\n{SPOKEN['padded']},\n{SPOKEN['one']} (ours)", *others]
-    figure, axes = plots.panels(len(shown), height=0.42 * len(names) + 0.9, sharex=True, sharey=True)
-    for panel, base in zip(axes, shown, strict=True):
-        for place, found in enumerate([[base], *others.values()]):
-            for cell in (c for c in found if (c.d_m, c.n) == (base.d_m, base.n)):
-                colour = plots.COLOURS[0]
-                interval = one_more_run(cell.lowest)
-                if interval.low > 0:
-                    panel.plot(interval.ends, [place, place], color=colour, lw=5, alpha=0.25, solid_capstyle="butt")
-                dots = [place] * len(cell.rows)
-                first = place == 0
-                panel.plot(cell.lowest, dots, "o", color=colour, ms=4, label="lowest" if first else None)
-                if cell.paper is not None and cell.length >= cell.paper[1]:
-                    at = "at the paper's epoch" if first else None
-                    panel.plot(cell.at(cell.paper[1]), dots, "o", mfc="none", color="0.35", ms=4, label=at)
-        if base.paper is not None:
-            panel.axvline(base.paper[0], color=plots.PRINTED_COLOUR, ls="--", lw=1.3, label="paper")
-        panel.set_yticks(range(len(names)), names)
-        panel.set_ylim(len(names) - 0.5, -0.5)
-        plots.label(panel, "test loss (nats)", "", title=base.name.replace("d_m", "$d_m$"), log="x", legend=False)
-    low, high = axes[0].get_xlim()
-    axes[0].xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 40.0 * low else (1.0,)))
-    axes[0].xaxis.set_major_formatter(FormatStrFormatter("%g"))
-    axes[0].xaxis.set_minor_formatter(NullFormatter())
-    _legend(figure, axes[0])
+def _figure_readings(table: Table, behind: Mapping[str, float]) -> Plot:
+    """The readings that fit best, in the plane of the two numbers, in the cells on which all of them were run."""
+    best = sorted(behind, key=lambda name: -behind[name])[:BEST_SHOWN]
+    panels = []
+    for cell in CHOSEN_ON:
+        series = []
+        for part in table.where(d_m=cell[0], n=cell[1]).by(lambda c: repr(reading(c))).values():
+            name = spoken(reading(part.config))
+            if name in best:
+                label = _named(BASE) if reading(part.config) == BASE else name
+                series.append(Series(label, part.column("epoch").tolist(), part.column("lowest").tolist(), line=False))
+        loss, epoch = PAPER_TABLE_1[cell]
+        series.append(Series("paper", [epoch], [loss], kind="paper"))
+        panels.append(Panel("epoch of the lowest test loss", "lowest test loss (nats)", series, _name(cell), "xy"))
     return Plot(
-        figure,
-        "The same cells under other readings of what the paper leaves open, one thing changed at a time: every seed, "
-        "and where one more run would fall (bars).",
+        panels, "Single runs under the readings that fit best, and the paper's run, in the cells used to choose."
     )
-
-
-def _legend(figure: Figure, axes: Axes) -> None:
-    """One for all panels, below them."""
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(handles), fontsize=7.5, frameon=False)
 
 
 STUDIES = (
     Study(
         id="mwigo.table1",
         paper="mwigo",
-        title="Lowest test loss on MNIST zeros and ones, by width and sample size",
+        title="Lowest test loss for three widths and three sample sizes, and what it hangs on",
         claim=(
-            "For each of the widths 64, 1,024 and 4,096 the lowest test loss of the trained encoder decreases as the "
-            "number of training images grows from 400 over 1,200 to 10,000."
+            "Table 1: one run for each of nine pairs of width and sample size, with the lowest test loss and its "
+            "epoch. The "
+            "lowest test loss falls as the number of training images grows, at every width."
         ),
         experiment=experiment,
         analyse=analyse,
-        cost=cost,
-        probe=probe,
         readings=READINGS,
+        cell=("d_m", "n"),
+        counts=lambda config: reading(config) == BASE,
     ),
 )

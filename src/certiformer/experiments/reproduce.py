@@ -1,13 +1,14 @@
-"""From the name of an experiment to its table, figures and page: sweep, analyse, write."""
+"""From the name of an experiment to its table, figures and page: sweep, analyse, write; or redraw."""
 
 from __future__ import annotations
 
-import dataclasses
+import csv
 import io
 import json
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,16 +16,34 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
-from certiformer.core.errors import CertiformerError, InputError, UnknownNameError, refuse_unknown_options
+from certiformer.core.errors import CertiformerError, InputError, refuse_unknown_options
 from certiformer.core.places import cache_directory, data_directory
 from certiformer.experiments import find
 from certiformer.experiments.study import SCALES, Analysis, Scale, Study, strict
 from certiformer.report.figure import save
 from certiformer.report.page import write_text
 from certiformer.report.reproduction import experiment_page
-from certiformer.sweep import Engine, Experiment, Ledger, Local, Row, Swept, sweep
+from certiformer.sweep import (
+    Engine,
+    Estimate,
+    Experiment,
+    Ledger,
+    Local,
+    Row,
+    Swept,
+    estimate,
+    export,
+    extended,
+    part,
+    publish,
+    read,
+    sweep,
+)  # fmt: skip
+from certiformer.sweep.evidence import SUFFIX
+from certiformer.sweep.ledger import digest
+from certiformer.sweep.origin import described
 from certiformer.sweep.progress import duration
-from certiformer.sweep.run import Config
+from certiformer.sweep.run import canonical
 
 
 class NothingFinished(CertiformerError):
@@ -67,6 +86,7 @@ def reproduce(
     out: str | os.PathLike[str] = "out",
     engine: Engine | None = None,
     only: Mapping[str, Any] | None = None,
+    values: Mapping[str, Sequence[Any]] | None = None,
     retry: bool = False,
     fresh: bool = False,
     progress: bool = True,
@@ -74,17 +94,18 @@ def reproduce(
 ) -> Reproduction:
     """Run the experiment `id` as far as the ledger does not have it yet, and compare with its paper.
 
-    scale     "smoke" (seconds), "quick" (minutes) or "paper" (the paper's full setting);
+    scale     "smoke" (seconds), "quick" (a self-test of minutes) or "paper" (the paper's full setting);
     ledger    the file that remembers finished runs, by default in the user's data directory;
     out       table, figures and page go to `out/id`;
     engine    who does the runs: `sweep.Local` (the default, all cores), `sweep.Dask`, `sweep.Inline`;
     only      a part of the grid, {"width": 64}: the runs whose configuration says so;
+    values    another grid, {"seed": range(20), "lag": [4, 16, 128]}: these values, whether the grid has them or not;
     retry     do failed runs again; fresh: do all of them again;
     announce  told how long it will take, before it starts.
     """
     study = find(id)
     size = checked_scale(scale)
-    grid = part(study.experiment(size), only or {})
+    grid = grid_of(study, size, only, values)
     target = folder(out, id)
     with Ledger(default_ledger() if ledger is None else ledger) as book:
         if engine is None:
@@ -93,26 +114,82 @@ def reproduce(
         else:
             swept = _swept(study, size, grid, book, engine, retry, fresh, progress, announce)
         rows = book.rows(grid)
-    return write(study, size, swept, rows, target, only or {})
+    return write(study, size, swept, rows, target, only or {}, values or {})
 
 
-def estimate(study: Study, grid: Experiment, pending: Callable[[Config], bool], workers: int, *, probe: bool) -> float:
-    """Seconds for the runs still to do on so many workers; with `probe`, from steps measured here and now."""
-    left = dataclasses.replace(grid, configs=[c for c in grid.configs if pending(c)])
-    return study.estimate(left, study.probed(left) if probe else study.cost, workers)
+def redraw(
+    id: str,
+    source: str | os.PathLike[str],
+    *,
+    scale: str | None = None,
+    out: str | os.PathLike[str] = "out",
+    only: Mapping[str, Any] | None = None,
+    values: Mapping[str, Sequence[Any]] | None = None,
+) -> Reproduction:
+    """Table, figures and page of the experiment `id` from published runs or from a ledger, without running anything.
+
+    Runs are recognised by their configuration, whatever code computed them; the scale is the one they fit best, if it
+    is not given.
+    """
+    study = find(id)
+    kept = {canonical(row.config): row for row in recorded(study, source)}
+    sizes = SCALES if scale is None else (checked_scale(scale),)
+    grids = {size: grid_of(study, size, only, values) for size in sizes}
+    found = {
+        size: [kept[c] for run in grid.runs if (c := canonical(run.config)) in kept] for size, grid in grids.items()
+    }
+    size = max(sizes, key=lambda s: (len(found[s]) / len(grids[s].runs), len(found[s])))
+    if not found[size]:
+        raise CertiformerError(f"{source} has no finished run of {id}" + (f" at scale {scale}" if scale else ""))
+    rows = found[size]
+    versions = sorted({row.version for row in rows})
+    swept = Swept(grids[size].name, "+".join(versions), len(grids[size].runs), len(rows), 0, 0.0, digest(rows))
+    return write(study, size, swept, rows, folder(out, id), only or {}, values or {})
 
 
-def part(experiment: Experiment, only: Mapping[str, Any]) -> Experiment:
-    """The runs whose configuration has these values; keys stay the same, so that nothing is ever done twice."""
-    known = {name for config in experiment.configs for name in config}
-    for name in only:
-        if name not in known:
-            raise UnknownNameError("part of a configuration", name, known, f"Known: {', '.join(sorted(known))}.")
-    kept = [c for c in experiment.configs if all(name in c and c[name] == value for name, value in only.items())]
-    if not kept:
-        there = {name: sorted({c[name] for c in experiment.configs if name in c}, key=str) for name in only}
-        raise InputError("--only", dict(only), f"values that occur in the grid: {there}")
-    return dataclasses.replace(experiment, configs=kept)
+def recorded(study: Study, source: str | os.PathLike[str]) -> list[Row]:
+    """The finished runs of an experiment in a file of published runs, in a folder of such files, or in a ledger."""
+    path = Path(source)
+    name = study.experiment("smoke").name
+    if path.is_dir():
+        path = path / f"{name}{SUFFIX}"
+    if path.suffix == SUFFIX:
+        evidence = read(path)
+        if evidence.experiment != name:
+            raise InputError("--from", str(source), f"runs of {name}", f"These are of {evidence.experiment}.")
+        return list(evidence.rows)
+    with Ledger(path, read_only=True) as book:
+        return [row for row in book.rows(name) if row.state == "done"]
+
+
+def grid_of(
+    study: Study,
+    scale: Scale,
+    only: Mapping[str, Any] | None = None,
+    values: Mapping[str, Sequence[Any]] | None = None,
+) -> Experiment:
+    """The grid of a study at a scale, with other values, and then a part of it."""
+    grid = study.experiment(scale)
+    return part(extended(grid, values) if values else grid, only) if only else extended(grid, values or {})
+
+
+def time_left(grid: Experiment, book: Ledger | None, *, retry: bool = False, probe: bool = True) -> Estimate:
+    """The time for what the ledger does not have yet."""
+    states = {} if book is None else book.states(grid)
+    settled = {"done"} if retry else {"done", "failed"}
+    missing = [run for run in grid.runs if states.get(run.key) not in settled]
+    return estimate(grid, missing, [] if book is None else book.rows(grid.name), probe=probe)
+
+
+@contextmanager
+def existing(path: str | os.PathLike[str] | None) -> Iterator[Ledger | None]:
+    """A ledger to look into; none where there is no file, for looking must not make one."""
+    place = Path(default_ledger() if path is None else path)
+    if not place.exists():
+        yield None
+        return
+    with Ledger(place, read_only=True) as book:
+        yield book
 
 
 def checked_scale(scale: str) -> Scale:
@@ -133,7 +210,13 @@ def folder(out: str | os.PathLike[str], id: str) -> Path:
 
 
 def write(
-    study: Study, scale: Scale, swept: Swept, rows: Sequence[Row], target: Path, only: Mapping[str, Any]
+    study: Study,
+    scale: Scale,
+    swept: Swept,
+    rows: Sequence[Row],
+    target: Path,
+    only: Mapping[str, Any],
+    values: Mapping[str, Sequence[Any]],
 ) -> Reproduction:
     """Analyse the finished runs and write figures (PDF and PNG), report.json and report.html into `target`."""
     done = [row for row in rows if row.state == "done"]
@@ -142,14 +225,19 @@ def write(
         why = f": {failed[0].error}" if failed else ""
         raise NothingFinished(f"{study.id}: all {len(rows)} runs failed{why}. Mend the cause and add --retry")
     analysis = study.analyse(done)
+    covered = study.covered(done)
     figures = tuple(path for stem, plot in analysis.plots.items() for path in _save(plot.figure, target / stem))
     document = {
         "id": study.id,
         "paper": study.paper,
         "title": study.title,
         "claim": study.claim,
+        "headline": f"{covered.opening}{analysis.headline}",
+        "tally": analysis.tally,
+        "covered": {"cells": covered.cells, "of": covered.of},
         "scale": scale,
         "only": dict(only),
+        "set": {name: list(chosen) for name, chosen in values.items()},
         "runs": swept.runs,
         "reused": swept.reused,
         "failed": swept.failed,
@@ -163,15 +251,45 @@ def write(
         "seeds": sorted({row.config["seed"] for row in done if "seed" in row.config}),
         "ledger": swept.digest,
         "version": swept.version,
+        "origins": sorted({described(row.origin) for row in done}),
         "seconds": round(swept.seconds, 3),
         "wall_seconds": round(wall_seconds(done), 3),
-        "work_seconds": round(math.fsum(row.seconds or 0.0 for row in done), 3),
+        "work_seconds": round(math.fsum(_work(row) for row in done), 3),
     }
     drawings = {stem: _svg(plot.figure, f"{study.id}/{stem}") for stem, plot in analysis.plots.items()}
     page = target / "report.html"
     write_text(target / "report.json", _json(document))
     write_text(page, experiment_page(document, drawings))
     return Reproduction(study, scale, swept, rows, analysis, figures, page, document)
+
+
+def export_all(found: Sequence[Reproduction], path: Path) -> list[Path]:
+    """The runs, to .csv, .json or .runs; with .csv also the plotted series, a record for each point, beside them."""
+    rows = list({row.key: row for each in found for row in each.rows}.values())
+    if path.suffix == SUFFIX:
+        publish(rows, path)
+        return [path]
+    written = [export(rows, path)]
+    if path.suffix.lower() == ".csv":
+        series = path.with_name(f"{path.stem}.series.csv")
+        records = [
+            {"experiment": each.study.id, **record}
+            for each in found
+            for stem, plot in each.analysis.plots.items()
+            for record in plot.tidy(stem)
+        ]
+        text = io.StringIO()
+        columns = ["experiment", "figure", "panel", "series", "kind", "x", "y", "low", "high"]
+        writer = csv.DictWriter(text, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+        write_text(series, text.getvalue())
+        written.append(series)
+    return written
+
+
+def _work(row: Row) -> float:
+    return row.cpu if row.cpu is not None else row.seconds or 0.0
 
 
 def wall_seconds(rows: Sequence[Row]) -> float:
@@ -201,23 +319,20 @@ def _swept(
     progress: bool,
     announce: Callable[[str], None] | None,
 ) -> Swept:
-    if announce is not None:
-        states = {} if fresh else book.states(grid)
-        settled = {"done"} if retry else {"done", "failed"}
-        open_runs = [run.config for run in grid.runs if states.get(run.key) not in settled]
-        if open_runs:
-            announce(_announcement(study, scale, grid, open_runs, max(1, engine.slots)))
-    return sweep(grid, book, engine, retry=retry, fresh=fresh, progress=progress, cost=study.cost)
+    if fresh:
+        book.forget(grid)
+    told = time_left(grid, book, retry=retry, probe=announce is not None and scale == "paper")
+    if announce is not None and told.missing:
+        announce(_announcement(study, scale, told, max(1, engine.slots)))
+    return sweep(grid, book, engine, retry=retry, progress=progress, lengths=told.lengths)
 
 
-def _announcement(study: Study, scale: Scale, grid: Experiment, open_runs: Sequence[Config], workers: int) -> str:
-    probe = scale == "paper" and study.probe is not None
-    seconds = estimate(study, grid, lambda config: config in open_runs, workers, probe=probe)
-    how = "projected from steps measured here" if probe else "as such runs took elsewhere"
-    return (
-        f"{study.id}, scale {scale}: {len(open_runs)} of {len(grid.runs)} runs to do, "
-        f"about {duration(seconds)} on {workers} worker{'s' if workers > 1 else ''} ({how})"
-    )
+def _announcement(study: Study, scale: Scale, told: Estimate, workers: int) -> str:
+    todo = f"{study.id}, scale {scale}: {told.missing} of {told.runs} runs to do"
+    if not told.lengths:
+        return todo
+    how = "projected from steps measured here" if told.probed else "as such runs took before"
+    return f"{todo}, about {duration(told.on(workers))} on {workers} worker{'s' if workers > 1 else ''} ({how})"
 
 
 def _save(figure: Figure, stem: Path) -> list[Path]:

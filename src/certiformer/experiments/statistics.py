@@ -1,4 +1,4 @@
-"""What a few seeds can say: intervals, slopes and trends with honest widths, and the verdicts that follow."""
+"""What a few seeds can say: intervals, slopes and trends with honest widths."""
 
 from __future__ import annotations
 
@@ -20,15 +20,38 @@ Centre = Literal["mean", "median"]
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate and its confidence interval; infinite ends where the data cannot say."""
+    """An estimate and its 95 % confidence interval from so many seeds; infinite ends where the data cannot say."""
 
     value: float
     low: float
     high: float
+    seeds: int = 0
+    low_90: float | None = None
+    high_90: float | None = None
 
     @property
     def ends(self) -> tuple[float, float]:
         return self.low, self.high
+
+    @property
+    def inner(self) -> tuple[float, float]:
+        """The 90 % interval; where it was not computed, the other one shrunk as Student's t says."""
+        if self.low_90 is not None and self.high_90 is not None:
+            return self.low_90, self.high_90
+        freedom = max(1, self.seeds - 1)
+        shrunk = float(special.stdtrit(freedom, 0.95) / special.stdtrit(freedom, 0.975))
+        return self.value + shrunk * (self.low - self.value), self.value + shrunk * (self.high - self.value)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation over seeds that would give this interval to a mean."""
+        if self.seeds < 2 or not (math.isfinite(self.low) and math.isfinite(self.high)):
+            return math.inf
+        return (self.high - self.low) / 2.0 * math.sqrt(self.seeds) / float(special.stdtrit(self.seeds - 1, 0.975))
+
+    def __str__(self) -> str:
+        ends = "no interval" if math.isinf(self.low) and math.isinf(self.high) else f"{self.low:.3g}, {self.high:.3g}"
+        return f"{self.value:.3g} [{ends}]"
 
     def contains(self, value: float) -> bool:
         return self.low <= value <= self.high
@@ -38,28 +61,6 @@ class Interval:
             "value": self.value if math.isfinite(self.value) else None,
             "ci": [end if math.isfinite(end) else None for end in self.ends],
         }
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """What a theory says a number is (relation "="), is at most ("<=", an upper bound) or is at least (">=").
-
-    An exponent that is only asymptotic, or holds up to logarithms, is granted a `tolerance`.
-    """
-
-    value: float
-    relation: Literal["=", "<=", ">="] = "="
-    tolerance: float = 0.0
-
-    @property
-    def allowed(self) -> tuple[float, float]:
-        low = -math.inf if self.relation == "<=" else self.value - self.tolerance
-        high = math.inf if self.relation == ">=" else self.value + self.tolerance
-        return low, high
-
-    def __str__(self) -> str:
-        sign = {"=": "", "<=": "≤ ", ">=": "≥ "}[self.relation]
-        return f"{sign}{self.value:.3g}" + (f" ± {self.tolerance:.2g}" if self.tolerance else "")
 
 
 def mean_interval(values: Sequence[float] | Vector, level: float = LEVEL) -> Interval:
@@ -82,8 +83,8 @@ def median_interval(values: Sequence[float] | Vector, level: float = LEVEL) -> I
     while k < n and float(special.bdtr(k, n, 0.5)) <= (1.0 - level) / 2:
         k += 1
     if k == 0:
-        return Interval(middle, -math.inf, math.inf)
-    return Interval(middle, float(ordered[k - 1]), float(ordered[n - k]))
+        return Interval(middle, -math.inf, math.inf, n)
+    return Interval(middle, float(ordered[k - 1]), float(ordered[n - k]), n)
 
 
 def bootstrap(
@@ -107,7 +108,7 @@ def bootstrap(
     value = float(statistic(np.array([middle(a) for a in arrays])))
     fewest = min(map(len, arrays))
     if fewest < FEWEST:
-        return Interval(value, -math.inf, math.inf)
+        return Interval(value, -math.inf, math.inf, fewest)
     generator = np.random.default_rng(seed)
     common = generator.integers(0, fewest, (RESAMPLES, fewest)) if paired else None
     centres = []
@@ -115,10 +116,12 @@ def bootstrap(
         picks = generator.integers(0, len(array), (RESAMPLES, len(array))) if common is None else common
         centres.append(middle(array[picks], axis=1))
     drawn = statistic(np.stack(centres, axis=-1))
-    quantile = float(special.stdtrit(fewest - 1, 0.5 + level / 2)) * math.sqrt(fewest / (fewest - 1))
-    tail = float(special.ndtr(-quantile))
-    low, high = np.quantile(drawn, [tail, 1.0 - tail])
-    return Interval(value, float(low), float(high))
+    ends = []
+    for coverage in (level, 0.9):
+        quantile = float(special.stdtrit(fewest - 1, 0.5 + coverage / 2)) * math.sqrt(fewest / (fewest - 1))
+        tail = float(special.ndtr(-quantile))
+        ends += [float(end) for end in np.quantile(drawn, [tail, 1.0 - tail])]
+    return Interval(value, ends[0], ends[1], fewest, ends[2], ends[3])
 
 
 def power_law(
@@ -130,16 +133,19 @@ def power_law(
 ) -> Interval:
     """The exponent b of y = a x^b, least squares on logarithms of the centres, with a bootstrap interval over seeds.
 
-    `points` maps x to what the seeds gave there; everything must be positive.
+    `points` maps x to what the seeds gave there. Some of it may be negative, like a gap, as long as the centres are
+    not: a resampled one that is not positive counts as a tiny one, which widens the interval as a smaller one would.
     """
     kept = {x: np.asarray(y, float) for x, y in sorted(points.items()) if len(y)}
-    if len(kept) < 2:
+    middles = [float(np.mean(y) if centre == "mean" else np.median(y)) for y in kept.values()]
+    if len(kept) < 2 or min(middles) <= 0.0:
         return Interval(math.nan, -math.inf, math.inf)
+    tiny = 1e-6 * min(middles)
     x = np.log(np.array(list(kept)))
     weights = (x - x.mean()) / float(np.sum((x - x.mean()) ** 2))
 
     def exponent(centres: Vector) -> Vector:
-        return np.asarray(np.log(centres) @ weights)
+        return np.asarray(np.log(np.maximum(centres, tiny)) @ weights)
 
     return bootstrap(list(kept.values()), exponent, centre=centre, paired=paired, seed=seed)
 
@@ -149,8 +155,11 @@ def ratio(over: Sequence[float] | Vector, under: Sequence[float] | Vector, *, pa
     return bootstrap([over, under], lambda c: np.asarray(c[..., 0] / c[..., 1]), paired=paired)
 
 
-def trend(x: Sequence[float] | Vector, y: Sequence[float] | Vector, level: float = LEVEL) -> Interval:
-    """The slope of y on x by least squares, with an interval that does not assume equal noise everywhere (HC3)."""
+def trend(x: Sequence[float] | Vector, y: Sequence[float] | Vector, level: float = LEVEL, seeds: int = 0) -> Interval:
+    """The slope of y on x by least squares, with an interval that does not assume equal noise everywhere (HC3).
+
+    `seeds`: how many there are at each x, so that one can say how many more it would take.
+    """
     across, up = np.asarray(x, float), np.asarray(y, float)
     n = len(across)
     centred = across - across.mean() if n else across
@@ -164,44 +173,8 @@ def trend(x: Sequence[float] | Vector, y: Sequence[float] | Vector, level: float
         # One point alone decides the slope and leaves no residual to tell its noise by.
         return Interval(slope, -math.inf, math.inf)
     variance = float(np.sum((centred * residuals / (1.0 - leverage)) ** 2)) / spread**2
-    half = float(special.stdtrit(n - 2, 0.5 + level / 2)) * math.sqrt(variance)
-    return Interval(slope, slope - half, slope + half)
-
-
-def verdict(found: Interval, printed: Prediction | None, sound: Prediction | None = None) -> str:
-    """What an interval says about one or two predictions.
-
-    With two: which of them it supports; "inconclusive" when it is compatible with both. With one: "agrees", "does not
-    agree", or "inconclusive" when the interval is unbounded. A prediction is compatible when the interval meets what
-    it allows.
-    """
-    if math.isnan(found.value) or (math.isinf(found.low) and math.isinf(found.high)):
-        return "inconclusive"
-    theories = {"printed": printed, "sound": sound}
-    said = {name: _meets(found, theory) for name, theory in theories.items() if theory is not None}
-    if not said:
-        return "measured"
-    if len(said) == 1:
-        return "agrees" if all(said.values()) else "does not agree"
-    if said["printed"] and said["sound"]:
-        return "agrees" if printed == sound else "inconclusive"
-    if not any(said.values()):
-        return "agrees with neither"
-    return "supports the sound theory" if said["sound"] else "supports the printed theory"
-
-
-def below(found: Interval, bound: float) -> str:
-    """What an interval says about an upper bound: it holds, it fails, or nothing. An infinite one is no certificate."""
-    if not math.isfinite(bound):
-        return "no certificate"
-    if found.high <= bound:
-        return "sound bound holds"
-    return "sound bound fails" if found.low > bound else "inconclusive"
-
-
-def _meets(found: Interval, theory: Prediction) -> bool:
-    low, high = theory.allowed
-    return found.low <= high and low <= found.high
+    half, inner = (float(special.stdtrit(n - 2, 0.5 + each / 2)) * math.sqrt(variance) for each in (level, 0.9))
+    return Interval(slope, slope - half, slope + half, seeds or n, slope - inner, slope + inner)
 
 
 def _student(values: Sequence[float] | Vector, level: float, factor: Callable[[int], float]) -> Interval:
@@ -209,6 +182,6 @@ def _student(values: Sequence[float] | Vector, level: float, factor: Callable[[i
     n = len(array)
     mean = float(array.mean()) if n else math.nan
     if n < 2:
-        return Interval(mean, -math.inf, math.inf)
+        return Interval(mean, -math.inf, math.inf, n)
     half = float(special.stdtrit(n - 1, 0.5 + level / 2)) * float(array.std(ddof=1)) * math.sqrt(factor(n))
-    return Interval(mean, mean - half, mean + half)
+    return Interval(mean, mean - half, mean + half, n)

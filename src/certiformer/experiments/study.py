@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from matplotlib.figure import Figure
-
 from certiformer.core.errors import CertiformerError
+from certiformer.experiments.panel import Plot
+from certiformer.experiments.statistics import Interval
+from certiformer.experiments.verdicts import MEASURED, WORDS, Verdict, holm
 from certiformer.sweep import Experiment, Row
-from certiformer.sweep.run import Config
+from certiformer.sweep.run import Config, canonical
 
 Scale = Literal["smoke", "quick", "paper"]
 SCALES: tuple[Scale, ...] = ("smoke", "quick", "paper")
 PAPERS = ("mwigo", "trauger", "deora", "arda", "li", "certificates")
-REFERENCE_CORES = 2
+ENOUGH = 0.8  # of the cells: below it the headline begins with how many there are
 
 
 @dataclass(frozen=True)
@@ -24,31 +26,33 @@ class Finding:
     """One line of the comparison.
 
     setting   what was varied, as a reader says it: "d_m = 64, N = 400";
-    paper     the paper's own number, or what its printed theory predicts; None where it says nothing;
+    paper     the paper's own number, or what its printed theory says; None where it says nothing;
     ours      what we found;
     ci        its confidence interval (95 % unless the setting says otherwise), None where there is none;
-    verdict   what follows, in a few words; see `statistics.verdict`;
-    sound     what the repaired theory predicts, where it differs or the paper says nothing.
+    verdict   what follows, by the rules of `verdicts`;
+    sound     what the repaired theory says, where that is what is compared with.
     """
 
     setting: str
     paper: float | str | None
     ours: float | str | None
-    ci: tuple[float, float] | None
-    verdict: str
+    ci: tuple[float, float] | None = None
+    verdict: Verdict = MEASURED
     sound: float | str | None = None
 
+    @classmethod
+    def of(cls, setting: str, found: Interval, verdict: Verdict = MEASURED, **said: float | str | None) -> Finding:
+        """An estimate with its interval, and what `paper` or `sound` say."""
+        value = None if math.isnan(found.value) else found.value
+        return cls(setting, said.get("paper"), value, found.ends, verdict, said.get("sound"))
+
+    def told(self, **changes: Any) -> Finding:
+        return dataclasses.replace(self, **changes)
+
     def as_json(self) -> dict[str, Any]:
-        row = {name: getattr(self, name) for name in ("setting", "paper", "ours", "ci", "verdict", "sound")}
-        return {name: strict(value) for name, value in row.items()}
-
-
-@dataclass(frozen=True)
-class Plot:
-    """A figure and the sentence or two that stand under it."""
-
-    figure: Figure
-    caption: str
+        row = {name: strict(getattr(self, name)) for name in ("setting", "paper", "ours", "ci", "sound")}
+        said = self.verdict
+        return {**row, "verdict": said.word, "detail": said.detail, "margin": strict(said.margin)}
 
 
 @dataclass(frozen=True)
@@ -56,15 +60,44 @@ class Analysis:
     """What the runs amount to.
 
     findings  the table;
+    headline  our finding in one sentence, with our number and its interval, computed from the runs;
     fits      numbers behind it, by name: slopes with their intervals, p-values, exponents (plain JSON);
     plots     figures by the stem of their file name;
     remarks   sentences for the reader: what the numbers in the table say, computed, never typed in.
     """
 
     findings: tuple[Finding, ...]
+    headline: str = ""
     fits: Mapping[str, Any] = field(default_factory=dict)
     plots: Mapping[str, Plot] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        # comparisons of one experiment pay for their number
+        said = holm([finding.verdict for finding in self.findings])
+        told = tuple(f.told(verdict=v) for f, v in zip(self.findings, said, strict=True))
+        object.__setattr__(self, "findings", told)
+
+    @property
+    def tally(self) -> dict[str, int]:
+        """How often each word is said."""
+        words = [finding.verdict.word for finding in self.findings]
+        return {word: words.count(word) for word in WORDS if word in words}
+
+
+@dataclass(frozen=True)
+class Covered:
+    """How many cells of the full grid were run, with all their seeds."""
+
+    cells: int
+    of: int
+
+    @property
+    def opening(self) -> str:
+        """How a headline begins."""
+        if not self.cells:
+            return f"Self-test, none of the {self.of} cells of the full grid: "
+        return "" if self.cells >= ENOUGH * self.of else f"In {self.cells} of {self.of} cells: "
 
 
 @dataclass(frozen=True)
@@ -74,12 +107,13 @@ class Study:
     id          "arda.fig1";
     paper       its paper's key, or "certificates";
     title       what is shown, in a line;
-    claim       what the paper says about it, restated in a sentence or two;
+    claim       what the paper says about it, in its words or restated in a sentence or two;
     experiment  the grid of runs at a scale; studies that share runs share the experiment's name;
     analyse     from the finished runs to table and figures; copes with some of them missing;
-    cost        seconds that one run takes on one core, from measured steps;
-    probe       the same, measured here and now by a few real steps; asked before a long sweep starts;
-    readings    what the paper leaves open, and how we read it.
+    readings    what the paper leaves open, and how we read it;
+    cell        the entries of a configuration that name a cell of the paper's figure or table; all but the seed, if
+                none are given;
+    counts      which runs of the full grid the cells are made of: those of the paper's setting; all, if not given.
     """
 
     id: str
@@ -88,39 +122,23 @@ class Study:
     claim: str
     experiment: Callable[[Scale], Experiment]
     analyse: Callable[[Sequence[Row]], Analysis]
-    cost: Callable[[Config], float]
-    probe: Callable[[Config], float] | None = None
     readings: tuple[str, ...] = ()
+    cell: tuple[str, ...] = ()
+    counts: Callable[[Config], bool] | None = None
 
     def __post_init__(self) -> None:
         if self.paper not in PAPERS or self.id.split(".")[0] != self.paper:
             raise CertiformerError(f"{self.id!r} must begin with its paper, one of {', '.join(PAPERS)}")
 
-    def seconds(self, scale: Scale) -> float:
-        """How long the whole grid takes on two cores, by `cost`."""
-        return self.estimate(self.experiment(scale), self.cost, REFERENCE_CORES)
-
-    @staticmethod
-    def estimate(experiment: Experiment, cost: Callable[[Config], float], cores: int) -> float:
-        """At best the work shared evenly, at worst the longest run: `cost` over the grid, on so many cores."""
-        costs = [cost(run.config) for run in experiment.runs]
-        return max(math.fsum(costs) / cores, max(costs, default=0.0))
-
-    def probed(self, experiment: Experiment) -> Callable[[Config], float]:
-        """`cost` corrected by what a few real steps take here; one measurement for each shape of run."""
-        if self.probe is None:
-            return self.cost
-        shape = experiment.batch_key or _without_seed
-        factors: dict[str, float] = {}
-        for run in experiment.runs:
-            key = repr(shape(run.config))
-            if key not in factors:
-                factors[key] = self.probe(run.config) / self.cost(run.config)
-        return lambda config: factors[repr(shape(config))] * self.cost(config)
-
-
-def _without_seed(config: Config) -> object:
-    return {name: value for name, value in config.items() if name != "seed"}
+    def covered(self, rows: Iterable[Row]) -> Covered:
+        """The cells of which every seed of the full grid is among the finished runs."""
+        done = {canonical(row.config) for row in rows if row.state == "done"}
+        cells: dict[str, bool] = {}
+        for config in self.experiment("paper").configs:
+            if self.counts is None or self.counts(config):
+                name = canonical({k: v for k, v in config.items() if (k in self.cell if self.cell else k != "seed")})
+                cells[name] = cells.get(name, True) and canonical(config) in done
+        return Covered(sum(cells.values()), len(cells))
 
 
 def strict(value: Any) -> Any:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 import certiformer
-from certiformer.experiments import statistics
-from certiformer.experiments._trauger_runs import cost, experiment, gap, probe
-from certiformer.experiments.statistics import Interval
-from certiformer.experiments.study import Analysis, Finding, Plot, Study
-from certiformer.experiments.trauger_figures import READINGS, change, slope
-from certiformer.report import plots
+from certiformer.experiments._trauger_runs import experiment, gap
+from certiformer.experiments.panel import Panel, Plot, Series
+from certiformer.experiments.statistics import mean_interval
+from certiformer.experiments.study import Analysis, Finding, Study
+from certiformer.experiments.table import Table
+from certiformer.experiments.trauger_figures import READINGS, learned, slope
+from certiformer.experiments.trend import Notes
+from certiformer.experiments.verdicts import bound_always, no_more_than
 from certiformer.sweep import Row
 from certiformer.sweep.run import Config
 
@@ -114,181 +115,90 @@ def samples_needed(norms: Config, sizes: Config, dimension: int) -> float:
 
 
 def analyse(rows: Sequence[Row]) -> Analysis:
-    """Bounds against measured gaps at every T, and how the bounds move with T."""
-    by_length: dict[int, list[tuple[Row, Bounds]]] = {}
-    for row in sorted(rows, key=lambda r: (r.config["tokens"], r.config["seed"])):
-        by_length.setdefault(row.config["tokens"], []).append((row, of_run(row)))
-    if not by_length:
-        return Analysis(())
-    logs = {T: [math.log10(found.sound) for _, found in runs] for T, runs in by_length.items()}
-    logs_last = {T: [math.log10(of_run(row, "norms_last").sound) for row, _ in runs] for T, runs in by_length.items()}
-    slopes = {"kept": slope(logs), "last": slope(logs_last)}
-    fixed = _weights_fixed(by_length)
-    findings = [
-        *(_length_finding(T, runs) for T, runs in by_length.items()),
-        *(
-            Finding(
-                f"log10 of the sound bound, all norms measured, {name} weights: slope per 100 tokens",
-                "0",
-                None if math.isnan(found.value) else found.value,
-                found.ends,
-                change(found, GROWTH),
-            )
-            for name, found in slopes.items()
-        ),
-        _fixed_finding(),
-        *_tokens_findings(fixed),
-    ]
-    fits: dict[str, Any] = {
-        "log10_sound_per_100_tokens": {name: found.as_json() for name, found in slopes.items()},
-        "decades_above_guessing": {
-            str(T): statistics.mean_interval([decades(found.sound) for _, found in runs]).as_json()
-            for T, runs in by_length.items()
-        },
-        "weights_fixed": {str(T): entry for T, entry in fixed.items()},
-    }
+    """Bounds against measured gaps at every T, for networks that have learned, and how the bounds move with T."""
+    everything, notes = Table(rows), Notes()
+    table = learned(everything)
+    if not len(table):
+        notes.remarks.append(f"None of {len(everything)} runs has learned: bounds at them say nothing about training.")
+        return notes.analysis(f"none of {len(everything)} networks has learned, so there is nothing to bound.")
+    found = {row.key: of_run(row) for row in table}
+    for side in ("printed", "sound"):
+        values = {key: getattr(each, side) for key, each in found.items()}
+        ratios = [abs(gap(row.values)) / values[row.key] if values[row.key] > 0 else math.inf for row in table]
+        negative = sum(value <= 0 for value in values.values())
+        setting = f"gap over the {side} bound, largest of {len(table)} networks that learned"
+        setting += f" ({negative} printed bounds are negative)" if negative else ""
+        row_of = Finding(setting, None, max(ratios), None, bound_always(ratios))
+        notes.findings.append(row_of.told(**{"paper" if side == "printed" else "sound": "≤ 1"}))
+    above = table.column(lambda row: decades(found[row.key].sound))
+    for T, part in table.by("tokens").items():
+        level = mean_interval(part.column(lambda row: decades(found[row.key].sound)))
+        notes.found(f"T = {T}: decades of the sound bound above the loss of guessing", level)
+    moving = slope(table, lambda row: math.log10(found[row.key].sound))
+    setting = "log10 of the sound bound, all norms measured: slope per 100 tokens"
+    notes.found(setting, moving, no_more_than(moving, GROWTH), paper="0")
+    _weights_fixed(notes, table)
+    capped = sum(each.sound >= each.ceiling for each in found.values())
+    literal = sum(each.literal < 0 for each in found.values())
+    notes.remarks.append(
+        f"For {capped} of {len(found)} networks the sound bound is no less than the range of the class itself: at this "
+        "sample size the theorem adds nothing to the norms. With C from ||W_QK||_{1,1}, as in Corollary 4.1.1, the "
+        f"printed formula is negative for {literal} of them."
+    )
+    level = mean_interval(above)
     caption = (
-        "Bounds on the gap of the networks trained on sparse majority, and the gaps measured, for each number of "
-        "tokens T: geometric means of the bounds over the runs, means of the gaps, and for the gap at the best epoch "
-        "the 95 % confidence interval of its mean, where that is positive. A bound above the dotted "
-        f"line, the loss of guessing, says nothing. {_literal_remark(by_length)}"
+        "Bounds on the gap of the networks that learned sparse majority, and the gaps measured, for each number of "
+        "tokens T: means of logarithms of the bounds, means of the gaps with 95 % intervals. A bound above the dotted "
+        "line, the loss of guessing, says nothing."
     )
-    return Analysis(
-        tuple(findings), fits, {"bounds": Plot(_draw(by_length), caption)}, _remarks(by_length, slopes, fixed)
+    return notes.analysis(
+        f"at the {len(table)} of {len(everything)} networks that learned, the sound Theorem 4.1 is {level} decades "
+        f"above "
+        "the loss of guessing: vacuous.",
+        bounds=Plot([_panel(table, found)], caption, height=3.0),
     )
 
 
-Runs = Mapping[int, Sequence[tuple[Row, Bounds]]]
+def _panel(table: Table, found: Mapping[str, Bounds]) -> Panel:
+    def middle(side: str) -> Callable[[Table], float]:
+        def value(part: Table) -> float:
+            values = [getattr(found[row.key], side) for row in part]
+            return math.exp(float(np.mean(np.log(values)))) if min(values) > 0 else math.nan
+
+        return value
+
+    series = [
+        Series.means("gap at the best epoch", table.points("tokens", lambda row: gap(row.values))),
+        Series.means("largest gap during training", table.points("tokens", "largest_gap")),
+        Series.theory("Theorem 4.1, printed", table.curve("tokens", middle("printed")), printed=True),
+        Series.theory("Theorem 4.1, sound", table.curve("tokens", middle("sound"))),
+    ]
+    return Panel("tokens T", "gap (nats)", series, log="y", marks={"loss of guessing, ln 2": GUESSING})
 
 
-def _mean_of_logs(values: Sequence[float]) -> float:
-    return math.exp(math.fsum(math.log(value) for value in values) / len(values))
-
-
-def _printed(runs: Sequence[tuple[Row, Bounds]]) -> float | str:
-    values = [found.printed for _, found in runs]
-    return _mean_of_logs(values) if min(values) > 0 else "negative"
-
-
-def _length_finding(T: int, runs: Sequence[tuple[Row, Bounds]]) -> Finding:
-    measured = statistics.mean_interval([gap(row.values) for row, _ in runs])
-    sound = _mean_of_logs([found.sound for _, found in runs])
-    above = decades(sound)
-    verdict = f"sound: vacuous by {above:.1f} decades" if above >= 0 else "sound: informative"
-    return Finding(f"T = {T}: gap (nats)", _printed(runs), measured.value, measured.ends, verdict, sound)
-
-
-def _fixed_finding() -> Finding:
-    names = {entry.name for entry in certiformer.explain(THEOREM).inputs}
-    free = names.isdisjoint({"T", "tokens"})
-    verdict = "agrees: the theorem has no T among its inputs" if free else "does not agree"
-    return Finding("bound at T / bound at any other T, all norms fixed", 1.0, 1.0 if free else None, None, verdict, 1.0)
-
-
-def _weights_fixed(by_length: Runs) -> dict[int, dict[str, float]]:
+def _weights_fixed(notes: Notes, table: Table) -> None:
     """Weights with the median norms of all runs, on the tokens of the shortest and of the longest inputs."""
-    every = [row for runs in by_length.values() for row, _ in runs]
-    norms = _median([row.values["norms"] for row in every])
-    found = {}
-    for T in sorted({min(by_length), max(by_length)}):
-        sizes = _median([row.values["token_sizes"] for row, _ in by_length[T]])
-        dimension = every[0].config["d"] + 1
-        found[T] = {
-            "rho": sizes["rho"],
-            "sound_at_a_million": bounds(norms, sizes, SAMPLES, dimension).sound,
-            "samples_needed": samples_needed(norms, sizes, dimension),
-        }
-    return found
+    lengths = table.by("tokens")
+    norms = _median([row.values["norms"] for row in table])
+    dimension = table.config["d"] + 1
+    at = {}
+    for T in sorted({min(lengths), max(lengths)}):
+        sizes = _median([row.values["token_sizes"] for row in lengths[T]])
+        at[T] = (bounds(norms, sizes, SAMPLES, dimension).sound, samples_needed(norms, sizes, dimension))
+        notes.remarks.append(
+            f"Weight norms fixed at their medians, T = {T}: tokens have half-diameter {sizes['rho']:.2f}, and "
+            f"{at[T][1]:.2g} samples bring the sound bound down to the loss of guessing."
+        )
+    if len(at) == 2:
+        short, long = at.values()
+        for name, index in ((f"sound bound for {SAMPLES:,} samples", 0), ("samples until the loss of guessing", 1)):
+            setting = f"{name}, T = {max(at)} / T = {min(at)}, weight norms fixed, tokens as they are"
+            notes.findings.append(Finding(setting, 1.0, long[index] / short[index]))
 
 
 def _median(dictionaries: Sequence[Config]) -> Config:
     columns = {name: np.median([d[name] for d in dictionaries], axis=0) for name in dictionaries[0]}
     return {name: value.tolist() for name, value in columns.items()}
-
-
-def _tokens_findings(fixed: Mapping[int, Mapping[str, float]]) -> list[Finding]:
-    if len(fixed) < 2:
-        return []
-    (short, at_short), (long, at_long) = sorted(fixed.items())
-    findings = []
-    for name, what in (
-        ("sound_at_a_million", f"sound bound for {SAMPLES:,} samples"),
-        ("samples_needed", "samples until the sound bound reaches the loss of guessing"),
-    ):
-        ratio = at_long[name] / at_short[name]
-        grows = "grows with the spread of the tokens" if ratio > 1.01 else "does not grow"
-        setting = f"{what}, T = {long} / T = {short}, weight norms fixed, tokens as they are"
-        findings.append(Finding(setting, 1.0, ratio, None, grows))
-    return findings
-
-
-def _draw(by_length: Runs) -> Any:
-    figure, (axes,) = plots.panels(1, height=3.0)
-    lengths = list(by_length)
-    measured = [statistics.mean_interval([gap(row.values) for row, _ in by_length[T]]) for T in lengths]
-    largest = [float(np.mean([row.values["largest_gap"] for row, _ in by_length[T]])) for T in lengths]
-    positive = [T for T in lengths if not isinstance(_printed(by_length[T]), str)]
-    if positive:
-        values = [_mean_of_logs([found.printed for _, found in by_length[T]]) for T in positive]
-        plots.theory(axes, positive, values, label="Theorem 4.1, printed", printed=True)
-    sound = [_mean_of_logs([found.sound for _, found in by_length[T]]) for T in lengths]
-    plots.theory(axes, lengths, sound, label="Theorem 4.1, sound")
-    axes.axhline(GUESSING, color="0.45", lw=1.0, ls=":", label="loss of guessing, ln 2")
-    plots.band(axes, lengths, largest, label="largest gap during training", index=1)
-    floor = 0.5 * min([*largest, *(m.value for m in measured if m.value > 0)])
-    shown = [(T, m) for T, m in zip(lengths, measured, strict=True) if m.value > 0]
-    plots.band(
-        axes,
-        [T for T, _ in shown],
-        [m.value for _, m in shown],
-        [max(m.low, floor) for _, m in shown],
-        [m.high for _, m in shown],
-        label="gap at the best epoch",
-        index=0,
-    )
-    plots.label(axes, "tokens T", "gap (nats)", log="y", legend=False)
-    axes.set_ylim(bottom=0.8 * floor)
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7.5, frameon=False)
-    return figure
-
-
-def _literal_remark(by_length: Runs) -> str:
-    every = [found for runs in by_length.values() for _, found in runs]
-    below = sum(found.literal < 0 for found in every)
-    return (
-        f"With C from ||W_QK||_{{1,1}}, as in Corollary 4.1.1, the printed formula is negative for {below} of "
-        f"{len(every)} networks and is not drawn."
-    )
-
-
-def _remarks(
-    by_length: Runs, slopes: Mapping[str, Interval], fixed: Mapping[int, Mapping[str, float]]
-) -> tuple[str, ...]:
-    every = [found for runs in by_length.values() for _, found in runs]
-    capped = sum(found.sound >= found.ceiling for found in every)
-    above = [decades(found.sound) for found in every]
-    said = [
-        (
-            f"The sound bound is at least {min(above):.1f} and at most {max(above):.1f} decades above the loss of "
-            f"guessing. For {capped} "
-            f"of {len(every)} networks it is no less than the range of the class itself: at this sample size the "
-            "theorem adds nothing to the norms."
-        ),
-        _literal_remark(by_length),
-    ]
-    found = slopes["kept"]
-    if not math.isinf(found.low):
-        said.append(
-            f"With all norms as measured, log10 of the sound bound changes by {found.value:.3g} per 100 tokens (95 % "
-            f"interval {found.low:.3g} to {found.high:.3g})."
-        )
-    if fixed:
-        said += [
-            f"Weight norms fixed at their medians, T = {T}: tokens have half-diameter {entry['rho']:.2f}, and "
-            f"{entry['samples_needed']:.2g} samples bring the sound bound down to the loss of guessing."
-            for T, entry in sorted(fixed.items())
-        ]
-    return tuple(said)
 
 
 STUDIES = (
@@ -302,8 +212,7 @@ STUDIES = (
         ),
         experiment=experiment,
         analyse=analyse,
-        cost=cost,
-        probe=probe,
+        cell=("tokens",),
         readings=(
             (
                 "The trained network has biases, which the theorem has not: they become weights of one more token "

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+import dataclasses
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 
-from certiformer.experiments import statistics
-from certiformer.experiments._trauger_runs import cost, experiment, gap, probe
-from certiformer.experiments.statistics import Interval
-from certiformer.experiments.study import Analysis, Finding, Plot, Study
-from certiformer.report import plots
+from certiformer.experiments._trauger_runs import experiment, gap
+from certiformer.experiments.panel import Panel, Plot, Series
+from certiformer.experiments.statistics import Interval, Vector, mean_interval, trend
+from certiformer.experiments.study import Analysis, Study
+from certiformer.experiments.table import Table
+from certiformer.experiments.trend import Notes
+from certiformer.experiments.verdicts import Verdict, no_more_than, number, sign
 from certiformer.sweep import Row
-from certiformer.sweep.run import Config
 
 TOKENS_PER_UNIT = 100.0
 LEARNED = 0.55
@@ -26,247 +25,130 @@ SHOWN = 5
 LONG = 100
 """From here on the paper's accuracy is said to have levelled off."""
 
-Points = Mapping[int, Sequence[float]]
-
 
 @dataclass(frozen=True)
 class Measure:
-    """A number of each run.
-
-    name    as a sentence has it;
-    of      from the run's values;
-    size    a change per 100 tokens worth speaking of;
-    paper   what the paper does not see as T grows: an "increase", or a "decrease".
-    """
+    """A number of each run: its name, where it comes from, a change per 100 tokens worth speaking of, its curve during
+    training, what the paper picks among runs, and a level to compare with."""
 
     name: str
-    of: Callable[[Config], float]
+    of: Callable[[Row], float]
     size: float
-    paper: str = "increase"
+    curve: str
+    pick: str
+    level: tuple[str, float]
     unit: str = ""
 
 
 # 5 % of the 1-norm of the starting weights, which is 1530 and does not depend on T
-NORM = 75.0
-KEPT_NORM = Measure("total 1-norm of the weights kept", lambda v: float(v["l1"]), NORM)
-LAST_NORM = Measure("total 1-norm of the last weights", lambda v: float(v["l1_last"]), NORM)
-KEPT_GAP = Measure("gap at the weights kept", gap, 0.05, unit=" nats")
-LARGEST_GAP = Measure("largest gap over all epochs", lambda v: float(v["largest_gap"]), 0.05, unit=" nats")
-ACCURACY = Measure("validation accuracy", lambda v: float(v["validation_accuracy"]), 0.05, "decrease")
+NORM = Measure("total 1-norm of the weights kept", lambda r: float(r.values["l1"]), 75.0, "l1", "largest", ("", 0.0))
+GAP = Measure(
+    "gap at the weights kept", lambda r: gap(r.values), 0.05, "gap", "worst", ("no gap", 0.0), " (nats)"
+)  # fmt: skip
+ACCURACY = Measure(
+    "validation accuracy", lambda r: float(r.values["validation_accuracy"]), 0.05, "validation_accuracy", "best",
+    ("guessing", 0.5),
+)  # fmt: skip
 
 
-def by_length(rows: Sequence[Row], of: Callable[[Config], float]) -> dict[int, list[float]]:
-    """The runs' numbers, length by length."""
-    found: dict[int, list[float]] = {}
-    for row in sorted(rows, key=lambda r: (r.config["tokens"], r.config["seed"])):
-        found.setdefault(row.config["tokens"], []).append(of(row.values))
-    return found
+def learned(table: Table) -> Table:
+    """The runs that do better than guessing: the others say nothing about trained networks."""
+    return table.where(lambda row: row.values["validation_accuracy"] > LEARNED)
 
 
-def slope(points: Points) -> Interval:
-    """The trend over all runs, per 100 tokens."""
-    x = [T / TOKENS_PER_UNIT for T, values in points.items() for _ in values]
-    y = [value for values in points.values() for value in values]
-    return statistics.trend(x, y)
-
-
-def change(found: Interval, size: float, direction: str = "increase") -> str:
-    """Whether an increase (or decrease) of more than `size` per 100 tokens is found, excluded, or neither."""
-    if math.isnan(found.value) or math.isinf(found.low) or math.isinf(found.high):
-        return "inconclusive"
-    low, high = found.ends if direction == "increase" else (-found.high, -found.low)
-    if low > size:
-        return f"{direction} of more than {size:g} found"
-    if high < 0:
-        return "decreases" if direction == "increase" else "increases"
-    if high < size:
-        return f"{direction} of more than {size:g} excluded" + (f"; a smaller {direction} found" if low > 0 else "")
-    return f"{direction} found, its size unclear" if low > 0 else "inconclusive"
-
-
-def learned(rows: Sequence[Row]) -> list[Row]:
-    """The runs that do better than guessing."""
-    return [row for row in rows if row.values["validation_accuracy"] > LEARNED]
+def slope(table: Table, of: Callable[[Row], float]) -> Interval:
+    """The trend over runs, per 100 tokens."""
+    x = [row.config["tokens"] / TOKENS_PER_UNIT for row in table]
+    return trend(x, table.column(of), seeds=max((len(part) for part in table.by("tokens").values()), default=0))
 
 
 def analyse_norm(rows: Sequence[Row]) -> Analysis:
     """Figure 1."""
-    return _analyse(
-        rows,
-        KEPT_NORM,
-        LAST_NORM,
-        Drawing("figure_1", "total 1-norm of the weights", "l1", "largest", ("start", _start(rows))),
-    )
+    start = float(np.mean([row.values["l1_start"] for row in rows]))
+    return _analyse(rows, dataclasses.replace(NORM, level=("start", start)), no_more_than, "no increase")
 
 
 def analyse_gap(rows: Sequence[Row]) -> Analysis:
     """Figure 2."""
-    return _analyse(
-        rows,
-        KEPT_GAP,
-        LARGEST_GAP,
-        Drawing("figure_2", "generalization gap (nats)", "gap", "worst", ("no gap", 0.0)),
-    )
+    return _analyse(rows, GAP, no_more_than, "no increase")
 
 
 def analyse_accuracy(rows: Sequence[Row]) -> Analysis:
     """Figure 3."""
-    drawing = Drawing("figure_3", "validation accuracy", "validation_accuracy", "best", ("guessing", 0.5))
-    found = _analyse(rows, ACCURACY, None, drawing)
-    points = by_length(rows, ACCURACY.of)
-    tail = slope({T: values for T, values in points.items() if T >= LONG})
-    level = "inconclusive"
-    if -ACCURACY.size < tail.low and tail.high < ACCURACY.size:
-        able = _able([row for row in rows if row.config["tokens"] >= LONG])
-        level = "levels off" if all(able.values()) else "flat, but not all T are learned"
-    elif tail.low > ACCURACY.size or tail.high < -ACCURACY.size:
-        level = "does not level off"
-    more = [_slope_finding(f"validation accuracy, T ≥ {LONG}", "levels off", tail, level)]
-    if points:
-        longest = max(points)
-        reached = statistics.mean_interval(points[longest])
-        says = "learns" if reached.low > LEARNED else "does not learn" if reached.high < LEARNED else "inconclusive"
-        setting = f"T = {longest}: does it learn (mean accuracy above {LEARNED:g})?"
-        more.append(Finding(setting, "learns", reached.value, reached.ends, says))
-    fits = {**found.fits, "slope_of_long": tail.as_json()}
-    return Analysis((*found.findings, *more), fits, found.plots, found.remarks)
+
+    def no_decrease(found: Interval, margin: float) -> Verdict:
+        return no_more_than(Interval(-found.value, -found.high, -found.low, found.seeds), margin)
+
+    return _analyse(rows, ACCURACY, no_decrease, "no decrease")
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """A figure: its file, its axis, the curve beside it, what the paper picks among runs, a line to compare with."""
-
-    stem: str
-    axis: str
-    curve: str
-    pick: str
-    reference: tuple[str, float]
-
-
-def _analyse(rows: Sequence[Row], main: Measure, other: Measure | None, drawing: Drawing) -> Analysis:
-    points, able = by_length(rows, main.of), learned(rows)
-    only_able = f"{main.name}, runs that beat guessing"
-    slopes = {
-        f"{main.name}, all runs": slope(points),
-        f"{main.name}, {drawing.pick} run at each T (the paper's curve)": slope(
-            {T: [max(v)] for T, v in points.items()}
-        ),
-        only_able: slope(by_length(able, main.of)),
-    }
-    if other is not None:
-        slopes[f"{other.name}, all runs"] = slope(by_length(rows, other.of))
-    blank = [T for T, count in _able(rows).items() if count == 0]
-    findings = []
-    for name, found in slopes.items():
-        verdict = change(found, main.size, main.paper)
-        if blank and name != only_able and verdict != "inconclusive":
-            verdict += f"; but nothing learned at {len(blank)} of {len(points)} T"
-        findings.append(_slope_finding(name, f"no {main.paper}", found, verdict))
-    for T, values in points.items():
-        middle = statistics.mean_interval(values)
-        setting = f"T = {T}: {main.name}, mean of {len(values)} runs ({drawing.pick} {max(values):.4g}{main.unit})"
-        findings.append(Finding(setting, None, middle.value, middle.ends, "measured"))
-    fits: dict[str, Any] = {
-        "slope_per_100_tokens": {name: found.as_json() for name, found in slopes.items()},
-        "mean": {str(T): statistics.mean_interval(values).as_json() for T, values in points.items()},
-        "beat_guessing": {str(T): count for T, count in _able(rows).items()},
-        "size_worth_speaking_of": main.size,
-    }
-    if not rows:
-        return Analysis(tuple(findings), fits)
+def _analyse(rows: Sequence[Row], main: Measure, judge: Callable[[Interval, float], Verdict], claim: str) -> Analysis:
+    table, notes = Table(rows), Notes()
+    able = learned(table)
+    found = slope(able, main.of)
+    notes.found(f"{main.name}, runs that learned: slope per 100 tokens", found, judge(found, main.size), paper=claim)
+    if main is ACCURACY:
+        tail = slope(able.where(lambda row: row.config["tokens"] >= LONG), main.of)
+        setting = f"{main.name}, T ≥ {LONG}, runs that learned: slope per 100 tokens"
+        notes.found(setting, tail, number(tail, 0.0, main.size), paper="levels off")
+        for T, part in table.by("tokens").items():
+            reached = mean_interval(part.column(main.of))
+            setting = f"T = {T}: {main.name} above guessing"
+            notes.found(setting, reached, sign(reached, LEARNED, below=False), paper="learns")
+    else:
+        for T, part in able.by("tokens").items():
+            values = part.column(main.of)
+            name = f"T = {T}: {main.name}, mean of {len(part)} runs that learned ({main.pick} {values.max():.4g})"
+            notes.found(name, mean_interval(values))
+    shares = {T: (len(learned(part)), len(part)) for T, part in table.by("tokens").items()}
+    notes.fits["learned"] = {str(T): count for T, (count, _) in shares.items()}
+    notes.remarks.append(
+        f"Validation accuracy above {LEARNED:g} within {max(r.config['epochs'] for r in rows):,} epochs: "
+        + ", ".join(f"{count} of {of} runs at T = {T}" for T, (count, of) in shares.items())
+        + f". {sum(row.values['fitted'] for row in table)} of {len(table)} runs fitted their sample and ended early."
+    )
+    if not len(able):
+        headline = f"none of {len(table)} runs has learned: they say nothing about trained networks."
+    else:
+        headline = (
+            f"over the {len(able)} of {len(table)} runs that learned, the {main.name} changes by {found} per 100 "
+            f"tokens, "
+            f"against “{claim}”, of more than {main.size:g}, in the paper."
+        )
     caption = (
-        f"Left: {main.name} against the number of tokens T, mean of {_runs(points)} with 95 % confidence band, and the "
-        f"{drawing.pick} run, which is what the paper shows. Right: the same during training, mean of the runs."
+        f"Left: {main.name} against the number of tokens T, runs that learned: mean with 95 % interval, and the "
+        f"{main.pick} run, which is what the paper shows. Right: the same during training, mean of the runs that "
+        f"learned."
     )
-    plotted = {drawing.stem: Plot(_draw(rows, points, drawing), caption)}
-    return Analysis(tuple(findings), fits, plotted, _remarks(rows, slopes, main))
+    return notes.analysis(headline, figure=Plot(_panels(able, main), caption))
 
 
-def _slope_finding(name: str, paper: str, found: Interval, verdict: str) -> Finding:
-    value = None if math.isnan(found.value) else found.value
-    return Finding(f"{name}: slope per 100 tokens", paper, value, found.ends, verdict)
-
-
-def _draw(rows: Sequence[Row], points: Points, drawing: Drawing) -> Any:
-    figure, (left, right) = plots.panels(2)
-    lengths = list(points)
-    middles = [statistics.mean_interval(points[T]) for T in lengths]
-    plots.band(
-        left,
-        lengths,
-        [m.value for m in middles],
-        [m.low for m in middles],
-        [m.high for m in middles],
-        label="mean of the runs",
-    )
-    plots.band(left, lengths, [max(points[T]) for T in lengths], label=f"{drawing.pick} run (the paper's)", index=3)
-    name, level = drawing.reference
-    for axes in (left, right):
-        axes.axhline(level, color="0.45", lw=1.0, ls=":", label=name if axes is left else None)
-    _draw_training(right, rows, drawing)
-    plots.label(left, "tokens T", drawing.axis)
-    plots.label(right, "epoch", drawing.axis)
-    return figure
-
-
-def _draw_training(axes: Axes, rows: Sequence[Row], drawing: Drawing) -> None:
-    """Mean curves of some lengths. A run that has fitted its sample stands still."""
-    lengths = sorted({row.config["tokens"] for row in rows})
-    for index, T in enumerate(_spread(lengths)):
-        arrays = [row.arrays for row in rows if row.config["tokens"] == T]
-        epochs = max((a["epoch"] for a in arrays), key=lambda e: int(e[-1]))
-        each = [np.interp(epochs, a["epoch"], _curve(a, drawing.curve)) for a in arrays]
-        plots.band(axes, epochs.tolist(), np.mean(each, axis=0).tolist(), label=f"T = {T}", index=index, marker=False)
-
-
-def _curve(arrays: Mapping[str, Any], name: str) -> Any:
-    return arrays["validation_loss"] - arrays["loss"] if name == "gap" else arrays[name]
-
-
-def _spread(lengths: Sequence[int]) -> list[int]:
-    """At most `SHOWN` of them, the shortest and the longest included."""
-    chosen = np.unique(np.linspace(0, len(lengths) - 1, min(SHOWN, len(lengths))).round().astype(int))
-    return [lengths[i] for i in chosen]
-
-
-def _remarks(rows: Sequence[Row], slopes: Mapping[str, Interval], main: Measure) -> tuple[str, ...]:
-    able, counts = _able(rows), {T: len(v) for T, v in by_length(rows, lambda _: 0.0).items()}
-    epochs = max(row.config["epochs"] for row in rows)
-    fitted = sum(row.values["fitted"] for row in rows)
-    said = [
-        f"Validation accuracy above {LEARNED:g} within {epochs:,} epochs: "
-        + ", ".join(f"{able[T]} of {n} runs at T = {T}" for T, n in counts.items())
-        + f". {fitted} of {len(rows)} runs fitted their sample and ended early."
+def _panels(table: Table, main: Measure) -> list[Panel]:
+    points = table.points("tokens", main.of)
+    left = [
+        Series.means("mean of the runs", points),
+        Series(f"{main.pick} run (the paper's)", list(points), [float(v.max()) for v in points.values()]),
     ]
-    still = [T for T in counts if able[T] == 0]
-    if still and len(still) < len(counts):
-        said.append(
-            f"No run learned at T = {', '.join(map(str, still))}: there the weights kept are close to those at the "
-            f"start, whose 1-norm and gap do not depend on T, so the trend over all runs compares networks that have "
-            f"learned with networks that have not."
-        )
-    elif still:
-        said.append("No run learned: the numbers are those of the start of training and say little about its end.")
-    found = next(iter(slopes.values()))
-    if not math.isinf(found.low):
-        said.append(
-            f"Slope of the {main.name} over all runs: {found.value:.3g}{main.unit} per 100 tokens, 95 % interval "
-            f"{found.low:.3g} to {found.high:.3g}; a change of {main.size:g} is what we call worth speaking of."
-        )
-    return tuple(said)
+    lengths = list(points)
+    chosen = np.unique(np.linspace(0, max(0, len(lengths) - 1), min(SHOWN, len(lengths))).round().astype(int))
+    right = [_training(table.where(tokens=lengths[i]), main) for i in chosen]
+    name, level = main.level
+    axis = f"{main.name}{main.unit}"
+    marks = {name: level} if name else {}
+    return [Panel("tokens T", axis, left, marks=marks), Panel("epoch", axis, right, marks=marks)]
 
 
-def _able(rows: Sequence[Row]) -> dict[int, int]:
-    return {T: int(sum(v)) for T, v in by_length(rows, lambda v: float(v["validation_accuracy"] > LEARNED)).items()}
+def _training(table: Table, main: Measure) -> Series:
+    """The mean curve of a length. A run that has fitted its sample stands still."""
+    epochs = max((row.arrays["epoch"] for row in table), key=lambda e: int(e[-1]))
+    each = [np.interp(epochs, row.arrays["epoch"], _curve(row, main.curve)) for row in table]
+    return Series(f"T = {table.config['tokens']}", epochs.tolist(), np.mean(each, axis=0).tolist(), points=False)
 
 
-def _start(rows: Sequence[Row]) -> float:
-    return float(np.mean([row.values["l1_start"] for row in rows])) if rows else math.nan
-
-
-def _runs(points: Points) -> str:
-    sizes = sorted({len(values) for values in points.values()})
-    return f"{sizes[0]} runs" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} runs"
+def _curve(row: Row, name: str) -> Vector:
+    if name == "gap":
+        return np.asarray(row.arrays["validation_loss"] - row.arrays["loss"], float)
+    return np.asarray(row.arrays[name], float)
 
 
 READINGS = (
@@ -283,8 +165,9 @@ READINGS = (
     ),
     (
         "The paper shows the largest 1-norm, the worst gap and the best accuracy of five runs, without numbers or "
-        "error bars. A trend is tested on all runs instead; the paper's curve is tested too, one point for each T. "
-        "Runs with the same seed start from the same weights at every T; their data are new."
+        "error bars. A trend is tested on all runs that have learned, whose accuracy is above guessing; the others are "
+        "counted and enter no trend. Runs with the same seed start from the same weights at every T; their data are "
+        "new."
     ),
     (
         "At scale quick training ends after 5,000 epochs instead of 200,000, and only every 25th epoch is validated, "
@@ -303,8 +186,7 @@ STUDIES = (
         ),
         experiment=experiment,
         analyse=analyse_norm,
-        cost=cost,
-        probe=probe,
+        cell=("tokens",),
         readings=READINGS,
     ),
     Study(
@@ -317,8 +199,7 @@ STUDIES = (
         ),
         experiment=experiment,
         analyse=analyse_gap,
-        cost=cost,
-        probe=probe,
+        cell=("tokens",),
         readings=READINGS,
     ),
     Study(
@@ -328,8 +209,7 @@ STUDIES = (
         claim="The best accuracy levels off as sequences grow, so the networks learn well at long lengths too.",
         experiment=experiment,
         analyse=analyse_accuracy,
-        cost=cost,
-        probe=probe,
+        cell=("tokens",),
         readings=READINGS,
     ),
 )

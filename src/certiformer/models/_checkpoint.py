@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -120,13 +120,14 @@ def _array(name: str, tensor: np.ndarray[Any, Any]) -> jax.Array:
 def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
     """Write beside `path`, flush to the disk, then rename: `path` holds the old content or the new, never a part."""
     target = Path(path)
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    # not a file of `tempfile`, which nobody else could read: the user's umask decides
+    name = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with name.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(name, target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        name.unlink(missing_ok=True)
         raise

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -95,12 +94,12 @@ def save(figure: Figure, path: Path) -> None:
         raise InputError("--plot", str(path), f"a file name ending in {', '.join(FORMATS)}")
     if not path.parent.is_dir():
         raise InputError("--plot", str(path), "a file in a folder that exists", f"Create {path.parent} first")
-    handle, temporary = tempfile.mkstemp(suffix=path.suffix, dir=path.parent)
-    os.close(handle)
+    # not a file of `tempfile`, which nobody else could read: the user's umask decides
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     try:
         figure.savefig(temporary, dpi=200, metadata=_DATES.get(path.suffix.lower()))
         os.replace(temporary, path)
     except OSError as error:
         raise InputError("--plot", str(path), "a place that can be written to", str(error)) from error
     finally:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)

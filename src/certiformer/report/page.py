@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
+import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -169,16 +169,16 @@ def write_text(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file completely or not at all: an existing one survives a run that fails."""
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle = temporary.open("xb")
     except OSError as error:
         raise CertiformerError(f"cannot write {path}: {error.strerror}. Choose another folder with --out") from error
     try:
-        with os.fdopen(handle, "wb") as file:
+        with handle as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except OSError as error:
         raise CertiformerError(f"cannot write {path}: {error.strerror}") from error

@@ -18,10 +18,13 @@ from certiformer.report.page import environment, number
 Document = Mapping[str, Any]
 STYLES = {
     "agrees": "green",
-    "sound bound holds": "green",
-    "supports the sound theory": "green",
-    "does not agree": "red",
-    "inconclusive": "yellow",
+    "compatible": "green",
+    "holds": "green",
+    "not violated": "green",
+    "differs": "red",
+    "incompatible": "red",
+    "violated": "red",
+    "cannot tell": "yellow",
 }
 
 
@@ -38,7 +41,7 @@ def experiment_page(document: Document, drawings: Mapping[str, str]) -> str:
 
 def index_page(documents: Sequence[Document], scale: str, pictures: Mapping[str, str]) -> str:
     """One page for many experiments: what each says, and the way to its own page; `pictures` are links to images."""
-    entries = [{"report": d, "picture": pictures.get(d["id"]), "counts": verdicts(d)} for d in documents]
+    entries = [{"report": d, "picture": pictures.get(d["id"]), "said": tally(d)} for d in documents]
     return _template("reproduction.html").render(entries=entries, scale=scale, span=span)
 
 
@@ -57,8 +60,14 @@ def findings_table(document: Document) -> RenderableType:
         cells = [escape(row["setting"]), escape(value(row["paper"]))]
         cells += [escape(value(row["sound"]))] if words["has_sound"] else []
         cells += [escape(value(row["ours"])), escape(interval(row["ci"]))]
-        table.add_row(*cells, Text(row["verdict"], STYLES.get(row["verdict"], "")))
-    parts: list[RenderableType] = [Text.assemble((document["id"], "bold"), f"  {document['title']}"), Text(), table]
+        table.add_row(*cells, Text(said(row), STYLES.get(row["verdict"], "")))
+    parts: list[RenderableType] = [
+        Text.assemble((document["id"], "bold"), f"  {document['title']}"),
+        Text(document["headline"]),
+        Text(tally(document), "dim"),
+        Text(),
+        table,
+    ]
     parts += [Text(), *(Text(remark) for remark in document["remarks"])] if document["remarks"] else []
     return Group(*parts, Text(), Text(provenance(document), "dim"))
 
@@ -70,21 +79,24 @@ def findings_markdown(document: Document) -> str:
     lines = [f"| {' | '.join([*head, 'verdict'])} |", "|---" * (len(head) + 1) + "|"]
     for row in document["rows"]:
         cells = [row["setting"], value(row["paper"]), *([value(row["sound"])] if words["has_sound"] else [])]
-        cells += [value(row["ours"]), interval(row["ci"]), row["verdict"]]
+        cells += [value(row["ours"]), interval(row["ci"]), said(row)]
         lines.append(f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |")
     return "\n".join(lines)
 
 
 def list_table(entries: Sequence[Document]) -> RenderableType:
-    """The experiments, and how long each scale takes."""
+    """The experiments, and how many runs each scale has."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("experiment", no_wrap=True)
     table.add_column("what it shows")
     for scale in ("smoke", "quick", "paper"):
         table.add_column(scale, justify="right", no_wrap=True)
     for entry in entries:
-        table.add_row(entry["id"], escape(entry["title"]), *(span(entry["scales"][s]) for s in entry["scales"]))
-    hint = "certiformer reproduce ID runs one at scale quick, reproduce all every one. Times are for two cores."
+        table.add_row(entry["id"], escape(entry["title"]), *(f"{entry['runs'][s]:,}" for s in entry["runs"]))
+    hint = (
+        "Runs at each scale. certiformer reproduce ID runs the self-test (quick), --scale paper the whole; --estimate "
+        "says how long it would take, --from FILE redraws what was published."
+    )
     return Group(table, Text(), Text(hint, "dim"))
 
 
@@ -100,16 +112,21 @@ def status_table(entries: Sequence[Document]) -> RenderableType:
     return table
 
 
-def verdicts(document: Document) -> dict[str, int]:
-    """How often each verdict stands in the table, most frequent first."""
-    counts: dict[str, int] = {}
-    for row in document["rows"]:
-        counts[row["verdict"]] = counts.get(row["verdict"], 0) + 1
-    return dict(sorted(counts.items(), key=lambda item: -item[1]))
+def tally(document: Document) -> str:
+    """How often each word is said, and how much of the full grid that rests on."""
+    words = ", ".join(f"{count} × {word}" for word, count in document["tally"].items())
+    covered = document["covered"]
+    share = f"Cells of the full grid: {covered['cells']} of {covered['of']}."
+    return f"{len(document['rows'])} rows: {words or 'none'}. {share}"
+
+
+def said(row: Mapping[str, Any]) -> str:
+    """The verdict with its remark."""
+    return f"{row['verdict']} ({row['detail']})" if row["detail"] else str(row["verdict"])
 
 
 def provenance(document: Document) -> str:
-    """What stands under each figure: the ledger's hash, the seeds and the time."""
+    """What stands under each figure: the digest of the runs, the code, the seeds, the time, and what computed them."""
     words = [f"ledger {document['ledger'][:16]}", f"code {document['version'][:12]}"]
     words.append(f"{document['runs']} runs" + (f", {document['failed']} failed" if document["failed"] else ""))
     if document["seeds"]:
@@ -117,6 +134,7 @@ def provenance(document: Document) -> str:
     words.append(f"{span(document['wall_seconds'])} wall time, {span(document['work_seconds'])} of work")
     if document["reused"]:
         words.append(f"{document['reused']} runs reused")
+    words += document["origins"]
     return " · ".join(words)
 
 
@@ -124,6 +142,7 @@ def command(document: Document) -> str:
     """The command that gives this document."""
     part = {name: entry if isinstance(entry, str) else json.dumps(entry) for name, entry in document["only"].items()}
     only = "".join(f" --only {name}={text}" for name, text in part.items())
+    only += "".join(f" --set {name}={','.join(map(json.dumps, chosen))}" for name, chosen in document["set"].items())
     return f"certiformer reproduce {document['id']} --scale {document['scale']}{only}"
 
 
@@ -176,6 +195,8 @@ def _template(name: str) -> jinja2.Template:
     found = environment()
     found.filters["value"] = value
     found.filters["interval"] = interval
+    found.filters["said"] = said
+    found.filters["tally"] = tally
     found.filters["span"] = span
     return found.get_template(name)
 

@@ -1,8 +1,12 @@
 """Sweeps: many runs of a pure function, remembered in a ledger, done here or on a cluster. Knows no Transformers."""
 
+from certiformer.sweep.again import Repeated, adopt, verify
 from certiformer.sweep.dask import Dask
 from certiformer.sweep.engine import Engine, Swept, sweep
+from certiformer.sweep.estimate import Estimate, estimate
+from certiformer.sweep.evidence import Evidence, publish, read
 from certiformer.sweep.exports import export
+from certiformer.sweep.grids import extended, part
 from certiformer.sweep.ledger import Ledger, LedgerError, Row, Status
 from certiformer.sweep.local import Inline, Local
 from certiformer.sweep.run import Experiment, Failure, Outcome, Run
@@ -11,6 +15,8 @@ from certiformer.sweep.version import code_version
 __all__ = [
     "Dask",
     "Engine",
+    "Estimate",
+    "Evidence",
     "Experiment",
     "Failure",
     "Inline",
@@ -18,11 +24,19 @@ __all__ = [
     "LedgerError",
     "Local",
     "Outcome",
+    "Repeated",
     "Row",
     "Run",
     "Status",
     "Swept",
+    "adopt",
     "code_version",
+    "estimate",
     "export",
+    "extended",
+    "part",
+    "publish",
+    "read",
     "sweep",
+    "verify",
 ]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from certiformer.sweep.ledger import Claims, Ledger
 from certiformer.sweep.progress import SweepProgress
-from certiformer.sweep.run import Config, Experiment, Failure, Finished, Run, Task
+from certiformer.sweep.run import Experiment, Failure, Finished, Run, Task
 
 POLL_SECONDS = 0.5
 
@@ -53,13 +53,13 @@ def sweep(
     retry: bool = False,
     fresh: bool = False,
     progress: bool = True,
-    cost: Callable[[Config], float] | None = None,
+    lengths: Mapping[str, float] | None = None,
 ) -> Swept:
     """Settle every run of the experiment that the ledger has not yet; with `retry`, failed ones too; with `fresh`, all.
 
     Runs that another process is doing on the same ledger are waited for, and taken over if that process dies. An
-    interruption gives back what was claimed and leaves what was finished. `cost`, the relative length of a run, only
-    makes the time left more exact.
+    interruption gives back what was claimed and leaves what was finished. `lengths`, how long runs
+    take, by key, only make the time left more exact.
     """
     began = time.monotonic()
     if fresh:
@@ -69,8 +69,9 @@ def sweep(
     open_runs = {run.key for run in experiment.runs if states[run.key] in ("pending", "running")}
     reused = len(experiment.runs) - len(open_runs)
     batches = [[run for run in batch if run.key in open_runs] for batch in experiment.batches]
-    lengths = {run.key: 1.0 if cost is None else cost(run.config) for run in experiment.runs if run.key in open_runs}
-    work = sum(lengths.values())
+    typical = sum(lengths.values()) / len(lengths) if lengths else 1.0
+    weights = {key: (lengths or {}).get(key, typical) for key in open_runs}
+    work = sum(weights.values())
     with (
         ledger.claims() as claims,
         SweepProgress(
@@ -78,7 +79,7 @@ def sweep(
         ) as shown,
     ):
         try:
-            drive = _Drive(experiment, claims, engine, shown, lengths, [batch for batch in batches if batch])
+            drive = _Drive(experiment, claims, engine, shown, weights, [batch for batch in batches if batch])
             drive.through()
         except BaseException:
             engine.abandon()

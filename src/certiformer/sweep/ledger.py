@@ -494,13 +494,12 @@ def _read_only(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     where = f"file:{urllib.parse.quote(str(path.resolve()))}"
-    options: dict[str, Any] = {"uri": True, "timeout": 60.0, "isolation_level": None}
-    connection = sqlite3.connect(f"{where}?mode=ro", **options)
+    connection = sqlite3.connect(f"{where}?mode=ro", uri=True, timeout=60.0, isolation_level=None)
     try:
         connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
     except sqlite3.OperationalError:
         connection.close()
-        connection = sqlite3.connect(f"{where}?immutable=1", **options)
+        connection = sqlite3.connect(f"{where}?immutable=1", uri=True, timeout=60.0, isolation_level=None)
     except sqlite3.DatabaseError:
         pass  # not a database: the reason is given where its header is read
     return connection

@@ -86,6 +86,7 @@ class Experiment:
     run_batch   "module:function", `run_batch(configs) -> [Outcome]`, for runs of equal shape done at once;
     batch_key   which runs have equal shape: those with the same `batch_key(config)` (all, if not given);
     batch_size  the most runs in a batch;
+    shorten     for time estimates: (a configuration that takes seconds, how many times as long the real one takes);
     pinned      a code version of your own; by default `version` is a hash of the code that `run` reaches.
 
     Batches depend on the list of configurations only, never on the engine or on what is already done, so that a
@@ -98,6 +99,7 @@ class Experiment:
     run_batch: str | None = None
     batch_key: Callable[[Config], object] | None = None
     batch_size: int = 16
+    shorten: Callable[[Config], tuple[Config, float]] | None = None
     pinned: str = ""
 
     def __post_init__(self) -> None:

@@ -1,0 +1,291 @@
+"""`certiformer reproduce [run] [ID]`: run what the ledger lacks, or read what was published; compare, draw."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from certiformer.cli._output import console, print_json
+from certiformer.cli.reproduce._engines import engine as engine_of
+from certiformer.cli.reproduce._given import lists, pairs, writable
+from certiformer.cli.reproduce._looking import show_estimate, show_list, show_status
+from certiformer.core.errors import CertiformerError, InputError
+
+if TYPE_CHECKING:
+    from certiformer.experiments import Scale, Study
+    from certiformer.experiments.reproduce import Reproduction
+    from certiformer.sweep import Engine
+
+
+def run(
+    id: Annotated[str | None, typer.Argument(metavar="[ID]", help="An experiment, or `all`; none: the list.")] = None,
+    scale: Annotated[
+        str | None, typer.Option(help="smoke (seconds), quick (a self-test, minutes) or paper (hours).")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only the runs with this in their configuration.")
+    ] = None,
+    values: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUES", help="Another grid: seed=0:20, lag=4,16,128. Again for more keys."),
+    ] = None,
+    source: Annotated[
+        Path | None, typer.Option("--from", metavar="FILE", help="Redraw published runs or a ledger; run nothing.")
+    ] = None,
+    verify: Annotated[
+        int | None, typer.Option(metavar="K", help="Do K random runs of --from, or of the ledger, again and compare.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume/--fresh", help="Keep finished runs, or do all of them again.")
+    ] = True,
+    retry: Annotated[bool, typer.Option("--retry", help="Do runs again that failed.")] = False,
+    status: Annotated[bool, typer.Option("--status", help="Say how far it is; run nothing.")] = False,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Say how long it would take; run nothing.")] = False,
+    export: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write runs and plotted series (.csv), runs (.json), or to publish (.runs)."),
+    ] = None,
+    engine: Annotated[str, typer.Option(help="local (this machine's cores) or dask.")] = "local",
+    workers: Annotated[int | None, typer.Option(help="Processes on this machine; one per core by default.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A running Dask scheduler, tcp://host:8786.")
+    ] = None,
+    slurm: Annotated[bool, typer.Option("--slurm", help="Start Dask workers as SLURM jobs.")] = False,
+    jobs: Annotated[int, typer.Option(help="With --slurm: how many jobs.")] = 1,
+    cores: Annotated[int, typer.Option(help="With --slurm: cores per job.")] = 1,
+    memory: Annotated[str, typer.Option(help="With --slurm: memory per job.")] = "4GB",
+    slurm_option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="More for dask-jobqueue's SLURMCluster: queue, account, walltime ..."),
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Remembers finished runs; by default in your data directory.")
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Figures and pages go to DIR/ID.")] = Path("out"),
+    listed: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Reproduce a paper's figure or table: run what the ledger does not have yet, compare, draw.
+
+    Besides: `reproduce adopt ID` takes over runs of older code, `reproduce merge FILE ...` joins ledgers.
+    """
+    from certiformer.sweep.local import thread_environment
+
+    # one thread, as a worker has: steps that are timed here take as long there; read when JAX starts
+    os.environ.update(thread_environment(1))
+    from certiformer.experiments import find, studies
+    from certiformer.experiments.reproduce import checked_scale, export_all, folder, grid_of
+
+    size = checked_scale(scale or "quick")
+    if workers is not None and workers < 1:
+        raise InputError("--workers", workers, "at least 1")
+    if export is not None:
+        writable(export)
+    if listed or (id is None and not status):
+        if only or values or source or export or estimate or retry or verify or not resume:
+            raise InputError("ID", id, "the name of an experiment, or `all`", "certiformer reproduce lists them.")
+        show_list(json)
+        return
+    chosen = studies() if id in (None, "all") else (find(str(id)),)
+    part, grid = pairs("--only", only), lists("--set", values)
+    if (part or grid) and len(chosen) > 1:
+        raise InputError("--only", only or values, "one experiment", "Name it instead of `all`.")
+    if status:
+        show_status(chosen, part, ledger, named=id not in (None, "all"), json=json)
+        if export is not None:
+            _say(f"wrote {export_all(_redrawn(chosen, scale, part, grid, ledger, out), export)[0]}")
+        return
+    if estimate:
+        show_estimate({s.id: grid_of(s, size, part, grid) for s in chosen}, size, workers, ledger, json=json)
+        return
+    if verify is not None:
+        with engine_of(
+            engine, workers, scheduler, slurm, (jobs, cores, memory), pairs("--slurm-option", slurm_option)
+        ) as e:
+            _verify(chosen, scale, part, grid, source or ledger, verify, e, json=json)
+        return
+    if source is not None:
+        found = _redrawn(chosen, scale, part, grid, source, out)
+        _show(found, quiet=json)
+    else:
+        try:
+            with engine_of(
+                engine, workers, scheduler, slurm, (jobs, cores, memory), pairs("--slurm-option", slurm_option)
+            ) as running:
+                for study in chosen:
+                    folder(out, study.id)
+                if not resume:
+                    _forget(chosen, size, part, grid, ledger)
+                found = _run(chosen, size, part, grid, running, ledger, out, retry=retry, quiet=json)
+        except KeyboardInterrupt:
+            _say("stopped; finished runs are in the ledger, the same command goes on from there")
+            raise typer.Exit(130) from None
+    if export is not None:
+        _say(f"wrote {', '.join(map(str, export_all(found, export)))}")
+    index = _index(found, size, out) if id == "all" else None
+    if json:
+        documents = [each.document for each in found]
+        print_json({"scale": size, "experiments": documents, "index": str(index)} if index else documents[0])
+    elif index is not None:
+        console.print(f"wrote {index}")
+    if len(found) < len(chosen) or any(each.swept.failed for each in found):
+        _complain(found)
+        raise typer.Exit(1)
+
+
+def _run(
+    chosen: Sequence[Study],
+    scale: Scale,
+    part: Mapping[str, Any],
+    grid: Mapping[str, Sequence[Any]],
+    engine: Engine,
+    ledger: Path | None,
+    out: Path,
+    *,
+    retry: bool,
+    quiet: bool,
+) -> list[Reproduction]:
+    from certiformer.experiments.reproduce import NothingFinished, reproduce
+
+    found = []
+    for position, study in enumerate(chosen, 1):
+        place = f"{position}/{len(chosen)}, " if len(chosen) > 1 else ""
+
+        def announce(text: str, place: str = place) -> None:
+            _say(f"{place}{text}")
+
+        try:
+            done = reproduce(
+                study.id,
+                scale=scale,
+                ledger=ledger,
+                out=out,
+                engine=engine,
+                only=part,
+                values=grid,
+                retry=retry,
+                announce=announce,
+            )
+        except NothingFinished as error:
+            if len(chosen) == 1:
+                raise
+            typer.secho(f"error: {error}", err=True, fg=typer.colors.RED)
+            continue
+        found.append(done)
+        _show([done], quiet=quiet)
+    return found
+
+
+def _redrawn(
+    chosen: Sequence[Study],
+    scale: str | None,
+    part: Mapping[str, Any],
+    grid: Mapping[str, Sequence[Any]],
+    source: Path | None,
+    out: Path,
+) -> list[Reproduction]:
+    """What a file, a folder or a ledger has; of several experiments those that are in it."""
+    from certiformer.experiments.reproduce import default_ledger, redraw
+
+    found = []
+    for study in chosen:
+        try:
+            there = source or default_ledger()
+            found.append(redraw(study.id, there, scale=scale, out=out, only=part, values=grid))
+        except CertiformerError as error:
+            if len(chosen) == 1:
+                raise
+            _say(f"{study.id}: {error}")
+    return found
+
+
+def _verify(
+    chosen: Sequence[Study],
+    scale: str | None,
+    part: Mapping[str, Any],
+    grid: Mapping[str, Sequence[Any]],
+    source: Path | None,
+    count: int,
+    engine: Engine,
+    *,
+    json: bool,
+) -> None:
+    """Do some of the kept runs again, and say whether they agree."""
+    from certiformer.experiments import SCALES
+    from certiformer.experiments.reproduce import checked_scale, default_ledger, grid_of, recorded
+    from certiformer.sweep import verify
+    from certiformer.sweep.run import canonical
+
+    answers = []
+    for study in chosen:
+        kept = recorded(study, source or default_ledger())
+        configs = {canonical(row.config) for row in kept}
+        sizes = SCALES if scale is None else (checked_scale(scale),)
+        grids = [grid_of(study, size, part, grid) for size in sizes]
+        best = max(grids, key=lambda g: sum(canonical(c) in configs for c in g.configs))
+        found = verify(best, kept, count, engine)
+        answers.append({"id": study.id, "agrees": found.agrees, "runs": len(found.comparisons), "said": str(found)})
+        if not json:
+            console.print(f"{study.id}: {found}", markup=False, soft_wrap=True)
+    if json:
+        print_json(answers if len(answers) > 1 else answers[0])
+    if not all(answer["agrees"] for answer in answers):
+        raise typer.Exit(1)
+
+
+def _forget(
+    chosen: Sequence[Study],
+    scale: Scale,
+    part: Mapping[str, Any],
+    grid: Mapping[str, Sequence[Any]],
+    ledger: Path | None,
+) -> None:
+    """Before anything starts, for experiments share runs: each is to be done afresh once."""
+    from certiformer.experiments.reproduce import default_ledger, grid_of
+    from certiformer.sweep import Ledger
+
+    with Ledger(ledger or default_ledger()) as book:
+        for study in chosen:
+            book.forget(grid_of(study, scale, part, grid))
+
+
+def _show(found: Sequence[Reproduction], *, quiet: bool) -> None:
+    from certiformer.report.reproduction import findings_table
+
+    if quiet:
+        return
+    for done in found:
+        console.print(findings_table(done.document))
+        console.print(f"wrote {done.page}" + (f" and {len(done.figures)} figures" if done.figures else ""))
+        console.print()
+
+
+def _complain(found: Sequence[Reproduction]) -> None:
+    for each in found:
+        for error in each.document["errors"]:
+            typer.secho(f"{each.study.id}: a run failed: {error}", err=True, fg=typer.colors.RED)
+    _say("Finished runs are kept; --retry does the failed ones again.")
+
+
+def _index(found: Sequence[Reproduction], scale: Scale, out: Path) -> Path:
+    """One page for all: relative links, so that the folder can be moved."""
+    from certiformer.report.page import write_text
+    from certiformer.report.reproduction import index_page
+
+    pictures = {}
+    for each in found:
+        images = [path for path in each.figures if path.suffix == ".png"]
+        if images:
+            pictures[each.study.id] = f"{each.study.id}/{images[0].name}"
+    page = out / "index.html"
+    write_text(page, index_page([each.document for each in found], scale, pictures))
+    return page
+
+
+def _say(text: str) -> None:
+    Console(stderr=True, highlight=False, soft_wrap=True).print(text, markup=False)

@@ -1,0 +1,196 @@
+"""Figures as data: what is drawn in a panel is declared, so that it can also be exported, and drawn in one style."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+from certiformer.experiments.statistics import Interval, Vector, mean_interval
+from certiformer.report.figure import PRINTED_COLOUR
+from certiformer.report.plots import COLOURS, COLUMN, HEIGHT, MARKERS, PAGE
+
+Kind = Literal["measured", "runs", "printed", "sound", "paper"]
+MOST_TICKS = 9
+
+
+@dataclass(frozen=True)
+class Series:
+    """A curve: measured (with its interval as a band), single runs, what the printed or the sound theory says, or the
+    paper's own numbers. Values that are not finite are gaps."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+    kind: Kind = "measured"
+    points: bool = True
+    line: bool = True
+
+    @classmethod
+    def measured(cls, label: str, found: Mapping[Any, Interval], *, points: bool = True) -> Series:
+        """Estimates with their intervals, by abscissa."""
+        ends = [f.ends for f in found.values()]
+        values = [f.value for f in found.values()]
+        return cls(label, list(found), values, [low for low, _ in ends], [high for _, high in ends], points=points)
+
+    @classmethod
+    def means(cls, label: str, points: Mapping[Any, Sequence[float] | Vector]) -> Series:
+        """Means over seeds with Student's intervals."""
+        return cls.measured(label, {x: mean_interval(y) for x, y in points.items()})
+
+    @classmethod
+    def theory(cls, label: str, curve: Mapping[Any, float], *, printed: bool = False) -> Series:
+        return cls(label, list(curve), list(curve.values()), kind="printed" if printed else "sound")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes: their names with units, `log` "", "x", "y" or "xy", and the series in it.
+
+    Ticks stand where the data are, if these are few; `marks` are horizontal lines with their names.
+    """
+
+    x: str
+    y: str
+    series: Sequence[Series] = ()
+    title: str = ""
+    log: str = ""
+    marks: Mapping[str, float] = field(default_factory=dict)
+    legend: bool = True
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Panels, row by row, and the sentence or two that stand under them."""
+
+    panels: Sequence[Panel]
+    caption: str
+    columns: int = 0
+    height: float = HEIGHT
+
+    @functools.cached_property
+    def figure(self) -> Figure:
+        columns = self.columns or min(3, len(self.panels))
+        rows = math.ceil(len(self.panels) / columns)
+        width = COLUMN * 1.3 if columns == 1 else PAGE
+        figure = Figure(figsize=(width, self.height * rows), layout="constrained")
+        grid = figure.subplots(rows, columns, squeeze=False)
+        for axes, panel in zip(grid.flat, self.panels, strict=False):
+            _draw(axes, panel)
+        _one_legend(figure, list(grid.flat)[: len(self.panels)])
+        for axes in list(grid.flat)[len(self.panels) :]:
+            axes.set_axis_off()
+        return figure
+
+    def tidy(self, name: str) -> Iterator[dict[str, Any]]:
+        """One record for each point that is drawn."""
+        for number, panel in enumerate(self.panels, 1):
+            for series in panel.series:
+                for index, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
+                    ends = [None if end is None else float(end[index]) for end in (series.low, series.high)]
+                    where = {"figure": name, "panel": panel.title or str(number), "series": series.label}
+                    yield {**where, "kind": series.kind, "x": float(x), "y": float(y), "low": ends[0], "high": ends[1]}
+
+
+def _draw(axes: Axes, panel: Panel) -> None:
+    measured = 0
+    for series in panel.series:
+        if series.kind in ("measured", "runs"):
+            _measured(axes, series, measured, "y" in panel.log)
+            measured += series.kind == "measured"
+        else:
+            _said(axes, series)
+    for name, level in panel.marks.items():
+        axes.axhline(level, color="0.5", lw=1.0, ls=":", label=name)
+    axes.set_xlabel(panel.x, fontsize=9)
+    axes.set_ylabel(panel.y, fontsize=9)
+    axes.set_title(panel.title, fontsize=9)
+    if "x" in panel.log:
+        axes.set_xscale("log")
+    if "y" in panel.log:
+        axes.set_yscale("log")
+        _few_ticks(axes)
+    _ticks_at_data(axes, panel)
+    axes.tick_params(labelsize=8)
+    axes.grid(True, which="major", color="0.9", lw=0.6)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    if panel.legend and axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=7.0, frameon=False, loc="best")
+
+
+def _one_legend(figure: Figure, axes: Sequence[Axes]) -> None:
+    """Panels that say the same names share one legend below them."""
+    named = [axis.get_legend_handles_labels() for axis in axes]
+    if len(axes) > 1 and named[0][1] and all(labels == named[0][1] for _, labels in named):
+        for axis in axes:
+            legend = axis.get_legend()
+            if legend is not None:
+                legend.remove()
+        columns = min(4, len(named[0][1]))
+        figure.legend(*named[0], fontsize=7.5, frameon=False, loc="outside lower center", ncols=columns)
+
+
+def _measured(axes: Axes, series: Series, index: int, positive: bool) -> None:
+    x, y = np.asarray(series.x, float), _drawable(series.y, positive)
+    if series.kind == "runs":
+        style = {"marker": ".", "ms": 3, "ls": ""} if series.points else {"lw": 0.5}
+        axes.plot(x, y, color="0.45", zorder=1, label=series.label or None, **style)
+        return
+    colour = COLOURS[index % len(COLOURS)]
+    if series.low is not None and series.high is not None:
+        low, high = (np.where(np.isfinite(e), e, y) for e in (_drawable(series.low, positive), np.asarray(series.high)))
+        axes.fill_between(x, low, high, color=colour, alpha=0.18, lw=0)
+    marker = MARKERS[index % len(MARKERS)] if series.points else None
+    dashes = "-" if series.line else ""
+    axes.plot(x, y, color=colour, lw=1.4, ls=dashes, marker=marker, ms=4, label=series.label or None)
+
+
+def _said(axes: Axes, series: Series) -> None:
+    colour, dashes = ("#000000", "-.") if series.kind == "sound" else (PRINTED_COLOUR, "--")
+    marker = "X" if series.kind == "paper" else None
+    y = np.where(np.isfinite(series.y), series.y, np.nan)
+    axes.plot(series.x, y, color=colour, ls=dashes, lw=1.3, marker=marker, ms=5, label=series.label or None, zorder=3)
+
+
+def _drawable(values: Sequence[float], positive: bool) -> Vector:
+    array = np.asarray(values, float)
+    return np.where(np.isfinite(array) & ((array > 0) | (not positive)), array, np.nan)
+
+
+def _ticks_at_data(axes: Axes, panel: Panel) -> None:
+    at = sorted({float(x) for series in panel.series for x in series.x if series.kind != "runs" and series.line})
+    if not 2 <= len(at) <= MOST_TICKS:
+        if "x" in panel.log:
+            axes.xaxis.set_minor_formatter(NullFormatter())
+        return
+    axes.xaxis.set_major_locator(FixedLocator(at))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    if len(at) > 5:
+        axes.tick_params(axis="x", labelrotation=45)
+
+
+def _few_ticks(axes: Axes) -> None:
+    """Over less than two decades 1, 2, 5, 10; over more, powers of ten alone."""
+    low, high = axes.get_ylim()
+    if low > 0 and high < 100 * low:
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _short(value: float) -> str:
+    """1e6 rather than 1000000."""
+    if value >= 1e5 and math.log10(value) % 1.0 == 0.0:
+        return f"$10^{{{round(math.log10(value))}}}$"
+    return f"{value:,.0f}" if value >= 1000 and value.is_integer() else f"{value:g}"

@@ -1,0 +1,83 @@
+"""Unstated settings as inference: which reading of a paper explains its printed numbers, and which numbers none does.
+
+The paper prints numbers of one run in each cell. For a reading r with seeds in cell c let x be the logarithm of such a
+number, m its mean, s one standard deviation for the reading, pooled over its cells with nu degrees of freedom. If x is
+normal with a mean for each cell and a common variance, one more run obeys (x - m)/(s sqrt(1 + 1/n)) ~ t_nu, so with
+z = s sqrt(1 + 1/n)
+
+    log p = log( 0.95 t_nu((x - m)/z)/z + 0.05/log(1000) ),     S_r = sum over cells and numbers.
+
+The uniform part, over three decades, keeps one number from deciding everything. A reading survives if its score is at
+least the best one less log 20, on the cells that both have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from certiformer.experiments.statistics import Vector
+
+OUTLIERS, DECADES = 0.05, math.log(1000.0)
+SURVIVES = math.log(20.0)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The standard deviation of logarithms between seeds, pooled over cells, and its degrees of freedom."""
+
+    deviation: float
+    freedom: int
+
+
+def pooled(groups: Sequence[Sequence[float] | Vector]) -> Spread:
+    """sqrt( sum of squares around the means of the groups / sum of (n - 1) ), of logarithms."""
+    logs = [np.log(np.asarray(group, float)) for group in groups]
+    freedom = sum(len(group) - 1 for group in logs)
+    if freedom < 1:
+        return Spread(math.inf, 0)
+    around = sum(float(np.sum((group - group.mean()) ** 2)) for group in logs)
+    return Spread(math.sqrt(around / freedom), freedom)
+
+
+def log_density(values: Sequence[float] | Vector, truth: float, spread: Spread) -> float:
+    """log p of the paper's number, given what the seeds of a cell gave."""
+    logs = np.log(np.asarray(values, float))
+    if not len(logs) or spread.freedom < 1 or spread.deviation == 0.0:
+        return math.log(OUTLIERS / DECADES)
+    width = spread.deviation * math.sqrt(1.0 + 1.0 / len(logs))
+    t = (math.log(truth) - float(logs.mean())) / width
+    return math.log((1.0 - OUTLIERS) * _student(t, spread.freedom) / width + OUTLIERS / DECADES)
+
+
+def p_value(values: Sequence[float] | Vector, truth: float, spread: Spread) -> float:
+    """Two-sided: how often one more run would lie at least as far away as the paper's number."""
+    logs = np.log(np.asarray(values, float))
+    if not len(logs) or spread.freedom < 1 or spread.deviation == 0.0:
+        return 1.0
+    t = abs(math.log(truth) - float(logs.mean())) / (spread.deviation * math.sqrt(1.0 + 1.0 / len(logs)))
+    return min(1.0, 2.0 * float(special.stdtr(spread.freedom, -t)))
+
+
+def survivors(scores: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """For each reading its score less the best one's, on the numbers that both have; at least -log 20 survives."""
+    if not scores:
+        return {}
+    most = max(len(numbers) for numbers in scores.values())
+    whole = {name: math.fsum(numbers.values()) for name, numbers in scores.items() if len(numbers) == most}
+    best = max(whole, key=lambda name: whole[name])
+    behind = {}
+    for name, numbers in scores.items():
+        shared = numbers.keys() & scores[best].keys()
+        behind[name] = math.fsum(numbers[key] - scores[best][key] for key in shared)
+    return behind
+
+
+def _student(t: float, freedom: int) -> float:
+    """The density of Student's t."""
+    log_constant = special.gammaln((freedom + 1) / 2) - special.gammaln(freedom / 2) - 0.5 * math.log(freedom * math.pi)
+    return math.exp(float(log_constant) - (freedom + 1) / 2 * math.log1p(t * t / freedom))

@@ -1,0 +1,212 @@
+"""What may be said, in nine words, by rules that were fixed before the runs.
+
+A number theta0 of the paper against ours, theta from n seeds, with a margin delta that the study declares:
+    agrees        the 90 % interval lies within theta0 +- delta (two one-sided tests of level 5 %);
+    differs       the 95 % interval lies at or beyond the margin;
+    cannot tell   neither, with the number of seeds that would tell.
+One single run of the paper against where one more run of ours would fall:
+    compatible    inside the 95 % prediction interval, whose half-width is at most log 2;
+    incompatible  outside the 99 % one.
+A bound, printed or sound, by the same reading:
+    violated      more runs above it than its confidence allows (or one, if it is deterministic);
+    holds         so few that the claimed confidence is confirmed (or: an upper end that stays below);
+    not violated  neither.
+    measured      nothing is claimed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from scipy import special
+
+from certiformer.experiments.statistics import Interval, Vector
+
+WORDS = (
+    "agrees", "differs", "cannot tell", "compatible", "incompatible", "holds", "violated", "not violated", "measured",
+)  # fmt: skip
+SLOPE_MARGIN, LOSS_MARGIN, ACCURACY_MARGIN = 0.05, math.log(1.25), 0.02
+MOST_SEEDS = 100_000
+Relation = Literal["=", "<=", "<", ">"]
+SHARPEST = math.log(2.0)  # the half-width beyond which a prediction interval says nothing
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One of the words, a remark such as "needs 14 seeds", the margin it rests on, and the p-value of a difference."""
+
+    word: str
+    detail: str = ""
+    margin: float | None = None
+    p: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.word not in WORDS:
+            raise ValueError(f"{self.word!r} is no verdict; one of: {', '.join(WORDS)}")
+
+
+MEASURED = Verdict("measured")
+
+
+def number(found: Interval, truth: float, margin: float) -> Verdict:
+    """Our estimate against the paper's number: equivalence within the margin, a difference beyond it, or neither."""
+    if not (math.isfinite(found.low) and math.isfinite(found.high)):
+        return Verdict("cannot tell", "too few seeds for an interval", margin)
+    gap = abs(found.value - truth)
+    p = _p_beyond(found, gap - margin)
+    low, high = found.inner
+    if max(truth - low, high - truth) <= margin:
+        return Verdict("agrees", "", margin, p)
+    if max(found.low - truth, truth - found.high) >= margin:
+        return Verdict("differs", "", margin, p)
+    return Verdict("cannot tell", _needs(found, gap, margin), margin, p)
+
+
+def seeds_needed(gap: float, deviation: float, margin: float) -> int | None:
+    """The smallest n with t_{n-1,0.95} s/sqrt(n) <= delta - g, or t_{n-1,0.975} s/sqrt(n) <= g - delta."""
+    room, level = abs(margin - gap), 0.95 if gap < margin else 0.975
+    if room == 0.0 or not math.isfinite(deviation):
+        return None
+
+    def enough(n: int) -> bool:
+        return float(special.stdtrit(n - 1, level)) * deviation / math.sqrt(n) <= room
+
+    if not enough(MOST_SEEDS):
+        return None
+    below, above = 1, MOST_SEEDS
+    while above - below > 1:
+        middle = (below + above) // 2
+        below, above = (below, middle) if enough(middle) else (middle, above)
+    return max(2, above)
+
+
+def sign(found: Interval, level: float, *, below: bool = True) -> Verdict:
+    """The claim that something lies below a level (an exponent below 0, a ratio below 1), or above it."""
+    if not (math.isfinite(found.low) and math.isfinite(found.high)):
+        return Verdict("cannot tell", "too few seeds for an interval")
+    side = 1.0 if below else -1.0
+    away = side * (found.value - level)
+    p = _p_beyond(found, away)
+    if max(side * (found.low - level), side * (found.high - level)) < 0.0:
+        return Verdict("agrees", "", p=p)
+    if min(side * (found.low - level), side * (found.high - level)) > 0.0:
+        return Verdict("differs", "", p=p)
+    return Verdict("cannot tell", _needs(found, abs(away), 0.0), p=p)
+
+
+def no_more_than(found: Interval, margin: float) -> Verdict:
+    """The claim that there is no increase: one of more than the margin is excluded, found, or neither."""
+    if not (math.isfinite(found.low) and math.isfinite(found.high)):
+        return Verdict("cannot tell", "too few seeds for an interval", margin)
+    p = _p_beyond(found, found.value - margin)
+    if found.inner[1] <= margin:
+        return Verdict("agrees", "", margin, p)
+    if found.low >= margin:
+        return Verdict("differs", "", margin, p)
+    return Verdict("cannot tell", _needs(found, abs(found.value), margin), margin, p)
+
+
+def one_run(values: Sequence[float] | Vector, truth: float) -> Verdict:
+    """The paper's single positive number against where one more run of ours would fall, on the logarithmic scale."""
+    logs = np.log(np.asarray(values, float))
+    n = len(logs)
+    if n < 2:
+        return Verdict("cannot tell", "too few seeds for an interval")
+    deviation = float(logs.std(ddof=1))
+    spread = deviation * math.sqrt(1.0 + 1.0 / n)
+    away = abs(math.log(truth) - float(logs.mean()))
+    half, wide = (float(special.stdtrit(n - 1, level)) * spread for level in (0.975, 0.995))
+    if away > wide:
+        return Verdict("incompatible")
+    if away <= half and half <= SHARPEST:
+        return Verdict("compatible")
+    if 1.96 * deviation > SHARPEST:
+        return Verdict("cannot tell", "runs differ too much: no number of seeds would do")
+    why = "between the 95 % and the 99 % interval" if away > half else "the interval is too wide"
+    return Verdict("cannot tell", why)
+
+
+def bound_frequency(violations: int, runs: int, delta: float) -> Verdict:
+    """A bound claimed with probability 1 - delta, broken in k of n independent runs: Clopper and Pearson's limits."""
+    detail = f"{violations} of {runs} runs above it"
+    low, high = clopper_pearson(violations, runs)
+    if low > delta:
+        return Verdict("violated", detail)
+    return Verdict("holds" if high <= delta else "not violated", detail)
+
+
+def clopper_pearson(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """One-sided limits for a probability: BetaInv(1 - level; k, n - k + 1) and BetaInv(level; k + 1, n - k)."""
+    low = float(special.betaincinv(k, n - k + 1, 1.0 - level)) if k > 0 else 0.0
+    high = float(special.betaincinv(k + 1, n - k, level)) if k < n else 1.0
+    return low, high
+
+
+def bound_always(ratios: Sequence[float] | Vector) -> Verdict:
+    """A deterministic bound, from measured over bound: one violation beyond rounding is enough."""
+    broken = sum(float(ratio) > 1.0 + ROUNDING for ratio in ratios)
+    return Verdict("violated" if broken else "not violated", f"{broken} of {len(ratios)} above it")
+
+
+def rate_allowed(found: Interval, allowed: float) -> Verdict:
+    """A rate as a bound, "at most n^-a": by the ends of the slope's interval. How sharp it is is another question."""
+    if found.high <= allowed:
+        return Verdict("holds")
+    if found.low > allowed:
+        return Verdict("violated")
+    infinite = not (math.isfinite(found.low) and math.isfinite(found.high))
+    return Verdict("not violated", "too few seeds for an interval" if infinite else "the interval reaches beyond it")
+
+
+def holm(verdicts: Sequence[Verdict], level: float = 0.05) -> list[Verdict]:
+    """Those of one experiment together: a "differs" that does not survive Holm's correction becomes "cannot tell"."""
+    tested = sorted((v.p, i) for i, v in enumerate(verdicts) if v.p is not None)
+    out = list(verdicts)
+    why = f"alone it differs, among {len(tested)} comparisons it may be chance"
+    rejecting = True
+    for rank, (p, index) in enumerate(tested):
+        rejecting = rejecting and p <= level / (len(tested) - rank)
+        if not rejecting and out[index].word == "differs":
+            out[index] = replace(out[index], word="cannot tell", detail=why)
+    return out
+
+
+def _p_beyond(found: Interval, beyond: float) -> float:
+    """Two-sided p-value for a gap that exceeds its margin by `beyond`."""
+    n, deviation = found.seeds, found.deviation
+    if n < 2 or not math.isfinite(deviation):
+        return 1.0
+    if deviation == 0.0:
+        return 0.0 if beyond > 0.0 else 1.0
+    return min(1.0, 2.0 * float(special.stdtr(n - 1, -beyond * math.sqrt(n) / deviation)))
+
+
+def _needs(found: Interval, gap: float, margin: float) -> str:
+    if found.seeds < 2:
+        return ""
+    seeds = seeds_needed(gap, found.deviation, margin)
+    return "no number of seeds would do" if seeds is None else f"needs {seeds:,} seeds"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is said of a number: it is ("="), is at most ("<=", a bound on a rate), lies below ("<") or above (">")."""
+
+    value: float
+    relation: Relation = "="
+
+    def __str__(self) -> str:
+        return {"=": "", "<=": "≤ ", "<": "< ", ">": "> "}[self.relation] + f"{self.value:.3g}"
+
+    def judge(self, found: Interval, margin: float) -> Verdict:
+        """The rule that belongs to the relation; the margin is for "=" alone."""
+        if self.relation == "=":
+            return number(found, self.value, margin)
+        if self.relation == "<=":
+            return rate_allowed(found, self.value)
+        return sign(found, self.value, below=self.relation == "<")

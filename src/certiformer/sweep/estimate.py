@@ -1,0 +1,91 @@
+"""How long a sweep will take: the processor's time of the runs that are missing.
+
+A run takes as long as finished ones of the same shape took, by the ledger; where there are none, a shortened run of
+that shape is timed here and now and multiplied up. Time of the processor, not of the clock: a busy machine is no
+reason to expect more work.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from certiformer.sweep.ledger import Row
+from certiformer.sweep.run import Config, Experiment, Run, canonical
+from certiformer.sweep.version import split_reference
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Seconds of work for each missing run whose length is known, by key; how many of them were timed here."""
+
+    runs: int
+    missing: int
+    lengths: Mapping[str, float]
+    probed: int
+
+    @property
+    def unknown(self) -> int:
+        return self.missing - len(self.lengths)
+
+    @property
+    def work(self) -> float:
+        """Seconds on one core; those of unknown length taken as long as the others on average."""
+        known = math.fsum(self.lengths.values())
+        return known * self.missing / len(self.lengths) if self.lengths else 0.0
+
+    def on(self, workers: int) -> float:
+        """At best the work shared evenly, at worst the longest run."""
+        return max(self.work / workers, max(self.lengths.values(), default=0.0))
+
+
+def estimate(
+    experiment: Experiment, missing: Sequence[Run], finished: Sequence[Row] = (), *, probe: bool = True
+) -> Estimate:
+    """The time for `missing` runs of an experiment, from `finished` ones of whatever code version, or from probes."""
+    times = _times(experiment, finished)
+    probes: dict[str, float] = {}
+    lengths: dict[str, float] = {}
+    for run in missing:
+        shape = _shape(run.config)
+        if shape in times:
+            lengths[run.key] = times[shape]
+        elif probe and experiment.shorten is not None:
+            # runs that differ only in their length share a probe
+            short, factor = experiment.shorten(dict(run.config))
+            if (probed := _shape(short)) not in probes:
+                probes[probed] = _probe(experiment, short)
+            lengths[run.key] = factor * probes[probed]
+    return Estimate(len(experiment.runs), len(missing), lengths, len(probes))
+
+
+def _times(experiment: Experiment, finished: Sequence[Row]) -> dict[str, float]:
+    """Mean time by shape; runs of the present code count alone where there are any."""
+    found: dict[str, list[tuple[bool, float]]] = {}
+    for row in finished:
+        taken = row.cpu if row.cpu is not None else row.seconds
+        if row.state == "done" and taken is not None:
+            found.setdefault(_shape(row.config), []).append((row.version == experiment.version, taken))
+    times = {}
+    for shape, pairs in found.items():
+        own = [seconds for ours, seconds in pairs if ours] or [seconds for _, seconds in pairs]
+        times[shape] = math.fsum(own) / len(own)
+    return times
+
+
+def _shape(config: Config) -> str:
+    """What decides how long a run takes: its configuration but for the seed."""
+    return canonical({name: entry for name, entry in config.items() if name != "seed"})
+
+
+def _probe(experiment: Experiment, short: Config) -> float:
+    """A short run, twice: the first compiles."""
+    module, name = split_reference(experiment.run)
+    run = getattr(importlib.import_module(module), name)
+    run(dict(short))
+    started = time.process_time()
+    run(dict(short))
+    return time.process_time() - started

@@ -1,0 +1,163 @@
+"""Finished runs as a file to publish: small, complete, and checked when it is read.
+
+A `.runs` file is a ZIP archive with three members:
+
+    header.json   {"format": "certiformer-runs", "format_version": 1, "experiment", "digest", "runs", "date",
+                   "origins": [{"certiformer", "python", "libraries", "cpu"}, ...]}
+    runs.jsonl    one JSON object per run: "key", "version" (of the code), "adopted" (the version that computed it, if
+                  another), "config", "values", "seconds", "cpu", "finished" (UTC), "attempts", "origin" (an index into
+                  "origins"), "arrays": {name: {"dtype", "shape", "start", "bytes"}}
+    arrays.bin    the arrays, one after another: all first bytes of the numbers, then all second bytes, and so on, which
+                  compresses better; little-endian
+
+"digest" is SHA-256 over what the runs found, the same as the ledger's: whoever runs them again gets the same digest.
+The same runs give the same file, byte for byte. Python's own zipfile reads it; so do unzip programs that know LZMA.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certiformer.core.errors import CertiformerError, InputError
+from certiformer.sweep.ledger import Row, digest
+from certiformer.sweep.origin import Origin
+from certiformer.sweep.run import Array, canonical
+
+FORMAT, FORMAT_VERSION, SUFFIX = "certiformer-runs", 1, ".runs"
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # no date in the archive itself: it is in the header
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a file of runs holds."""
+
+    experiment: str
+    digest: str
+    date: str
+    origins: tuple[Origin, ...]
+    rows: tuple[Row, ...]
+
+
+def publish(rows: Iterable[Row], path: str | os.PathLike[str]) -> Evidence:
+    """Write the finished runs of one experiment to `path`; an existing file is replaced whole or not at all."""
+    target = Path(path)
+    if target.suffix != SUFFIX:
+        raise InputError("file", str(path), f"a file name that ends in {SUFFIX}")
+    done = sorted((row for row in rows if row.state == "done"), key=lambda row: (row.version, canonical(row.config)))
+    names = sorted({row.experiment for row in done})
+    if len(names) != 1:
+        raise InputError("runs", names, "finished runs of one experiment")
+    origins = sorted({canonical(row.origin) for row in done})
+    evidence = Evidence(
+        names[0],
+        digest(done),
+        _when(max((row.finished or 0.0 for row in done), default=0.0)),
+        tuple(json.loads(text) for text in origins),
+        tuple(done),
+    )
+    data = _archive(evidence, origins)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    draft.write_bytes(data)
+    draft.replace(target)
+    return evidence
+
+
+def read(path: str | os.PathLike[str]) -> Evidence:
+    """The runs of a file that `publish` wrote; what was damaged or changed by hand is refused."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            header, runs, blob = (archive.read(name) for name in ("header.json", "runs.jsonl", "arrays.bin"))
+    except FileNotFoundError as error:
+        raise InputError("file", str(path), "a file of published runs", "There is no such file.") from error
+    except (OSError, KeyError, zipfile.BadZipFile, EOFError) as error:
+        raise CertiformerError(f"{path} is no file of published runs, or a damaged one: {error}") from error
+    told = json.loads(header)
+    if told.get("format") != FORMAT:
+        raise CertiformerError(f"{path} is no file of published runs (format {told.get('format')!r})")
+    if told["format_version"] > FORMAT_VERSION:
+        raise CertiformerError(f"{path} was written by a newer certiformer (format {told['format_version']}); upgrade")
+    rows = tuple(_row(json.loads(line), told, blob) for line in runs.decode().splitlines())
+    if digest(rows) != told["digest"]:
+        raise CertiformerError(f"{path} was changed after it was written: its runs do not have the digest it states")
+    return Evidence(told["experiment"], told["digest"], told["date"], tuple(told["origins"]), rows)
+
+
+def _archive(evidence: Evidence, origins: Sequence[str]) -> bytes:
+    blob = io.BytesIO()
+    lines = []
+    for row in evidence.rows:
+        arrays: dict[str, Any] = {}
+        for name, array in sorted(row.arrays.items()):
+            data = _shuffled(array)
+            arrays[name] = {"dtype": array.dtype.str, "shape": array.shape, "start": blob.tell(), "bytes": len(data)}
+            blob.write(data)
+        record = {name: getattr(row, name) for name in ("key", "version", "config", "values", "seconds", "attempts")}
+        record |= {"cpu": row.cpu, "finished": None if row.finished is None else _when(row.finished), "arrays": arrays}
+        record |= {"origin": origins.index(canonical(row.origin)), "adopted": row.adopted}
+        lines.append(canonical(record))
+    header = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "experiment": evidence.experiment,
+        "digest": evidence.digest,
+        "runs": len(evidence.rows),
+        "date": evidence.date,
+        "origins": list(evidence.origins),
+    }
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, data, way in (
+            ("header.json", json.dumps(header, indent=1, ensure_ascii=False).encode(), zipfile.ZIP_DEFLATED),
+            ("runs.jsonl", "\n".join(lines).encode(), zipfile.ZIP_LZMA),
+            ("arrays.bin", blob.getvalue(), zipfile.ZIP_LZMA),
+        ):
+            member = zipfile.ZipInfo(name, _EPOCH)
+            member.external_attr = 0o644 << 16
+            archive.writestr(member, data, compress_type=way)
+    return out.getvalue()
+
+
+def _row(record: dict[str, Any], header: dict[str, Any], blob: bytes) -> Row:
+    arrays = {name: _unshuffled(told, blob) for name, told in record["arrays"].items()}
+    return Row(
+        key=record["key"],
+        experiment=header["experiment"],
+        version=record["version"],
+        config=record["config"],
+        state="done",
+        attempts=record["attempts"],
+        values=record["values"],
+        arrays=arrays,
+        seconds=record["seconds"],
+        finished=None if record["finished"] is None else datetime.fromisoformat(record["finished"]).timestamp(),
+        cpu=record["cpu"],
+        origin=header["origins"][record["origin"]],
+        adopted=record["adopted"],
+    )
+
+
+def _shuffled(array: Array) -> bytes:
+    flat = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
+    return flat.reshape(-1, array.dtype.itemsize).T.tobytes()
+
+
+def _unshuffled(told: dict[str, Any], blob: bytes) -> Array:
+    kind = np.dtype(told["dtype"])
+    data = np.frombuffer(blob[told["start"] : told["start"] + told["bytes"]], np.uint8)
+    straight = np.ascontiguousarray(data.reshape(kind.itemsize, -1).T).tobytes()
+    return np.frombuffer(straight, kind).reshape(told["shape"]).copy()
+
+
+def _when(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

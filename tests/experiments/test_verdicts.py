@@ -1,0 +1,101 @@
+"""The words, and the rules by which they are said."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import special
+
+from certiformer.experiments import verdicts
+from certiformer.experiments.statistics import Interval, mean_interval
+from certiformer.experiments.verdicts import Claim, Verdict
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "verdicts.json").read_text())
+
+
+def student(value, deviation, n):
+    half = special.stdtrit(n - 1, 0.975) * deviation / math.sqrt(n)
+    return Interval(value, value - half, value + half, n)
+
+
+@pytest.mark.parametrize(("gap", "deviation", "n", "margin", "word", "seeds"), VECTORS["number"])
+def test_a_number(gap, deviation, n, margin, word, seeds):
+    said = verdicts.number(student(0.3 + gap, deviation, n), 0.3, margin)
+    assert said.word == word
+    assert said.detail == ("" if seeds is None else f"needs {seeds} seeds")
+
+
+@pytest.mark.parametrize(("k", "n", "delta", "word", "low", "high"), VECTORS["bound"])
+def test_a_bound(k, n, delta, word, low, high):
+    assert verdicts.bound_frequency(k, n, delta) == Verdict(word, f"{k} of {n} runs above it")
+    assert verdicts.clopper_pearson(k, n) == pytest.approx((low, high), abs=1e-10)
+
+
+def said_of(truth, draws=1500, margin=1.0, n=10):
+    generator = np.random.default_rng(0)
+    words = [verdicts.number(mean_interval(generator.normal(truth, margin, n)), 0.0, margin).word for _ in range(draws)]
+    return {word: words.count(word) / draws for word in verdicts.WORDS}
+
+
+def test_errors_are_rare_and_power_is_high():
+    at_the_margin, at_zero, far = said_of(1.0), said_of(0.0), said_of(2.0)
+    assert at_the_margin["agrees"] <= 0.065
+    assert at_the_margin["differs"] <= 0.04
+    assert at_zero["agrees"] == pytest.approx(0.80, abs=0.05)
+    assert far["differs"] == pytest.approx(0.79, abs=0.05)
+
+
+def test_no_number_of_seeds_helps_on_the_margin_itself():
+    assert verdicts.number(student(1.0, 1.0, 5), 0.0, 1.0).detail == "no number of seeds would do"
+    assert verdicts.number(mean_interval([1.0]), 0.0, 1.0).word == "cannot tell"
+
+
+def test_a_sign():
+    assert verdicts.sign(student(-1.0, 0.1, 5), 0.0).word == "agrees"
+    assert verdicts.sign(student(1.0, 0.1, 5), 0.0).word == "differs"
+    assert verdicts.sign(student(1.0, 0.1, 5), 0.0, below=False).word == "agrees"
+    assert verdicts.sign(student(-0.1, 0.3, 5), 0.0).detail == "needs 38 seeds"
+
+
+def test_one_run_of_the_paper():
+    runs = [0.100, 0.105, 0.110, 0.095, 0.102]
+    assert verdicts.one_run(runs, 0.1048).word == "compatible"
+    assert verdicts.one_run(runs, 0.2).word == "incompatible"
+    between = verdicts.one_run(runs, float(np.exp(np.mean(np.log(runs)) + 3.6 * np.std(np.log(runs), ddof=1))))
+    assert between == Verdict("cannot tell", "between the 95 % and the 99 % interval")
+    assert "no number of seeds" in verdicts.one_run([0.01, 0.1, 1.0], 0.1).detail
+    assert verdicts.one_run([0.08, 0.12], 0.1).detail == "the interval is too wide"
+    assert verdicts.one_run([0.08], 0.1).word == "cannot tell"
+
+
+def test_deterministic_bounds_and_rates():
+    assert verdicts.bound_always([0.5, 1.0, 1.0 + 1e-12]).word == "not violated"
+    assert verdicts.bound_always([0.5, 1.1]) == Verdict("violated", "1 of 2 above it")
+    assert verdicts.rate_allowed(student(-0.7, 0.01, 5), -0.5).word == "holds"
+    assert verdicts.rate_allowed(student(-0.4, 0.01, 5), -0.5).word == "violated"
+    assert verdicts.rate_allowed(student(-0.5, 0.1, 5), -0.5).word == "not violated"
+
+
+def test_a_claim_is_judged_by_its_relation():
+    found = student(-0.52, 0.01, 5)
+    assert Claim(-0.5).judge(found, 0.05).word == "agrees"
+    assert Claim(-0.5, "<=").judge(found, 0.05).word == "holds"
+    assert Claim(0.0, "<").judge(found, 0.05).word == "agrees"
+    assert Claim(0.0, ">").judge(found, 0.05).word == "differs"
+    assert [str(Claim(-0.5, r)) for r in ("=", "<=", "<", ">")] == ["-0.5", "≤ -0.5", "< -0.5", "> -0.5"]
+
+
+def test_differences_pay_for_their_number():
+    few = [Verdict("differs", p=0.04), Verdict("agrees", p=0.9)]
+    assert [v.word for v in verdicts.holm(few)] == ["cannot tell", "agrees"]
+    sure = [Verdict("differs", p=0.001), Verdict("differs", p=0.02), Verdict("measured")]
+    assert [v.word for v in verdicts.holm(sure)] == ["differs", "differs", "measured"]
+
+
+def test_there_are_no_other_words():
+    with pytest.raises(ValueError, match="inconclusive"):
+        Verdict("inconclusive")

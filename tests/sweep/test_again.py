@@ -1,0 +1,184 @@
+"""Published runs: written, read, done again, taken over; grids that are changed; time that is estimated."""
+
+from __future__ import annotations
+
+import dataclasses
+import zipfile
+
+import numpy as np
+import pytest
+
+from certiformer.core.errors import CertiformerError, InputError
+from certiformer.sweep import Experiment, Inline, Ledger, adopt, estimate, extended, part, publish, read, sweep, verify
+from certiformer.sweep.again import compare
+from certiformer.sweep.ledger import fingerprint
+
+WALK = "sweep.toy_runs:walk"
+
+
+def walk(count=4, **options):
+    return Experiment("walk", WALK, [{"seed": s, "n": 5} for s in range(count)], **options)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    with Ledger(tmp_path / "runs.db") as ledger:
+        yield ledger
+
+
+def test_runs_survive_being_published(ledger, tmp_path):
+    sweep(walk(), ledger, Inline())
+    rows = ledger.rows(walk())
+    written = publish(rows, tmp_path / "deep" / "walk.runs")
+    found = read(tmp_path / "deep" / "walk.runs")
+    assert found.digest == written.digest == ledger.digest(walk())
+    assert found.origins == (rows[0].origin,)
+    assert found.date.startswith("20")
+    assert sorted(map(fingerprint, found.rows)) == sorted(map(fingerprint, rows))
+    by_key = {row.key: row for row in rows}
+    for row in found.rows:
+        before = by_key[row.key]
+        for name in ("config", "version", "cpu", "origin", "seconds", "attempts"):
+            assert getattr(row, name) == getattr(before, name)
+        assert abs(row.finished - before.finished) <= 1.0
+        for name, array in row.arrays.items():
+            np.testing.assert_array_equal(array, before.arrays[name], strict=True)
+    publish(reversed(rows), tmp_path / "again.runs")
+    assert (tmp_path / "again.runs").read_bytes() == (tmp_path / "deep" / "walk.runs").read_bytes()
+    with Ledger(tmp_path / "other.db") as other:
+        assert other.absorb(found.rows) == 4
+        assert other.digest(walk()) == written.digest
+
+
+def test_a_changed_or_foreign_file_is_refused(ledger, tmp_path):
+    sweep(walk(1), ledger, Inline())
+    path = tmp_path / "walk.runs"
+    publish(ledger.rows(walk(1)), path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+
+    def with_changed(name, old, new):
+        changed = tmp_path / "changed.runs"
+        with zipfile.ZipFile(changed, "w") as archive:
+            for member, data in members.items():
+                assert member != name or old in data
+                archive.writestr(member, data.replace(old, new) if member == name else data)
+        return changed
+
+    with pytest.raises(CertiformerError, match="changed after it was written"):
+        read(with_changed("runs.jsonl", b'"n":5', b'"n":6'))
+    with pytest.raises(CertiformerError, match="newer certiformer"):
+        read(with_changed("header.json", b'"format_version": 1', b'"format_version": 2'))
+    with pytest.raises(CertiformerError, match="no file of published runs"):
+        read(with_changed("header.json", b"certiformer-runs", b"something else"))
+    (tmp_path / "text.runs").write_text("text")
+    with pytest.raises(CertiformerError, match="damaged"):
+        read(tmp_path / "text.runs")
+    with pytest.raises(InputError, match="no such file"):
+        read(tmp_path / "nothing.runs")
+    with pytest.raises(InputError, match=r"\.runs"):
+        publish(ledger.rows(walk(1)), tmp_path / "walk.zip")
+    with pytest.raises(InputError, match="one experiment"):
+        publish([], tmp_path / "empty.runs")
+
+
+def test_runs_done_again_agree_in_every_bit(ledger):
+    sweep(walk(), ledger, Inline())
+    rows = ledger.rows(walk())
+    found = verify(walk(), rows, 2, Inline(), seed=1)
+    assert found.agrees
+    assert str(found) == "2 runs done again (chosen with seed 1): all agree in every bit"
+    assert len(verify(walk(), rows, 99, Inline()).comparisons) == 4
+    nudged = [dataclasses.replace(r, values={**r.values, "last": r.values["last"] * (1.0 + 1e-9)}) for r in rows]
+    wrong = verify(walk(), nudged, 2, Inline(), seed=1)
+    assert not wrong.agrees
+    assert "2 differ, by up to 1e-09" in str(wrong)
+    elsewhere = [dataclasses.replace(r, origin={**r.origin, "cpu": "another"}) for r in nudged]
+    close = verify(walk(), elsewhere, 2, Inline(), seed=1)
+    assert close.agrees
+    assert "all agree to 1e-06" in str(close)
+    with pytest.raises(InputError, match="at least 1"):
+        verify(walk(), rows, 0, Inline())
+    with pytest.raises(CertiformerError, match="nothing to do again"):
+        verify(walk(), [], 1, Inline())
+
+
+def test_another_form_is_a_difference(ledger):
+    sweep(walk(1), ledger, Inline())
+    (row,) = ledger.rows(walk(1))
+    assert compare(row, row).agrees
+    for change in (
+        {"values": {**row.values, "n": 6}},
+        {"values": {**row.values, "more": 1}},
+        {"arrays": {**row.arrays, "steps": row.arrays["steps"][:-1]}},
+        {"arrays": {}},
+        {"state": "failed"},
+    ):
+        assert not compare(row, dataclasses.replace(row, **change)).agrees
+
+
+def test_runs_of_older_code_are_taken_over_if_some_of_them_agree(ledger):
+    old, new = walk(6, pinned="old"), walk(8, pinned="new")
+    sweep(old, ledger, Inline())
+    found = adopt(new, ledger, 2, Inline(), seed=3)
+    assert (found.agrees, found.taken, len(found.comparisons)) == (True, 4, 2)
+    rows = [row for row in ledger.rows(new) if row.state == "done"]
+    assert len(rows) == 6
+    assert sorted(str(row.adopted) for row in rows) == ["None", "None", "old", "old", "old", "old"]
+    assert sweep(new, ledger, Inline()).reused == 6
+    with pytest.raises(CertiformerError, match="no runs of walk by older code"):
+        adopt(new, ledger, 2, Inline())
+
+
+def test_runs_of_older_code_that_disagree_are_left_alone(ledger):
+    old, new = walk(4, pinned="old"), walk(4, pinned="new")
+    sweep(old, ledger, Inline())
+    ledger._db.execute("""UPDATE runs SET result = replace(result, '"n":5', '"n":6')""")
+    found = adopt(new, ledger, 2, Inline(), seed=3)
+    assert not found.agrees
+    assert found.taken == 0
+    assert ledger.status(new).done == 2
+
+
+def test_a_batch_is_done_again_as_a_whole(ledger):
+    grid = Experiment("walk", WALK, walk(6).configs, run_batch="sweep.toy_runs:walks", batch_size=3)
+    sweep(grid, ledger, Inline())
+    found = verify(grid, ledger.rows(grid), 1, Inline())
+    assert len(found.comparisons) == 3
+    assert found.agrees
+
+
+def test_a_grid_can_be_cut_and_extended():
+    configs = [{"width": w, "steps": 10 * w, "seed": s, "kind": "a"} for w in (8, 16) for s in range(2)]
+    grid = Experiment("walk", WALK, configs)
+    assert [run.config for run in part(grid, {"width": 8}).runs] == configs[:2]
+    more = extended(grid, {"seed": [0, 1, 2]})
+    assert len(more.runs) == 6
+    assert {run.key for run in grid.runs} <= {run.key for run in more.runs}
+    wide = extended(grid, {"width": [16, 64]})
+    assert [(c["width"], c["steps"]) for c in wide.configs] == [(16, 160), (16, 160), (64, 160), (64, 160)]
+    assert len(extended(grid, {"width": [4], "seed": [7]}).configs) == 1
+    with pytest.raises(InputError, match="a number, or one of a"):
+        extended(grid, {"kind": ["b"]})
+    with pytest.raises(CertiformerError, match="widht"):
+        extended(grid, {"widht": [1]})
+    with pytest.raises(InputError, match="values that occur"):
+        part(grid, {"width": 9})
+
+
+def test_time_is_taken_from_the_ledger_or_from_probes(ledger):
+    grid = walk(4)
+    sweep(walk(2), ledger, Inline())
+    rows = [dataclasses.replace(row, cpu=3.0, seconds=100.0) for row in ledger.rows(walk(2))]
+    found = estimate(grid, grid.runs[2:], rows)
+    assert (found.missing, found.unknown, found.probed) == (2, 0, 0)
+    assert found.work == 6.0
+    assert found.on(2) == found.on(4) == 3.0
+    older = [dataclasses.replace(row, version="old", cpu=50.0) for row in rows]
+    assert estimate(grid, grid.runs[2:], [*rows, *older]).work == 6.0
+    assert estimate(grid, grid.runs[2:], older).work == 100.0
+    assert estimate(grid, grid.runs).unknown == 4
+    shorter = walk(4, shorten=lambda config: ({**config, "n": 2}, 10.0))
+    probed = estimate(shorter, shorter.runs)
+    assert (probed.probed, probed.unknown) == (1, 0)
+    assert estimate(shorter, shorter.runs, probe=False).unknown == 4
