@@ -253,7 +253,6 @@ def test_the_grids() -> None:
             assert len({config["n"] for config in mine}) >= 5
             assert len({config["seed"] for config in mine}) >= seeds
     assert len(study.experiment("smoke").runs) <= 4
-    assert all(study.cost(run.config) > 0 for run in study.experiment("paper").runs)
     paper = next(run.config for run in study.experiment("paper").runs if run.config["task"] == "mnist")
     assert mnist.settings_of(paper) == mnist_recipe.Settings()
 
