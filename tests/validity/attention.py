@@ -28,7 +28,7 @@ def make(rng, ids=IDS):
     best = float(np.mean(np.max(np.abs(sums), axis=1)) / n)
     factors = {name: log_uniform(rng, 0.1, 5.0) for name in ("Bw", "Bc", "L_sigma", "Bv")}
     scale = float(np.prod(list(factors.values())))
-    order = 1 if id == "trauger.corD.0.1" else 2
+    order = 1 if id.startswith("trauger.corD") else 2
     token = float(np.max(np.linalg.norm(X, order, axis=1)))
     inputs = factors | {
         "Bx": loose(rng, token),
@@ -45,7 +45,7 @@ def make(rng, ids=IDS):
     def facts(given):
         return {
             r"odd": odd,
-            r"proper|sigma|radii|one layer|tokens": True,
+            r"proper|sigma|radii|one layer|tokens|token has": True,
             r"CLS token": bool(np.all(X[0] == X) and given.get("cls_inf", 0) >= np.max(np.abs(X[0]))),
         }
 

@@ -48,12 +48,12 @@ def make(rng, ids=IDS):
         inputs, truths = _training(rng, inputs, weights, hidden)
 
     def facts(given):
-        bounded = all(given.get(name, _usual(name, dm)) >= value * (1 - 1e-12) for name, value in actual.items())
+        bounded = all(_taken(given, name, dm) >= value * (1 - 1e-12) for name, value in actual.items())
         alpha, residual = given.get("alpha", 1.0), given.get("residual0", 0.0)
         first, second = _conditions(actual, shape, longest, alpha)
         printed_first, printed_second = _printed_conditions(actual, shape, alpha)
         return {
-            r"LeCun|typical|initial (Frobenius|spectral|norm)|norm of the initial|W[QKV][F2]": bounded,
+            r"initial weights are within": bounded,
             r"alpha\^2 >= 4": residual <= first * (1 + 1e-9),
             r"alpha\^3 >= 8": residual <= second * (1 + 1e-9),
             r"alpha\^2 >= 8": residual <= printed_first * (1 + 1e-9),
@@ -67,9 +67,13 @@ def make(rng, ids=IDS):
     return Problem(id, inputs, truths, facts)
 
 
-def _usual(name, dm):
-    """What a result may take for a norm that was left out without being told: nothing but what it shows."""
-    return {"F": math.sqrt(dm), "2": 2.0}[name[-1]] if name != "wOF" else 1.0
+def _taken(given, name, dm):
+    """The norm that was stated, or what is taken for it: LeCun's, for a spectral norm the Frobenius norm."""
+    if name in given:
+        return given[name]
+    if name.endswith("2"):
+        return _taken(given, f"{name[:2]}F", dm)
+    return 1.0 if name == "wOF" else math.sqrt(dm)
 
 
 def _tokens(rng, value, n, ds, d):

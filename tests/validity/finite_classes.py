@@ -162,11 +162,12 @@ def make(rng, ids=COROLLARIES + THEOREMS):
         covered = problem.well_specified or given.get("approx", 0.0) >= problem.approximation * (1 - 1e-12) > 0
         return {
             r"[Kk]appa": honest,
-            r"[Ss]quared loss": problem.squared,
+            r"squared loss, f0": problem.squared,
             r"is in the class, or approx|in the class or within|f0 in the class": covered,
             r"belongs to the class": problem.well_specified,
-            r"Bernstein|E g\^2": math.isfinite(bernstein),
+            r"Bernstein condition|E g\^2": math.isfinite(bernstein),
             r"loss lies in|-g <= M|proper cover|expected empirical risk|Roff|offset": True,
+            r"heads are|normalisation": True,
             r"labels are a function of the inputs": noise_free,
         }
 

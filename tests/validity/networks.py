@@ -79,12 +79,13 @@ def make(rng, ids=BOUNDED + TAILS):
         covered = inside or given.get("approx", 0.0) >= approx * (1 - 1e-9) > 0
         return {
             r"[Kk]appa": True,
-            r"[Ss]quared loss": squared,
+            r"squared loss, f0": squared,
             r"is in the class, or approx|in the class or within|f0 in the class": covered,
             r"belongs to the class": inside,
-            r"Bernstein|E g\^2": bernstein,
+            r"Bernstein condition|E g\^2": bernstein,
             r"P\(b\(X\) > t\)": _tail_holds(given, token),
             r"clipped to|psi\(s l\)|E l\^alpha": True,
+            r"norms and ranks|bounds on|l1 norms|no residual|heads|T_M|tail bound|normalis|norm at most": True,
         }
 
     keep = tuple(name for name in ("a", "v") if name in inputs)

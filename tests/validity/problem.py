@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import certiformer
-from certiformer.core.errors import CertiformerError
+from certiformer.core.errors import CertiformerError, FormulaError
 
 SLACK = 1e-9  # of the truth, which is computed in floating point too
 ALWAYS = {
@@ -85,6 +85,8 @@ def violations(problem: Problem) -> list[str]:
     """Everything in the answer that breaks the law, in words; refusals break nothing."""
     try:
         document = certiformer.bound(problem.id, **problem.inputs).as_json()
+    except FormulaError as error:
+        return [f"{problem.id}{problem.said} {_shown(problem.inputs)}\n    {error}"]
     except CertiformerError:
         return []
     facts, found = problem.facts(problem.inputs), []

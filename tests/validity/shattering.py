@@ -42,7 +42,7 @@ def make(rng, ids=IDS):
             inputs |= {"Bw1": 1.0, "Bc11": 1.0, "Bv11": loose(rng, 1.0 / b), "BQK11": loose(rng, tau)}
 
     def facts(given):
-        return {r"proper|covers|Bx|unit ball|projection|sigma|C1|CBx|norm bounds": True}
+        return {r"proper|covers|tokens|Bx|unit ball|projection|sigma|C1|CBx|norm bounds": True}
 
     truth = keys * math.log(2.0) if margin > 0 else 0.0
     return Problem(id, inputs, {"log covering number": truth}, facts)

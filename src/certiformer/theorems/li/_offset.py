@@ -83,7 +83,7 @@ class OffsetComplexity(SquaredLoss):
         )
         variants: dict[str, Bound] = {
             name: side_number(2.0 * self.kappa * distance, "with the token norm, and kappa honest"),
-            "C": upper_bound(excess_risk.offset_c(self.Roff, self.approx), hypotheses=(exact_labels,)),
+            "C": upper_bound(excess_risk.offset_c(self.Roff, self.approx), hypotheses=(exact_labels, self.reference)),
         }
         in_range = assumed("the loss lies in [0, M]")
         if self.emp is not None and self.Roff_loss is not None:

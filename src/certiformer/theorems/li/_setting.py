@@ -36,7 +36,7 @@ class SquaredLoss(Result):
         "excess risk of the best predictor in the class over Bayes", low_open=False, example=0.0, default=0.0
     )
     squared_loss: bool | None = flag("squared loss, f0(X) = E[Y|X], noise sub-Gaussian with parameter sigma")
-    well_specified: bool | None = flag("the Bayes predictor belongs to the class (or `approx` bounds its excess risk)")
+    well_specified: bool | None = flag("the Bayes predictor belongs to the class (else state `approx`)")
 
     @property
     def noise(self) -> Hypothesis:

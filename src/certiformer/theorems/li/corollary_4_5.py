@@ -35,6 +35,9 @@ class Corollary45(LipschitzLoss):
     below
     the printed value (with such a cover in place of the sample's).
 
+    Bernstein holds for the squared loss against E[Y|X] (V = sup (f-f0)^2 + 4 Var), for log-loss well specified (V <=
+    2 + L), under a margin mu (V = kappa^2/mu); not for the absolute loss in general.
+
     Printed: excess <= (2 M_SH/n)(1 + log E N(radius)) + 8 kappa radius + inf
     .. math:: \frac{2M_{SH}}{n}\bigl(1+\log E N_\infty(\delta)\bigr)+8\kappa\delta+\inf_f\mathcal E(f)
     Sound: S1 (E g^2 <= V E g, -g <= M): A inf + log N/(n lambda) + (1+A) kappa delta, u = M/V, lambda = [(1+1/u)
@@ -45,8 +48,6 @@ class Corollary45(LipschitzLoss):
     Assumes:
     - logN is that of a proper cover of the whole domain at the given radius, fixed before the data
     - the predictor minimises the empirical risk over the whole class (else add the optimisation error)
-    - Bernstein holds for the squared loss against E[Y|X] (V = sup (f-f0)^2 + 4 Var), for log-loss well specified (V
-      <= 2 + L), under a margin mu (V = kappa^2/mu); not for the absolute loss in general
     Defects:
     - Inherits Theorem 4.4 and its four counterexamples; 1/n without a Bernstein condition is impossible for the
       absolute loss.
