@@ -47,6 +47,10 @@ bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
 	$(BIN)/python -m benchmarks
 
+# The demo's certificates, alone and shared, beside the previous release and what was asked for.
+bench-certificates: $(STAMP)
+	$(BIN)/python -m benchmarks.certificates --majority
+
 mutants: $(STAMP)
 	$(BIN)/python tools/mutants.py
 

@@ -16,9 +16,9 @@ PLACE = Path(mnist.__file__).parent / "data" / "mnist_demo.safetensors"
 
 def main() -> None:
     settings = mnist.Settings()
-    trained = mnist.train(settings, mnist.SHIPPED_SEED, progress=True)
+    trained = mnist.train(settings, mnist.SHIPPED_SEED)
     digest = np.frombuffer(configuration_hash(asdict(settings)).encode(), dtype=np.uint8)
-    save_file({**trained.arrays(), "settings": digest}, PLACE)
+    save_file({**trained, "settings": digest}, PLACE)
     print(f"wrote {PLACE} ({PLACE.stat().st_size} bytes)")
 
 

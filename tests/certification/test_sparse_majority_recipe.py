@@ -13,10 +13,12 @@ import pytest
 
 from certiformer.calculus import quantised, strata
 from certiformer.calculus.covers import Cover
+from certiformer.certificates.cover_soft import SoftCover
 from certiformer.certificates.margin import Margin
 from certiformer.certificates.occam import Occam
+from certiformer.certification.coordinates import majority as recipe
 from certiformer.certification.evidence import Findings
-from certiformer.certification.recipes import sparse_majority as recipe
+from certiformer.certification.recipes.sparse_majority import findings
 from certiformer.core import find
 from certiformer.tasks.sparse_majority import SparseMajority, sparse_majority
 
@@ -44,7 +46,7 @@ def everything() -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def found() -> Findings:
-    return recipe.findings(replace(SMALL, tokens=12, n=2000), seed=SEED)
+    return findings(replace(SMALL, tokens=12, n=2000), seed=SEED)
 
 
 def test_coordinates_are_white_and_blind_to_the_bit(place: recipe.Coordinates) -> None:
@@ -130,7 +132,8 @@ def test_the_cover_is_of_the_domain_and_uses_rounded_radii(place: recipe.Coordin
     assert cover.domain
     # Half of the radius eps for each of two heads, whose sensitivity is half_range / 2: eps_h = eps / half_range.
     by_hand = sum(place.dimension * math.log1p(2 * radius * place.half_range / 0.1) for radius in radii)
-    assert cover.log_size(0.1) == pytest.approx(by_hand, rel=1e-9)
+    # The allocation may be better than equal shares of the change, never worse.
+    assert by_hand * (1 - 1e-4) <= cover.log_size(0.1) <= by_hand * (1 + 1e-9)
 
 
 def test_margin_scales_do_not_read_the_sample_but_for_the_counts(place: recipe.Coordinates) -> None:
@@ -172,9 +175,12 @@ def test_rounding_ends_where_no_single_step_helps(place: recipe.Coordinates, eve
 
 
 def test_findings_feed_both_certificates(found: Findings) -> None:
-    occam, margin = found.evidence
+    occam, soft, margin = found.evidence
     assert isinstance(occam, Occam)
+    assert isinstance(soft, SoftCover)
     assert isinstance(margin, Margin)
+    limits = [find(record.id).evaluate(record.inputs(0.05)).sound["value"].value for record in (soft, margin)]
+    assert limits[0] < limits[1]
     assert occam.n == margin.n == 2000
     assert occam.code_length == pytest.approx(math.fsum(occam.parts.values()))
     assert found.observed["train_error"] == occam.errors / 2000

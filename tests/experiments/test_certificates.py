@@ -17,9 +17,9 @@ from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.occam import Occam
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
-from certiformer.certification.recipes import mnist as mnist_recipe
-from certiformer.certification.recipes import sparse_majority as recipe
+from certiformer.certification.coordinates import majority as recipe
 from certiformer.experiments import _certificate_runs as runs
+from certiformer.experiments import _certificates_encoder as mnist_recipe
 from certiformer.experiments import _certificates_majority as majority
 from certiformer.experiments import _certificates_mnist as mnist
 from certiformer.experiments import certificates, find

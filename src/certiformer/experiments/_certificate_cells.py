@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.certification.recipes.mnist import Settings
+from certiformer.experiments._certificates_encoder import Settings
 from certiformer.experiments._certificates_majority import FRESH_PAIRS
 from certiformer.experiments._certificates_mnist import POOL, WATCHED
 from certiformer.experiments.statistics import LEVEL, Interval, mean_interval

@@ -31,8 +31,9 @@ from certiformer.certificates.occam import Occam
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
 from certiformer.certificates.progressive import Progressive
-from certiformer.certification.recipes import mnist
-from certiformer.certification.recipes import sparse_majority as recipe
+from certiformer.certification.coordinates import majority as recipe
+from certiformer.certification.recipes.sparse_majority import SETTINGS
+from certiformer.experiments import _certificates_encoder as mnist
 from certiformer.sweep.run import Config
 from certiformer.tasks.sparse_majority import sparse_majority
 
@@ -58,7 +59,7 @@ class Sample(NamedTuple):
 
 def settings_of(config: Config) -> recipe.Settings:
     return replace(
-        recipe.SETTINGS[config["tokens"]],
+        SETTINGS[config["tokens"]],
         n=config["n"],
         restarts=config["restarts"],
         match_steps=config["match_steps"],

@@ -17,7 +17,7 @@ from certiformer.certificates import Evidence
 from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.occam import Occam
 from certiformer.certificates.progressive import Progressive
-from certiformer.certification.recipes import mnist as recipe
+from certiformer.experiments import _certificates_encoder as recipe
 from certiformer.models.shallow_encoder import ShallowEncoder
 from certiformer.sweep.run import Config
 
