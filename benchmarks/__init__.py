@@ -1,4 +1,4 @@
-"""Speed of the structured training steps against plain PyTorch, on one thread, in CPU time.
+"""Speed of the training steps against PyTorch, on one thread.
 
 Run `python -m benchmarks` (or `make bench`). PyTorch is not a dependency of the package: install the `bench` extra.
 PyPI's default PyTorch wheel for Linux brings CUDA along; the CPU build is enough here.

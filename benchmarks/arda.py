@@ -1,119 +1,209 @@
-"""Projected gradient descent at a width of 256 on 5,000 samples, and the AR(96) pair."""
+"""Projected gradient descent of the width experiment, and the AR(96) pair, on the experiments' own data."""
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
-import jax
 import numpy as np
 import torch
 
-from benchmarks.compare import Case, Losses
-from certiformer import models
-from certiformer.training import Data, begin, fast, full_batch, gradient_descent, onto_omega, run
+from benchmarks.compare import Case, Losses, Side
+from certiformer.experiments import _arda_lag_runs as lags
+from certiformer.experiments import _arda_width_runs as widths
+from certiformer.training import fast
 
-Sides = tuple[Callable[[int], Losses], Callable[[int], Losses]]
-
-
-def width_step(dtype: str) -> Sides:
-    """n=5000, T=16, d=8, m=256, tanh, tokens in the unit ball, radii 3, step 1.75/sqrt(4000)."""
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(5000, 16, 8)).astype(dtype)
-    x /= np.maximum(1.0, np.linalg.norm(x, axis=-1, keepdims=True))
-    y = (0.3 * rng.normal(size=5000)).astype(dtype)
-    model = models.build("independent_heads", jax.random.key(0), d=8, heads=256, dtype=dtype)
-    return _transformer(model, x, y, dtype, rate=1.75 / 4000**0.5, radius=3.0)
+SAMPLES, LAG = 4000, 96
+RATE = widths.step_size(4000)
 
 
-def autoregressive_transformer(dtype: str) -> Sides:
-    """L=96: 4,000 windows of 97 tokens in 17 dimensions, 64 heads, step 0.05, no projection."""
-    x, y = _windows(dtype)
-    model = models.build("independent_heads", jax.random.key(0), d=17, heads=64, dtype=dtype)
-    return _transformer(model, x, y, dtype, rate=0.05, radius=None)
+def width_step(width: int) -> Callable[[str | None], dict[str, Side]]:
+    """Figure 1: 4,000 samples of 16 tokens in 8 dimensions, radii 3, step 1.75/sqrt(4000)."""
+
+    def sides(authors: str | None) -> dict[str, Side]:
+        problem = widths._problem("released_diagonal", 1, SAMPLES, 1000, 256)
+        x, y = np.array(problem.x[:SAMPLES]), np.array(problem.y[:SAMPLES])
+        start = widths._weights({"seed": 1, "width": width})
+        inputs, labels = torch.tensor(x), torch.tensor(y)
+        found = {
+            "plain": _descent(start, lambda *p: ((_plain(inputs, *p) - labels) ** 2).mean(), RATE, radius=3.0),
+            "algebra": _descent(start, lambda *p: ((_projected(inputs, *p) - labels) ** 2).mean(), RATE, radius=3.0),
+            "ours": _ours(fast.head_descent(x, y), start, RATE, radius=3.0),
+        }
+        if authors is not None:
+            found["authors"] = _released(authors, "Transformer", start, x, y, RATE, radius=3.0)
+        return found
+
+    return sides
 
 
-def autoregressive_indrnn(dtype: str) -> Sides:
-    """The same windows through 64 recurrent units."""
-    x, y = _windows(dtype)
-    model = models.build("indrnn", jax.random.key(0), d=17, units=64, dtype=dtype)
+def ar_transformer(authors: str | None) -> dict[str, Side]:
+    """Figure 2, L = 96: 4,000 windows of 97 tokens in 17 dimensions, 64 heads, step 0.05."""
+    data, start = _windows("transformer")
+    x, y = _whole(data), data.y
+    inputs, labels, p = torch.tensor(x), torch.tensor(y), torch.tensor(data.positions)
+    s = torch.tensor(data.values)
+
+    def structured(c, u, W):  # type: ignore[no-untyped-def]
+        """Three products for a logit: z_t = s_t (W_00 s_T + W_0p.p_T) + s_T B_t + C_t."""
+        last = s[:, -1:]
+        first = last * W[:, 0, 0] + W[:, 0, 1:] @ p[-1]
+        logits = s[:, :, None] * first[:, None] + last[:, :, None] * (p @ W[:, 1:, 0].T) + p @ (W[:, 1:, 1:] @ p[-1]).T
+        values = s[:, :, None] * u[:, 0] + p @ u[:, 1:].T
+        outputs = torch.tanh((torch.softmax(logits, dim=1) * values).sum(1)) @ c / 8.0
+        return ((outputs - labels) ** 2).mean()
+
+    found = {
+        "plain": _descent(start, lambda *q: ((_plain(inputs, *q) - labels) ** 2).mean(), 0.05),
+        "algebra": _descent(start, structured, 0.05),
+        "ours": _ours(fast.window_heads(data), start, 0.05),
+    }
+    if authors is not None:
+        found["authors"] = _released(authors, "Transformer", start, x, y, 0.05)
+    return found
+
+
+def ar_indrnn(authors: str | None) -> dict[str, Side]:
+    """The same windows through 64 recurrent units, in double precision as in the experiment."""
+    data, start = _windows("indrnn")
+    x, y = _whole(data), data.y
     inputs, labels = torch.tensor(x), torch.tensor(y)
+    s, p = torch.tensor(data.values), torch.tensor(data.positions)
 
-    def outputs(c, u, w):  # type: ignore[no-untyped-def]
-        hidden = torch.zeros(len(inputs), 64, dtype=inputs.dtype)
-        for t in range(inputs.shape[1]):
-            hidden = torch.tanh(inputs[:, t] @ w.T + u * hidden)
-        return hidden @ c / 8.0
+    def recurrent(drive):  # type: ignore[no-untyped-def]
+        def loss(c, u, w):  # type: ignore[no-untyped-def]
+            hidden = torch.zeros(len(inputs), 64, dtype=inputs.dtype)
+            for t in range(inputs.shape[1]):
+                hidden = torch.tanh(drive(w, t) + u * hidden)
+            return ((hidden @ c / 8.0 - labels) ** 2).mean()
 
-    names = ("c", "u", "w")
-    plain = _plain_descent(model, names, lambda *p: ((outputs(*p) - labels) ** 2).mean(), rate=0.05, radius=None)
-    return plain, _structured(fast.indrnn(), model, fast.blocks(x, y, 64), rate=0.05, radius=None)
+        return loss
 
-
-def _windows(dtype: str) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(0)
-    series = np.zeros(800 + 4200)
-    for t in range(len(series)):
-        series[t] = (0.9 * series[t - 96] if t >= 96 else 0.0) + 0.1**0.5 * rng.normal()
-    series = series[800:]
-    starts, time = np.arange(4000)[:, None], np.arange(97)[None, :]
-    position = (starts + time)[:, :, None] * 2 * np.pi / (32 * 2.0 ** np.arange(8))
-    x = np.concatenate([series[starts + time][:, :, None], np.sin(position), np.cos(position)], axis=-1)
-    y = series[np.arange(4000) + 97]
-    return x.astype(dtype), ((y - y.mean()) / y.std()).astype(dtype)
+    found = {
+        "plain": _descent(start, recurrent(lambda w, t: inputs[:, t] @ w.T), 0.05),
+        "algebra": _descent(start, recurrent(lambda w, t: s[:, t, None] * w[:, 0] + w[:, 1:] @ p[t]), 0.05),
+        "ours": _ours(fast.window_units(data), start, 0.05),
+    }
+    if authors is not None:
+        found["authors"] = _released(authors, "IndiRNN", start, x, y, 0.05)
+    return found
 
 
-def _transformer(model, x, y, dtype, *, rate, radius):  # type: ignore[no-untyped-def]
-    inputs, labels = torch.tensor(x), torch.tensor(y)
-    heads = model.config.heads
-
-    def loss(c, u, W):  # type: ignore[no-untyped-def]
-        keys = torch.einsum("hij,nj->nhi", W, inputs[:, -1])
-        attention = torch.softmax(torch.einsum("nhi,nti->nht", keys, inputs), dim=-1)
-        attended = torch.einsum("nht,nti->nhi", attention, inputs)
-        hidden = torch.tanh((attended * u).sum(-1))
-        return ((hidden @ c / heads**0.5 - labels) ** 2).mean()
-
-    plain = _plain_descent(model, ("c", "u", "W"), loss, rate=rate, radius=radius)
-    return plain, _structured(fast.independent_heads(), model, fast.blocks(x, y, heads), rate=rate, radius=radius)
+def _windows(network: str) -> tuple[fast.Windows, dict[str, Any]]:
+    sizes = {"n": SAMPLES, "n_test": 1000, "n_jacobian": 1, "width": 64, "pairs": 8}
+    config = {"network": network, "lag": LAG, "seed": 1, **sizes}
+    return lags._batches(config).train, lags._weights(config)
 
 
-def _structured(objective, model, batch, *, rate, radius):  # type: ignore[no-untyped-def]
-    optimiser = gradient_descent(rate)
-    project = None if radius is None else onto_omega({"c": radius, "u": radius, "W": radius}, model.config.heads)
-    step = full_batch(objective, optimiser, project=project)
-    state = begin(model, optimiser, jax.random.key(0), projected=radius is not None)
-
-    def ours(steps: int) -> Losses:
-        return run(step, state, Data(batch), steps=steps, chunk=steps).metrics["loss"]
-
-    return ours
+def _whole(data: fast.Windows) -> Any:
+    channels = np.broadcast_to(data.positions, (len(data.y), *data.positions.shape))
+    return np.concatenate([data.values[..., None], channels], axis=-1)
 
 
-def _plain_descent(model, names, loss_of, *, rate, radius):  # type: ignore[no-untyped-def]
-    start = [torch.tensor(np.asarray(getattr(model, name))) for name in names]
+def _plain(x, c, u, W):  # type: ignore[no-untyped-def]
+    keys = torch.einsum("hij,nj->nhi", W, x[:, -1])
+    attention = torch.softmax(torch.einsum("nhi,nti->nht", keys, x), dim=-1)
+    attended = torch.einsum("nht,nti->nhi", attention, x)
+    return torch.tanh((attended * u).sum(-1)) @ c / math.sqrt(len(c))
 
-    def plain(steps: int) -> Losses:
-        params = [value.clone().requires_grad_() for value in start]
+
+def _projected(x, c, u, W):  # type: ignore[no-untyped-def]
+    """Our algebra: attention averages the projections x_t.u, so the attended token is never formed."""
+    keys = torch.einsum("hij,nj->nhi", W, x[:, -1])
+    attention = torch.softmax(torch.einsum("nhi,nti->nht", keys, x), dim=-1)
+    return torch.tanh((attention * torch.einsum("nti,hi->nht", x, u)).sum(-1)) @ c / math.sqrt(len(c))
+
+
+def _descent(start, loss_of, rate, *, radius=None):  # type: ignore[no-untyped-def]
+    centre = [torch.tensor(value) for value in start.values()]
+
+    def side(steps: int) -> Losses:
+        params = [value.clone().requires_grad_() for value in centre]
         losses = []
         for _ in range(steps):
             loss = loss_of(*params)
             gradients = torch.autograd.grad(loss, params)
             with torch.no_grad():
-                for value, gradient, centre in zip(params, gradients, start, strict=True):
+                for value, gradient, middle in zip(params, gradients, centre, strict=True):
                     value.sub_(rate * gradient)
                     if radius is not None:
-                        delta = (value - centre).reshape(len(centre), -1)
-                        shrink = torch.clamp(radius / len(centre) ** 0.5 / delta.norm(dim=1), max=1.0)
-                        value.copy_(centre + (delta * shrink[:, None]).reshape(centre.shape))
+                        delta = (value - middle).reshape(len(middle), -1)
+                        shrink = torch.clamp(radius / len(middle) ** 0.5 / delta.norm(dim=1), max=1.0)
+                        value.copy_(middle + (delta * shrink[:, None]).reshape(middle.shape))
             losses.append(loss.item())
         return np.array(losses)
 
-    return plain
+    return side
+
+
+def _ours(descent, start, rate, *, radius=None):  # type: ignore[no-untyped-def]
+    def side(steps: int) -> Losses:
+        weights, losses = start, []
+        for _ in range(steps):
+            loss, gradient = descent.gradient(weights)
+            losses.append(loss)
+            weights = {name: value - value.dtype.type(rate) * gradient[name] for name, value in weights.items()}
+            if radius is not None:
+                ball = radius / math.sqrt(len(start["c"]))
+                weights = {name: fast.onto_ball(value, start[name], ball) for name, value in weights.items()}
+        return np.array(losses)
+
+    return side
+
+
+def _released(checkout, kind, start, x, y, rate, *, radius=None):  # type: ignore[no-untyped-def]
+    """The authors' network and projection, from a checkout of their repository; tokens stand in columns there."""
+    sys.path.insert(0, str(Path(checkout) / "src"))
+    try:
+        from transformer_ntk import model as released
+    finally:
+        sys.path.pop(0)
+    inputs, labels = torch.tensor(np.ascontiguousarray(x.transpose(0, 2, 1))), torch.tensor(y)
+    names = {"c": "c", "u": "U", "W": "W"} if kind == "Transformer" else {"c": "c", "u": "u", "w": "W_in"}
+
+    def side(steps: int) -> Losses:
+        shape = (inputs.shape[1], inputs.shape[2], len(start["c"]))
+        network = getattr(released, kind)(*shape, activation=torch.tanh, dtype=inputs.dtype)
+        with torch.no_grad():
+            for ours, theirs in names.items():
+                getattr(network, theirs).copy_(torch.tensor(start[ours]))
+            for centre, name in (("c0", "c"), ("U0", "u"), ("u0", "u"), ("W0", "W"), ("W0", "w")):
+                if hasattr(network, centre) and name in names:
+                    getattr(network, centre).copy_(torch.tensor(start[name]))
+        optimiser, losses = torch.optim.SGD(network.parameters(), lr=rate), []
+        for _ in range(steps):
+            optimiser.zero_grad(set_to_none=True)
+            loss = torch.nn.functional.mse_loss(network(inputs), labels)
+            loss.backward()
+            optimiser.step()
+            if radius is not None:
+                network.project_(radius, radius, radius)
+            losses.append(loss.item())
+        return np.array(losses)
+
+    return side
+
+
+def _width_operations(m: int, tokens: int = 16, d: int = 8) -> float:
+    return float(SAMPLES * m * (2 * (2 * d * d + 4 * tokens * d) + tokens * 30))
 
 
 CASES = [
-    Case("arda_width", "projected GD step, n=5000, m=256", 3.0, width_step),
-    Case("ar96_transformer", "GD step, AR(96), 64 heads", 2.8, autoregressive_transformer),
-    # Float32 gradients through 97 steps at |u| = 1.5 carry about 1 % of noise: later losses may drift apart.
-    Case("ar96_indrnn", "GD step, AR(96), 64 units", 5.5, autoregressive_indrnn, agreement_steps=2),
+    *(
+        Case(
+            f"arda_m{m}",
+            f"projected step of figure 1, m = {m}",
+            target,
+            "float32",
+            _width_operations(m),
+            width_step(m),
+            steps=steps,
+        )
+        for m, target, steps in ((16, 12.0, 20), (256, 6.0, 5))
+    ),
+    Case("ar96_transformer", "step of figure 2, L = 96", 9.0, "float32", SAMPLES * 64 * 97 * 50.0, ar_transformer),
+    Case("ar96_indrnn", "step of figure 2, L = 96", 7.0, "float64", SAMPLES * 64 * 97 * 45.0, ar_indrnn, agreement=2),
 ]

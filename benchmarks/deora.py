@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import jax
 import numpy as np
 import torch
 
-from benchmarks.compare import Case, Losses
+from benchmarks.compare import Case, Losses, Side
 from certiformer import models
 from certiformer.training import fast, leave_one_out
 
 SAMPLES, RATE = 100, 0.1
+TOKENS, DIMENSION, HEADS = 8, 12, 4
 
 
-def make(dtype: str) -> tuple[Callable[[int], Losses], Callable[[int], Losses]]:
+def make(authors: str | None) -> dict[str, Side]:
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(SAMPLES, 8, 12)).astype(dtype)
-    y = np.sign(rng.normal(size=SAMPLES)).astype(dtype)
-    settings = {"d": 12, "tokens": 8, "heads": 4, "start": "random"}
-    model = models.build("multi_head_attention", jax.random.key(0), dtype=dtype, **settings)
+    x = rng.normal(size=(SAMPLES, TOKENS, DIMENSION)).astype(np.float32)
+    y = np.sign(rng.normal(size=SAMPLES)).astype(np.float32)
+    settings = {"d": DIMENSION, "tokens": TOKENS, "heads": HEADS, "start": "random"}
+    model = models.build("multi_head_attention", jax.random.key(0), **settings)
     gradients = fast.many_attentions()
     inputs, labels = torch.tensor(x), torch.tensor(y)
-    table = torch.tensor(np.concatenate([np.ones((1, SAMPLES)), 1 - np.eye(SAMPLES)]).astype(dtype) / SAMPLES)
+    table = torch.tensor(np.concatenate([np.ones((1, SAMPLES)), 1 - np.eye(SAMPLES)]).astype(np.float32) / SAMPLES)
 
     def ours(steps: int) -> Losses:
         return leave_one_out(gradients, model, (x, y), rate=RATE, steps=steps, chunk=steps).record.metrics["losses"]
@@ -47,7 +46,10 @@ def make(dtype: str) -> tuple[Callable[[int], Losses], Callable[[int], Losses]]:
             losses.append(each.detach().numpy().copy())
         return np.array(losses)
 
-    return plain, ours
+    return {"plain": plain, "ours": ours}
 
 
-CASES = [Case("deora", "GD step of n=100 leave-one-out models", 3.5, make, steps=20)]
+OPERATIONS = (SAMPLES + 1) * SAMPLES * HEADS * TOKENS * DIMENSION * (2.0 * 2 * DIMENSION + 4 * 2 * TOKENS) + (
+    SAMPLES + 1
+) * SAMPLES * HEADS * TOKENS**2 * 30.0
+CASES = [Case("deora", "step of 101 leave-one-out models", 8.0, "float32", OPERATIONS, make, steps=20)]
