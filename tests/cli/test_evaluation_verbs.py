@@ -161,3 +161,15 @@ def test_compare_results(run, tmp_path):
     assert (tmp_path / "c.svg").stat().st_size > 1000
     assert "did you mean delta" in run("compare", "holdout", "occam", "dleta=0.05").err
     assert "at least two ids" in run("compare", "holdout").err
+
+
+def test_what_train_writes_is_what_certify_takes(run, tmp_path):
+    """The two lines of the README, as they stand."""
+    trained = run("train", "shallow_encoder", "--task", "mnist", "--task-set", "n=60", "--steps", 2, "--json")
+    assert trained.code == 0
+    assert json.loads(trained.out)["examples"] == "data.npz"
+    report = json.loads(run("certify", "model.safetensors", "--data", "data.npz", "--json").out)
+    assert report["observed"]["train_examples"] == 60
+    assert report["provenance"]["heldout_inputs_seen_in_training"] == 0
+    np.savez(tmp_path / "data.npz", mine=np.zeros(3))
+    assert "that `certiformer train` wrote" in run("train", "shallow_encoder", "--task", "mnist", "--steps", 2).err

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json as json_module
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -43,6 +45,10 @@ def train(
     select: Annotated[str | None, typer.Option(help="Which iterate to keep: last, or best (validation loss).")] = None,
     seed: Annotated[int, typer.Option(help="Everything random comes from it.")] = 0,
     out: Annotated[Path, typer.Option(help="The checkpoint to write.")] = Path("model.safetensors"),
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Where the examples for `certify --data` go (default: data.npz beside the checkpoint)."),
+    ] = None,
     resume: Annotated[bool, typer.Option(help="Go on from an interrupted run of the same settings.")] = True,
     every: Annotated[float, typer.Option(help="Seconds between checkpoints of the running state.")] = 60.0,
     threads: Annotated[int | None, typer.Option(help="CPUs to use (default: all).")] = None,
@@ -52,7 +58,8 @@ def train(
 ) -> None:
     """Train a paper's model on a task and write a safetensors checkpoint with config, seed, data hash and metrics.
 
-    An interrupted run leaves its state beside the checkpoint and goes on from there, bit for bit.
+    An interrupted run leaves its state beside the checkpoint and goes on from there, bit for bit. The examples, those
+    that training never saw apart, go to data.npz: `certiformer certify model.safetensors --data data.npz` goes on.
     """
     # JAX is imported by the commands that need it, not by `certiformer --help`.
     own_process(threads)
@@ -84,6 +91,8 @@ def train(
         chosen_task["dtype"] = "float64"
     if not out.parent.is_dir():
         raise InputError("--out", str(out), f"a file in an existing folder, not in {out.parent}")
+    examples = out.with_name("data.npz") if data is None else data
+    _refuse_foreign(examples)
     running = out.with_name(f"{out.name}.running")
     if not resume:
         running.unlink(missing_ok=True)
@@ -101,12 +110,48 @@ def train(
             progress=progress,
         )
         models.save(out, fitted.model, fitted.facts)
+    kept = _write_examples(examples, fitted.task, select=recipe.select)
     running.unlink(missing_ok=True)
-    report = {"checkpoint": str(out), **{k: v for k, v in fitted.facts.items() if k != "metrics"}}
+    report = {"checkpoint": str(out), "examples": kept, **{k: v for k, v in fitted.facts.items() if k != "metrics"}}
     if json:
         print_json(report)
     else:
         _show(report)
+
+
+ARRAYS = ("train_inputs", "train_labels", "heldout_inputs", "heldout_labels")
+
+
+def _refuse_foreign(path: Path) -> None:
+    """A file of other arrays that happens to have the name is not overwritten."""
+    if not path.exists():
+        return
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = {name.removesuffix(".npy") for name in archive.namelist()}
+    except (OSError, zipfile.BadZipFile):
+        names = set()
+    if names != set(ARRAYS):
+        raise InputError("--data", str(path), "a file that `certiformer train` wrote, or none", "Choose another name")
+
+
+def _write_examples(path: Path, task: Any, *, select: str) -> str:
+    """The examples for `certify --data`; what it says is shown."""
+    import numpy as np
+
+    from certiformer.report.page import write_bytes
+
+    if task.labels not in ("signs", "classes"):
+        return "not written: the labels are real numbers, and certificates of error rates need classes"
+    if select == "best":
+        return "not written: the test part chose the iterate, so it cannot certify it; hold others out"
+    buffer = io.BytesIO()
+    parts = {"train": task.train, "heldout": task.test}
+    arrays: dict[str, Any] = {f"{name}_inputs": np.asarray(part.inputs) for name, part in parts.items()}
+    arrays |= {f"{name}_labels": np.asarray(part.labels).astype(np.int64) for name, part in parts.items()}
+    np.savez(buffer, **arrays)
+    write_bytes(path, buffer.getvalue())
+    return str(path)
 
 
 def _either(name: str, given: str | None, default: str | None) -> str:
@@ -149,4 +194,5 @@ def _show(report: dict[str, Any]) -> None:
     table.add_row("kept", str(ended["kept"]["iterate"]))
     table.add_row("data", report["data"][:16])
     table.add_row("checkpoint", report["checkpoint"])
+    table.add_row("examples", report["examples"])
     console.print(table)

@@ -35,6 +35,8 @@ class Fitted:
     model: models.Model
     run: Run
     facts: dict[str, Any]
+    task: tasks.Task
+    """What it was trained on, and the part that training never saw."""
 
 
 def fit(
@@ -96,7 +98,7 @@ def fit(
     trained = eqx.combine(params, model)
     facts = {**identity, "task_settings": dict(task_settings or {}), "test_data": task.test.fingerprint()}
     facts |= {"final": _final(plan, params), "run": summary(record, recipe), "metrics": _thinned(record)}
-    return Fitted(trained, record, facts)
+    return Fitted(trained, record, facts, task)
 
 
 def summary(record: Run, recipe: Recipe) -> dict[str, Any]:
