@@ -383,8 +383,8 @@ class _Problem:
 
     def quick(self, ln_eps: float) -> float:
         """A cost that is nearly as small, for searches over many eps: splits are taken from a grid of multipliers."""
-        if ln_eps == -math.inf or len(self.covers) > _EXCHANGED:
-            return self.least(ln_eps)[0]
+        if ln_eps == -math.inf:
+            return math.inf
         ln_a = self.ln_reach - ln_eps
         shares, falling = self._curve
         at = int(np.searchsorted(falling, -ln_eps))
@@ -398,7 +398,7 @@ class _Problem:
         """The best ln s along a grid of ln(mu/eps), and -ln of the eps that each of these splits uses up."""
         deepest = math.log(self.copies.sum()) + 80.0 + float(np.max(np.log(self._sizes)))
         low, high = -float(np.max(self.ln_reach)) - 5.0, -float(np.min(self.ln_reach)) + deepest
-        grid = np.linspace(low, high, min(2048, math.ceil(2.0 * (high - low))))
+        grid = np.linspace(low, high, min(2048, 2_000_000 // len(self.covers) + 64, math.ceil(2.0 * (high - low))))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             _, shares, _ = self._best(self.ln_reach, grid)
             falling = -self._ln_total(self.ln_reach + shares)

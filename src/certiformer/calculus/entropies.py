@@ -95,7 +95,19 @@ class Least:
     parts: tuple[tuple[Entropy, float], ...]
 
     def __call__(self, x: float) -> float:
-        return min(part(x + shift) if x + shift > 0.0 else 0.0 for part, shift in self.parts)
+        best = math.inf
+        for part, shift in self._quick_first:
+            if x + shift <= 0.0:
+                return 0.0
+            if isinstance(part, Multisets) and part.at_least(x + shift) >= best:
+                continue
+            best = min(best, part(x + shift))
+        return best
+
+    @property
+    def _quick_first(self) -> Iterator[tuple[Entropy, float]]:
+        yield from (one for one in self.parts if not isinstance(one[0], Multisets))
+        yield from (one for one in self.parts if isinstance(one[0], Multisets))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +122,15 @@ class Multisets:
             return _log_multisets_ln(self.dimension, 2.0 * x)
         draws = ceil_up((math.exp(x) - 1.0) ** 2) if self.shrunk else math.ceil(up(math.exp(2.0 * x))) - 1
         return log_multisets(self.dimension, draws)
+
+    def at_least(self, x: float) -> float:
+        """A quick lower bound: C(n, k) >= (n/k)^k, both ways round."""
+        if x > LARGE_LOG:
+            return 0.0
+        atoms, root = 2.0 * self.dimension, math.exp(x) - (1.0 if self.shrunk else 0.0)
+        draws = max(root * root - (0.0 if self.shrunk else 1.0), 0.0)
+        fewer = draws * math.log1p(atoms / draws) if draws > 0.0 else 0.0
+        return max(fewer, atoms * math.log1p(draws / atoms)) * (1.0 - 1e-9)
 
     def steps(self) -> Iterator[float]:
         """The largest x of many steps: the finest radius for the same number of draws."""

@@ -279,7 +279,9 @@ class Analysis:
         if not self.proper:
             # The perturbation inequality used hats that may leave the class: not for a proper chain.
             cover = replace(cover, proper=False)
-        return Term(name, cover, self.coefficients[name].ln)
+        copies = uses[0].weight.copies
+        beta = self.coefficients[name] if copies == 1 else self.coefficients[name] / size(copies)
+        return Term(name, cover, beta.ln, copies)
 
 
 def analyse(output: Node, *, proper: bool = True, samples: int | None = None) -> Analysis:

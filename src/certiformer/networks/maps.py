@@ -164,6 +164,24 @@ def project(z: Node, radius: float = 1.0) -> Node:
 
 
 @dataclass(frozen=True, slots=True)
+class Bounded(Layer):
+    """A fixed map on tokens, L-Lipschitz with outputs of norm at most r: lambda = L; output r, half-diameter L rho."""
+
+    lipschitz: float
+    radius: float
+
+    def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
+        (z,) = inputs
+        factor = size(self.lipschitz, "lipschitz")
+        return Effect(signal(z.dimension, z.positions, size(self.radius), factor * z.half_diameter), (factor,))
+
+
+def bounded(z: Node, lipschitz: float, radius: float) -> Node:
+    """A fixed normalisation of which only slope and size are known."""
+    return Node(Bounded(lipschitz, radius), (z,))
+
+
+@dataclass(frozen=True, slots=True)
 class Normalisation(Layer):
     r"""u = Pz/sqrt(||Pz||^2/d + eps), then g*u + b; P removes the mean (LayerNorm) or is the identity (RMSNorm).
 

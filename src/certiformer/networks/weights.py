@@ -43,6 +43,8 @@ class Weight:
     `spectral_distance`, `max_row_distance` (largest row l2 norm; for a k x 1 weight the sup norm).
     Norms of the matrix itself: `spectral`, `max_row`, `blocks` (spectral norms of its column blocks, one per head).
     `rank` bounds the rank of the distance to the reference (of the matrix itself without one): LoRA around W_ref.
+    `copies`: the record stands for so many independent matrices of one class whose outputs are added; write their sum
+    as `scale(z, copies)`. Each of them has its share of the sensitivity.
     `proper_only` refuses external covers even where the analysis would take them.
     """
 
@@ -59,6 +61,7 @@ class Weight:
     blocks: tuple[float, ...] = ()
     reference: Reference | None = None
     rank: int | None = None
+    copies: int = 1
     proper_only: bool = False
 
     def __post_init__(self) -> None:

@@ -255,6 +255,13 @@ ATTACKS = [
         for id in ("cover.coordinates", "cover.soft")
     ),
     _covered(
+        "cover.floors",
+        "value",
+        lambda k, n, delta, N: {**_one(k, n, delta, N), "logN": math.log(N)},
+        (2, 10),
+        1.0,
+    ),
+    _covered(
         "cover.local",
         "value",
         lambda k, n, delta, N: {**_one(k, n, delta, N), "dimension": 1, "R": N - 1.0, "rho": 1.0},

@@ -18,6 +18,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from certiformer import networks
 from certiformer.calculus.allocation import Term, network_cover
 from certiformer.calculus.covers import Cover, low_rank, maurey, maurey_plain, smallest, volumetric
 
@@ -154,17 +155,29 @@ def many_layers(
     rv: int | None = None,
     rqk: int | None = None,
 ) -> Network:
-    """Eq. (5). The l1 norm of the readout is at most sqrt(d) B_w; its cover is projected back on the l2 ball."""
-    ln_block = 2.0 * math.log(xi * L_sigma)
-    ln_lambda = ln_block + math.log(Bc * Bv) + math.log1p(2.0 * rho**2 * BQK)
-    weights = [Weight("w", Bw, math.sqrt(d) * Bw, d, 1, None, math.log(rho))]
-    for layer in range(1, layers + 1):
-        ln_b = math.log(b if layer == 1 else rho)
-        ln_factor = math.log(Bw) + (layers - layer) * ln_lambda + ln_block
+    """Eq. (5). The l1 norm of the readout is at most sqrt(d) B_w; its cover is projected back on the l2 ball.
+
+    Sensitivities are those of the engine: the formulas above, except that the diameter of the tokens is propagated, so
+    that a score matrix behind contracting blocks reaches less far.
+    """
+    blocks = range(1, layers + 1)
+    shapes = {"w": (1, d)} | {f"W_{kind}{i}": shape for i in blocks for kind, shape in _shapes(d, k).items()}
+    norms = {"w": Bw} | {f"W_{kind}{i}": norm for i in blocks for kind, norm in (("c", Bc), ("v", Bv), ("QK", BQK))}
+    matrices = {name: networks.Weight(name, shapes[name], spectral=norm) for name, norm in norms.items()}
+    sigma = networks.Activation("sigma", L_sigma, L_sigma)
+    z = networks.tokens(d, b, positions=2)
+    for i in blocks:
+        z = networks.attention(z, networks.Head(value=matrices[f"W_v{i}"], score=matrices[f"W_QK{i}"]))
+        z = networks.linear(z, matrices[f"W_c{i}"])
+        for _ in range(2):
+            z = networks.bounded(networks.activation(z, sigma), xi, rho)
+    coefficients = networks.analyse(networks.readout(networks.pick(z), matrices["w"])).coefficients
+    weights = [Weight("w", Bw, math.sqrt(d) * Bw, d, 1, None, coefficients["w"].ln)]
+    for i in blocks:
         weights += [
-            Weight(f"W_c{layer}", Bc, Bc, k, d, _rank(rc, k, d), ln_factor + math.log(Bv) + ln_b),
-            Weight(f"W_v{layer}", Bv, Bv, d, k, _rank(rv, d, k), ln_factor + math.log(Bc) + ln_b),
-            Weight(f"W_QK{layer}", BQK, BQK, d, d, _rank(rqk, d, d), ln_factor + math.log(Bc * Bv) + 3.0 * ln_b),
+            Weight(f"W_c{i}", Bc, Bc, k, d, _rank(rc, k, d), coefficients[f"W_c{i}"].ln),
+            Weight(f"W_v{i}", Bv, Bv, d, k, _rank(rv, d, k), coefficients[f"W_v{i}"].ln),
+            Weight(f"W_QK{i}", BQK, BQK, d, d, _rank(rqk, d, d), coefficients[f"W_QK{i}"].ln),
         ]
     return Network(tuple(weights), rho * Bw)
 
@@ -172,6 +185,10 @@ def many_layers(
 def layer_norm(d: int, gain: float, bias: float, eps: float) -> tuple[float, float]:
     """(rho, xi) of LayerNorm: norm at most sqrt(d) max|gain| + ||bias||_2, slope at most max|gain|/sqrt(eps)."""
     return math.sqrt(d) * gain + bias, gain / math.sqrt(eps)
+
+
+def _shapes(d: int, k: int) -> dict[str, tuple[int, int]]:
+    return {"c": (d, k), "v": (k, d), "QK": (d, d)}
 
 
 def _rank(rank: int | None, rows: int, columns: int) -> int:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from certiformer import networks
 from certiformer.calculus import chaining
 from certiformer.calculus.covers import quadratic_cover
 from certiformer.calculus.softmax import input_sensitivity
@@ -35,6 +36,8 @@ from certiformer.core import (
     upper_bound,
     verified,
 )
+from certiformer.networks import Node
+from certiformer.networks import Weight as EngineWeight
 from certiformer.theorems.trauger import TRAUGER
 
 
@@ -122,6 +125,35 @@ def weights(net: DeepTransformer, *, proper: bool) -> list[Weight]:
             Weight("v", ln_b, ln_reach + ln_sigma + ln_c),
             Weight("q", ln_b, ln_reach + ln_sigma + ln_c + ln_v + 2.0 * ln_rho),
         ]
+    return found
+
+
+def graph(net: DeepTransformer, d: int, k: int, norms: Mapping[str, float]) -> Node:
+    """The network handed to the engine: radii and half-diameters are propagated, not restarted at the unit ball.
+
+    `norms`: entrywise l1 norms by kind. The H heads of a layer are copies of one, and their sum is H times it.
+    """
+    sigma = networks.Activation("sigma", net.L_sigma, net.L_sigma)
+    z = networks.tokens(d, net.Bx, positions=2, half_diameter=net.rho)
+    for i in range(1, net.layers + 1):
+        value = EngineWeight(f"v{i}", (k, d), l1=norms["v"], spectral=net.Bv2, copies=net.heads)
+        score = EngineWeight(f"q{i}", (d, d), l1=norms["q"], spectral=net.BQK2, copies=net.heads)
+        z = networks.project(networks.attention(z, networks.Head(value=value, score=score)))
+        mix = EngineWeight(f"c{i}", (d, k), l1=norms["c"], spectral=net.Bc2, copies=net.heads)
+        z = networks.linear(networks.activation(z, sigma), mix)
+        z = networks.project(z if net.heads == 1 else networks.scale(z, float(net.heads)))
+    return networks.readout(networks.pick(z), EngineWeight("w", (1, d), l1=norms["w"], frobenius=net.Bw))
+
+
+def engine_variants(
+    net: DeepTransformer, d: int, k: int, norms: Mapping[str, float], eps: float, n: int | None
+) -> dict[str, Bound]:
+    """The covering number and the complexity of the same class, evaluated on the engine."""
+    analysis = networks.analyse(graph(net, d, k, norms))
+    found = {"engine": upper_bound(analysis.log_size(eps))}
+    if n is not None:
+        quantity = Quantity.RADEMACHER_COMPLEXITY
+        found["rademacher_engine"] = upper_bound(analysis.rademacher(n), clip=net.radius, bounds=quantity)
     return found
 
 

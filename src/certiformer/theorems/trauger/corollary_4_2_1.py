@@ -17,6 +17,7 @@ from certiformer.theorems.trauger._multi_layer import (
     SizedTransformer,
     complexity_variants,
     covering_bound,
+    engine_variants,
     ln_total,
     printed_variants,
     weights,
@@ -25,9 +26,13 @@ from certiformer.theorems.trauger._multi_layer import (
 
 def _cover(net: DeepTransformer, covers: dict[str, Cover]) -> Cover:
     terms = [
-        Term(weight.kind, covers[weight.kind].scaled(math.exp(weight.ln_input)), weight.ln_beta)
+        Term(
+            weight.kind,
+            covers[weight.kind].scaled(math.exp(weight.ln_input)),
+            weight.ln_beta,
+            1 if weight.kind == "w" else net.heads,
+        )
         for weight in weights(net, proper=True)
-        for _ in range(1 if weight.kind == "w" else net.heads)
     ]
     return network_cover(terms)
 
@@ -38,7 +43,9 @@ class Corollary421(SizedTransformer):
     The sound Theorem 4.2 with C_w = B^2 ln(2d+1), C_c = C_v = B^2 ln(2dk+1), C_QK = B^2 ln(2d^2+1) (W_QK
     is d x d),
     each matrix with its own norm where given. `exact` takes the smallest cover of every weight at the given radius
-    (Maurey's exact count, or volume in the spectral norm) and the best of several ways to share the radius.
+    (Maurey's exact count, or volume in the spectral norm) and the best way found to share the radius. `engine` is the
+    same class as a network of layers: radii are propagated where Theorem 4.2 restarts at the unit ball, and nothing is
+    paid from the distance to the network at zero on; never larger, and much smaller where layers contract.
 
     Printed: Theorem 4.2 with C1 = B^2 ln(2dk+1), CBx = Bx^2 C1, B the largest (1,1) norm
     .. math:: \log N(\varepsilon)=(\gamma+\eta)^3/\varepsilon^2,\quad C_1=B^2\ln(2dk+1),\ C_{B_x}=B_x^2C_1
@@ -78,6 +85,7 @@ class Corollary421(SizedTransformer):
             "v": volumetric(self.Bv2, self.d * self.k),
             "q": volumetric(self.BQK2, self.d * self.d),
         }
+        norms = {"w": self.Bw1, "c": self.Bc11, "v": self.Bv11, "q": self.BQK11}
         # Maurey's covers project onto convex subclasses and volume packs any subset around zero: both are proper.
         constants = {kind: cover.constant for kind, cover in sparse.items()}
         ln = ln_total(self, constants, proper=True)
@@ -86,4 +94,5 @@ class Corollary421(SizedTransformer):
             "value": covering_bound(ln, self.eps),
             "exact": upper_bound(_cover(self, covers).log_size(self.eps)),
             **complexity_variants(self, ln, self.n, proper=True),
+            **engine_variants(self, self.d, self.k, norms, self.eps, self.n),
         }
