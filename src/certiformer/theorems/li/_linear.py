@@ -20,7 +20,7 @@ def norm_covers(B: float, eps: float, d: int, k: int, Bx: float) -> dict[str, Bo
 
 
 def rank_cover(r: int, d: int, k: int, B: float, Bx: float, eps: float) -> dict[str, Bound]:
-    """C3: the smaller of (d+k) r ln(1 + 4 B Bx/eps) and dk ln(1 + 2 B Bx/eps)."""
+    """C3: at most (d+k) r ln(1 + 4 B Bx/eps) and dk ln(1 + 2 B Bx/eps); the two factors share eps as d : k."""
     rank = min(r, d, k)
     return {
         "spectral": upper_bound(low_rank(B * Bx, d, k, rank).log_size(eps)),

@@ -23,8 +23,8 @@ class LemmaB6(Result):
 
     Printed: log N <= (r/2) log(4 Bx^2 B^2 r/eps^2)
     .. math:: \log N_\infty(\varepsilon)\le\frac r2\log\frac{4B_x^2B_W^2r}{\varepsilon^2}
-    Sound: spectral: min{(d+k) r log(1 + 4 Bx B/eps), dk log(1 + 2 Bx B/eps)}, 0 from eps = Bx B on; volumetric: the
-    latter.
+    Sound: spectral: at most min{(d+k) r log(1 + 4 Bx B/eps), dk log(1 + 2 Bx B/eps)}, 0 from eps = Bx B on; volumetric:
+    the latter.
     .. math:: \log N \le \min\{(d+k)\,r\log(1+4B_xB_W/\varepsilon),\; dk\log(1+2B_xB_W/\varepsilon)\}
     Because: r = 1, d = k = 2: {e_1 a^T} is a disc, N >= 1/eps^2 = 100 at eps = 0.1, the lemma allows 20
     Assumes:
