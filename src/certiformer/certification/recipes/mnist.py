@@ -12,7 +12,7 @@ examples and 10,000 that are certified with; a seed divides these into halves. T
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
 from typing import Any
 
@@ -171,10 +171,10 @@ def evidence(settings: Settings, arrays: Mapping[str, NDArray[Any]], seed: int, 
     z, size = arrays["pooling"], f"{network.name} with {network.coordinates}"
     apart = decisions(outputs("half", data.pool)) != decisions(outputs("all", data.pool))
     tested = margins(outputs("half", data.test), data.test.y) <= 0
-    pooling = network.predictor(z)
+    pooling, house = network.predictor(z), HouseModel(encoder)
     records = (
-        HoldOut(errors=errors, n=m, note=note, subject="the encoder", predictor=HouseModel(encoder)),
-        betting(expit(gaps), 2, 1),
+        HoldOut(errors=errors, n=m, note=note, subject="the encoder", predictor=house),
+        replace(betting(expit(gaps), 2, 1), subject="the encoder, its probabilities smoothed", predictor=house),
         gibbs,
         drawn,
         OccamRecord(
@@ -212,6 +212,7 @@ def evidence(settings: Settings, arrays: Mapping[str, NDArray[Any]], seed: int, 
             disagreements=int(np.sum(apart)),
             m=len(apart),
             subject="the encoder trained on all 10,000 images",
+            predictor=HouseModel(whole),
             note="Through the encoder of the hold-out row, on 2,665 images that neither has seen.",
         ),
     )
