@@ -117,17 +117,19 @@ def test_texts_are_read_once_each(texts):
 
 def test_probe_verify_and_predict(encoder, texts, tmp_path):
     pytest.importorskip("tokenizers")
-    found = probe(encoder, texts, tokens=10, delta=0.05)
+    found = probe(encoder, texts, tokens=10, delta=0.05, most=300)
     page, report = found.write(tmp_path / "out")
     assert page.exists()
     rows = {row.id: row for row in found.report.certificates if row.value is not None and row.version == "sound"}
-    assert {"holdout", "betting", "occam", "pacbayes.gibbs", "pacbayes.single"} <= set(rows)
+    assert {"holdout", "betting", "occam", "pacbayes.gibbs", "pacbayes.single", "compression", "surrogate"} <= set(rows)
     assert rows["holdout"].value < 0.2
     document = found.report.document
     assert document["provenance"]["exact_duplicates_removed"] == 7
     checked = verify(report, data=tmp_path / "out/features.npz")
     assert checked.agrees
-    assert {row.id for row in checked.rows if row.counted} >= {"holdout", "occam", "pacbayes.gibbs"}
+    assert {row.id for row in checked.rows if row.counted} >= {"holdout", "occam", "pacbayes.gibbs", "compression"}
+    assert {one.id for one in checked.unchecked} == {"surrogate"}
+    assert (tmp_path / "out/head-final.safetensors").exists()
     head = tmp_path / "out/predictor-holdout.safetensors"
     names = predict(encoder, head, texts)
     with texts.open() as file:

@@ -1,8 +1,8 @@
 """`certiformer probe`: labelled texts and a frozen encoder to certificates of heads, with everything handed over.
 
 The encoder was trained elsewhere and must not have seen these texts' labels. Texts are embedded once; heads are trained
-here: one on a part, certified on the rest (hold-out), others on everything (Occam, PAC-Bayes, ...). All guarantees of
-the report hold together with probability 1 - delta.
+here: one on a part, certified on the rest (hold-out), others on everything (Occam, PAC-Bayes, compression; the plain
+head through its held-out surrogate). All guarantees of the report hold together with probability 1 - delta.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certificates import Predictor
+from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.holdout import HoldOut
+from certiformer.certificates.surrogate import Surrogate
 from certiformer.certification.document import Report
-from certiformer.certification.handover import load_predictor
+from certiformer.certification.handover import content_of, load_predictor
 from certiformer.certification.handover.heldout_head import HeldOutHead
 from certiformer.certification.handover.linear_head import prepared
 from certiformer.certification.linear_head import fit
 from certiformer.certification.pipeline import build
 from certiformer.certification.predictions import of_predictions
+from certiformer.certification.procedures.head import picked_head
 from certiformer.certification.reading import Reading
 from certiformer.certification.split import split
 from certiformer.checkpoints.cache import Cache
@@ -40,6 +42,8 @@ TOKENS = 128
 HELD_OUT = 0.5
 """The part of the texts that certifies the hold-out head; the other part trains it."""
 LEAST = 40
+UNLABELLED = 1000
+"""Texts beyond `most` whose labels are not looked at: they carry the hold-out's guarantee to the final head."""
 CARD = "probe.json"
 
 Progress = Callable[[int, int], None]
@@ -52,6 +56,7 @@ class Probe:
     report: Report
     arrays: Mapping[str, npt.NDArray[Any]]
     card: Mapping[str, Any]
+    files: Mapping[str, bytes]
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
         """The report with its predictors, features.npz (for `certiformer verify --data`), and probe.json."""
@@ -61,6 +66,8 @@ class Probe:
         target = Path(folder)
         try:
             (target / "features.npz").write_bytes(buffer.getvalue())
+            for name, content in self.files.items():
+                (target / name).write_bytes(content)
             (target / CARD).write_text(json.dumps(self.card, indent=2) + "\n", encoding="utf-8")
         except OSError as error:
             raise CertiformerError(f"cannot write to {target}: {error.strerror}. Choose another --out") from error
@@ -84,13 +91,16 @@ def probe(
 ) -> Probe:
     """Embed, split, train heads, certify. `most` uses at most that many texts, drawn at random."""
     data = read_texts(texts, text=text, label=label, group=group)
-    used = chosen(data, most, seed)
+    order = chosen(data, None, seed)
+    used, rest = order[:most], order[most:][:UNLABELLED] if most is not None else order[:0]
     if len(used) < LEAST:
         raise InputError("texts", f"{len(used)} to use", f"at least {LEAST}", "Give more labelled texts")
     store = Cache(cache_folder() if cache else None, "embeddings")
-    kept = [data.texts[index] for index in used]
-    features = embed(Path(path), kept, longest=tokens, cache=store, progress=progress)
-    arrays, head = _arrays(features, data.labels[used], len(data.names), seed)
+    kept = [data.texts[index] for index in (*used, *rest)]
+    vectors = embed(Path(path), kept, longest=tokens, cache=store, progress=progress)
+    features, others = vectors[: len(used)], vectors[len(used) :]
+    labels, classes = data.labels[used], len(data.names)
+    arrays, head = _arrays(features, labels, classes, seed)
     findings = of_predictions(
         arrays,
         Reading(seed=seed, title=f"{Path(texts).name} with {Path(path).name}"),
@@ -102,14 +112,36 @@ def probe(
         else record
         for record in findings.evidence
     )
+    files: dict[str, bytes] = {}
+    evidence += (picked_head(features, labels, classes),)
+    if len(others):
+        final = HeldOutHead(fit(prepared(features), labels, classes), np.zeros(0, np.int64))
+        evidence += (_surrogate(head, final, others, evidence),)
+        files["head-final.safetensors"] = content_of(final)
     report = build(replace(findings, evidence=evidence), delta, command=command)
     card = {
         "encoder": Encoder(path).identity(),
         "tokens": tokens,
         "classes": list(data.names),
-        "heads": sorted(report.files),
+        "heads": sorted([*report.files, *files]),
     }
-    return Probe(report, arrays, card)
+    return Probe(report, arrays, card, files)
+
+
+def _surrogate(
+    surrogate: HeldOutHead, final: HeldOutHead, others: npt.NDArray[np.float64], evidence: tuple[Evidence, ...]
+) -> Surrogate:
+    """The head trained on every labelled text, through the held-out one and texts whose labels nobody used."""
+    counted = next(record for record in evidence if isinstance(record, HoldOut))
+    return Surrogate(
+        errors=counted.errors,
+        n=counted.n,
+        disagreements=int(np.sum(surrogate.predict(others) != final.predict(others))),
+        m=len(others),
+        form="joint",
+        subject="the linear head trained on every labelled text",
+        note="Written as head-final.safetensors; the unlabelled texts are drawn from the same file.",
+    )
 
 
 def _arrays(
