@@ -41,6 +41,7 @@ deep: $(STAMP)
 # What needs the network: real checkpoints and data.
 real: $(STAMP)
 	$(BIN)/python -m pytest -q -m real --timeout 1800
+	$(BIN)/python tools/generate_checkpoints.py
 
 # PyTorch is only compared with: 2.13.0 from the default index brings CUDA along (several GB) where there is no CPU build.
 bench: $(STAMP)
