@@ -206,8 +206,11 @@ def _hull(base: Entropy) -> _Hull:
             ln_slope = _ln_slope(xs[-1], values[-1], x, value)
             if len(xs) == 1 or ln_slope > slopes[-1]:
                 break
-            xs.pop(), values.pop(), slopes.pop()
-        xs.append(x), values.append(value), slopes.append(ln_slope)
+            for corner in (xs, values, slopes):
+                corner.pop()
+        xs.append(x)
+        values.append(value)
+        slopes.append(ln_slope)
     return _Hull(np.array(xs), np.array(values), np.array(slopes))
 
 
@@ -252,7 +255,7 @@ class _Options:
     @property
     def given_up(self) -> int:
         """The index of the last column."""
-        return self.present.shape[1] - 1
+        return int(self.present.shape[1]) - 1
 
     def shares(self, ln_slope: Array, *, corners: bool) -> tuple[Array, Array]:
         """ln s of every column at ln M, and its derivative; nan where a group has no such kind.
@@ -353,7 +356,7 @@ class _Problem:
             tuple(term.cover for term in firsts),
             np.array([term.ln_beta for term in firsts]),
             np.array([term.ln_reach for term in firsts]),
-            np.bincount(groups, weights=[float(term.copies) for term in terms]),
+            np.bincount(groups, weights=[float(term.copies) for term in terms]).astype(np.float64),
             groups,
             _Options.of([term.cover.entropy for term in firsts]),
         )
