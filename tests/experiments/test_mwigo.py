@@ -206,7 +206,8 @@ def test_cells_are_compared_with_where_one_more_run_would_fall(analysed):
     assert found(analysed, "d_m = 64, N = 400: lowest test loss").verdict.word == "compatible"
     small = found(analysed, "d_m = 64, N = 1,200: lowest test loss")
     logs = np.log([2.096 * 1200**-0.5 * noise(seed) for seed in range(5)])
-    half = 2.7764451051977987 * logs.std(ddof=1) * math.sqrt(1.2)
+    # two printed cells with the same noise: 8 degrees of freedom
+    half = 2.3060041350333704 * logs.std(ddof=1) * math.sqrt(1.2)
     assert small.ci == pytest.approx((math.exp(logs.mean() - half), math.exp(logs.mean() + half)))
     assert small.verdict.word == "compatible"
     # at the paper's epoch 147 the planted curve is still on its way down
@@ -240,7 +241,9 @@ def test_runs_that_stop_before_the_papers_epoch_decide_nothing():
 
 def test_a_lowest_loss_at_the_end_has_no_epoch():
     rows = [row(64, 400, seed, 0.1048 * noise(seed), epochs=200, best=200 if seed else 150) for seed in range(3)]
-    assert not [f for f in mwigo_table_1.analyse(rows).findings if "epoch of the lowest" in f.setting]
+    (one,) = [f for f in mwigo_table_1.analyse(rows).findings if "epoch of the lowest" in f.setting]
+    assert "2 of 3 runs still improve" in one.setting
+    assert one.verdict.word == "cannot tell"
 
 
 def test_figures_show_the_gap(planted):

@@ -297,7 +297,7 @@ def test_the_share_of_cells_opens_the_headline(tmp_path):
     assert found.document["headline"].startswith("In 1 of 3 cells: ")
     whole = reproduce(tmp_path, scale="paper").document
     assert whole["covered"] == {"cells": 3, "of": 3}
-    assert whole["headline"].startswith("the risk falls")
+    assert whole["headline"].startswith("The risk falls")
     assert whole["tally"] == {"agrees": 1, "differs": 1}
 
 

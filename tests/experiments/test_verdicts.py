@@ -70,6 +70,8 @@ def test_one_run_of_the_paper():
     assert "no number of seeds" in verdicts.one_run([0.01, 0.1, 1.0], 0.1).detail
     assert verdicts.one_run([0.08, 0.12], 0.1).detail == "the interval is too wide"
     assert verdicts.one_run([0.08], 0.1).word == "cannot tell"
+    assert verdicts.one_run([0.1], 0.11, 0.1, 14).word == "compatible"
+    assert verdicts.one_run([0.1], 0.2, 0.1, 14).word == "incompatible"
 
 
 def test_deterministic_bounds_and_rates():

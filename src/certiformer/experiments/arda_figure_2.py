@@ -50,7 +50,13 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         notes.found(setting, overlap)
     _remarks(notes, table)
     panels = [
-        Panel("lag L (steps)", name, _series(trends, tables[m], m), log="x" if m == "validation" else "xy")
+        Panel(
+            "lag L (steps)",
+            "loss (labels of variance 1)" if m == "validation" else "norm",
+            _series(trends, tables[m], m),
+            name,
+            "x" if m == "validation" else "xy",
+        )
         for m, name in MEASURES.items()
     ]
     recurrent, attention = (trends["gradient_short", network].slope for network in NETWORKS)

@@ -168,7 +168,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     low, high = min(s.value for s in slopes), max(s.value for s in slopes)
     return notes.analysis(
         f"the training loss falls with the steps K with exponents {low:.2f} to {high:.2f} in {len(slopes)} settings of "
-        "start and heads, with few heads as with many.",
+        "start and heads.",
         losses=_loss_plot(grid, bounds),
         orders=Plot(
             panels,

@@ -13,7 +13,7 @@ from certiformer.experiments._li_theory import inputs_of, printed_bound, sound_b
 from certiformer.experiments.panel import Panel, Plot
 from certiformer.experiments.study import Analysis, Scale, Study
 from certiformer.experiments.table import Table
-from certiformer.experiments.trend import Notes, Trend, fitted_exponent
+from certiformer.experiments.trend import Notes, Theory, Trend, fitted_exponent
 from certiformer.sweep import Experiment, Outcome, Row
 from certiformer.sweep.run import Config
 
@@ -101,15 +101,17 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         reached = {heads: float(np.mean(part.column("random_fits"))) for heads, part in searched.by("heads").items()}
         shares = ", ".join(f"{share:.0%} at H = {heads}" for heads, share in reached.items())
         notes.remarks.append(f"From a random start the teacher's training loss is reached by {shares}.")
-    slope = Trend("", shared, "heads", scaled).slope
+    printed = Theory("", at(_printed))
+    grown = Trend("", shared, "heads", scaled, printed)
     caption = (
         "Excess risk of H heads in units of σ²/n, mean and 95 % interval over seeds, started at the teacher, beside "
         "the directions in which the class can move, and the printed bound, scaled to the first point. Left: the norm "
         "of the readout is shared by the heads, so the class has the same range for every H."
     )
     return notes.analysis(
-        f"with a shared budget of norms the excess risk grows with the number of heads, with exponent {slope}, where "
-        "the printed bound grows by its logarithm only.",
+        f"with a shared budget of norms the excess risk grows with the number of heads with exponent {grown.slope}, "
+        f"the "
+        f"printed bound with exponent {grown.said(printed):.2g}.",
         heads=Plot(panels, caption, height=3.0),
     )
 

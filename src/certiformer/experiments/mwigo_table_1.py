@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from scipy import special
 
 import certiformer
 from certiformer.experiments._mwigo_runs import BASE, CHOSEN_ON, PAPER_TABLE_1, READINGS, experiment, reading, spoken
@@ -32,7 +33,8 @@ Cell = tuple[int, int]
 def analyse(rows: Sequence[Row]) -> Analysis:
     table, notes = Table(rows), Notes()
     base = table.where(lambda row: reading(row.config) == BASE)
-    said = [verdict for cell, part in base.by(_cell).items() for verdict in _of_cell(notes, cell, part)]
+    spreads = _spreads(base)
+    said = [said for cell, part in base.by(_cell).items() for said in _of_cell(notes, cell, part, spreads)]
     for d_m, row in base.by("d_m").items():
         theirs = {n: loss for (width, n), (loss, _) in PAPER_TABLE_1.items() if width == d_m}
         ends = list(row.by("n"))
@@ -47,8 +49,8 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     plots = {"lowest_test_loss": _figure_cells(base)}
     if len(behind) > 1:
         plots["readings"] = _figure_readings(table, behind)
-    inside = sum(verdict.word == "compatible" for verdict in said)
-    outside = [f"{cell}" for cell, verdict in _outside(base)]
+    inside = sum(verdict.word == "compatible" for _, verdict in said)
+    outside = [name for name, verdict in said if verdict.word == "incompatible"]
     headline = (
         f"read as {_named(BASE)}, {inside} of {len(said)} printed numbers of Table 1 that we ran lie where one more "
         f"run "
@@ -71,9 +73,15 @@ def _named(chosen: Config) -> str:
     return "batches of 32 and pixels in [0, 1]" if chosen == BASE else spoken(chosen)
 
 
-def one_more_run(values: Vector) -> Interval:
-    """Geometric mean, and where one more run would fall: a prediction interval of logarithms."""
+def one_more_run(values: Vector, spread: Spread | None = None) -> Interval:
+    """Geometric mean, and where one more run would fall: a prediction interval of logarithms.
+
+    With a `spread`, by the standard deviation pooled over cells instead of that of these few runs.
+    """
     logs = prediction_interval(np.log(values))
+    if spread is not None and spread.freedom > 0:
+        reach = float(special.stdtrit(spread.freedom, 0.975)) * spread.deviation * math.sqrt(1.0 + 1.0 / len(values))
+        logs = Interval(logs.value, logs.value - reach, logs.value + reach, logs.seeds)
     ends = [float(np.exp(end)) for end in (logs.value, logs.low, logs.high)]
     return Interval(ends[0], ends[1], ends[2], logs.seeds)
 
@@ -90,9 +98,11 @@ def _at(row: Row, epoch: float) -> float:
     return float(np.interp(epoch, row.arrays["epoch"], row.arrays["test"]))
 
 
-def _of_cell(notes: Notes, cell: Cell, table: Table) -> list[Verdict]:
+def _of_cell(notes: Notes, cell: Cell, table: Table, spreads: Mapping[str, Spread]) -> list[tuple[str, Verdict]]:
     """Both printed numbers of a cell, and the loss at the paper's epoch, against where one more run would fall."""
-    lowest = one_more_run(table.column("lowest"))
+    by_loss, by_epoch = spreads["loss"], spreads["epoch"]
+    lowest = one_more_run(table.column("lowest"), by_loss)
+    where = f"({cell[0]:,}, {cell[1]:,})"
     length = min(row.config["epochs"] for row in table)
     if cell not in PAPER_TABLE_1:
         notes.found(f"{_name(cell)}: lowest test loss", lowest)
@@ -101,36 +111,23 @@ def _of_cell(notes: Notes, cell: Cell, table: Table) -> list[Verdict]:
     if length < epoch:
         notes.found(f"{_name(cell)}: lowest test loss by epoch {length}, before the paper's {epoch}", lowest)
         return []
-    said = [one_run(table.column("lowest"), loss)]
-    notes.found(f"{_name(cell)}: lowest test loss", lowest, said[0], paper=loss)
+    verdict = one_run(table.column("lowest"), loss, by_loss.deviation, by_loss.freedom)
+    said = [(f"the loss at {where}", verdict)]
+    notes.found(f"{_name(cell)}: lowest test loss", lowest, verdict, paper=loss)
     then = table.column(lambda row: _at(row, epoch))
     notes.found(
         f"{_name(cell)}: test loss at the paper's epoch {epoch}", one_more_run(then), one_run(then, loss), paper=loss
     )
     ended = table.where(lambda row: not row.values["falling"])
-    if len(ended) > 1:
+    if len(ended):
         when = np.maximum(ended.column("epoch"), 1.0)
-        verdict = one_run(when, epoch)
+        verdict = one_run(when, epoch, by_epoch.deviation, by_epoch.freedom)
         censored = len(table) - len(ended)
         setting = f"{_name(cell)}: epoch of the lowest test loss"
         setting += f" ({censored} of {len(table)} runs still improve at the end and do not count)" if censored else ""
-        notes.found(setting, one_more_run(when), verdict, paper=epoch)
-        said.append(verdict)
+        notes.found(setting, one_more_run(when, by_epoch), verdict, paper=epoch)
+        said.append((f"the epoch at {where}", verdict))
     return said
-
-
-def _outside(base: Table) -> list[tuple[str, Verdict]]:
-    found = []
-    for cell, part in base.by(_cell).items():
-        if cell in PAPER_TABLE_1 and min(row.config["epochs"] for row in part) >= PAPER_TABLE_1[cell][1]:
-            for what, column, index in (("loss", "lowest", 0), ("epoch", "epoch", 1)):
-                chosen = part if index == 0 else part.where(lambda row: not row.values["falling"])
-                values = np.maximum(chosen.column(column), 1e-12)
-                if len(values) > 1 and one_run(values, PAPER_TABLE_1[cell][index]).word == "incompatible":
-                    found.append(
-                        (f"the {what} at ({cell[0]:,}, {cell[1]:,})", one_run(values, PAPER_TABLE_1[cell][index]))
-                    )
-    return found
 
 
 def _numbers(table: Table, length: float) -> dict[str, tuple[Vector, float]]:
@@ -273,13 +270,17 @@ def _remarks(notes: Notes, table: Table, base: Table) -> None:
 
 def _figure_cells(base: Table) -> Plot:
     panels = []
+    spreads = _spreads(base)
     for what, column, index in (("lowest test loss (nats)", "lowest", 0), ("its epoch", "epoch", 1)):
         for d_m, row in base.by("d_m").items():
+            spread = spreads["epoch" if index else "loss"]
             points = {n: np.maximum(values, 1.0 if index else 0.0) for n, values in row.points("n", column).items()}
             theirs = {n: pair[index] for (width, n), pair in PAPER_TABLE_1.items() if width == d_m}
             dots = [(n, value) for n, values in points.items() for value in values]
             series = [
-                Series.measured("ours, with 95 % for one more run", {n: one_more_run(v) for n, v in points.items()}),
+                Series.measured(
+                    "ours, with 95 % for one more run", {n: one_more_run(v, spread) for n, v in points.items()}
+                ),
                 Series("single runs", [n for n, _ in dots], [v for _, v in dots], kind="runs"),
                 Series("paper, one run", list(theirs), list(theirs.values()), kind="paper"),
             ]

@@ -19,6 +19,7 @@ from certiformer.report.plots import COLOURS, COLUMN, HEIGHT, MARKERS, PAGE
 
 Kind = Literal["measured", "runs", "printed", "sound", "paper"]
 MOST_TICKS = 9
+REACH = 4.0
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,7 @@ def _draw(axes: Axes, panel: Panel) -> None:
     if "y" in panel.log:
         axes.set_yscale("log")
         _few_ticks(axes)
+    _within_reach(axes, panel)
     _ticks_at_data(axes, panel)
     axes.tick_params(labelsize=8)
     axes.grid(True, which="major", color="0.9", lw=0.6)
@@ -126,6 +128,22 @@ def _draw(axes: Axes, panel: Panel) -> None:
         axes.spines[side].set_visible(False)
     if panel.legend and axes.get_legend_handles_labels()[0]:
         axes.legend(fontsize=7.0, frameon=False, loc="best")
+
+
+def _within_reach(axes: Axes, panel: Panel) -> None:
+    """What was seen and said decides the height of a panel; the band of a few seeds may leave it."""
+    drawn = [_drawable(series.y, "y" in panel.log) for series in panel.series]
+    values = np.concatenate([*drawn, list(panel.marks.values())]) if drawn else np.zeros(0)
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return
+    low, high = axes.get_ylim()
+    least, most = float(values.min()), float(values.max())
+    if "y" in panel.log and least > 0:
+        axes.set_ylim(max(low, least / REACH), min(high, most * REACH))
+    elif "y" not in panel.log and most > least:
+        room = 0.5 * (most - least)
+        axes.set_ylim(max(low, least - room), min(high, most + room))
 
 
 def _one_legend(figure: Figure, axes: Sequence[Axes]) -> None:

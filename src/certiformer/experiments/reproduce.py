@@ -232,7 +232,7 @@ def write(
         "paper": study.paper,
         "title": study.title,
         "claim": study.claim,
-        "headline": f"{covered.opening}{analysis.headline}",
+        "headline": _sentence(f"{covered.opening(scale)}{analysis.headline}"),
         "tally": analysis.tally,
         "covered": {"cells": covered.cells, "of": covered.of},
         "scale": scale,
@@ -286,6 +286,10 @@ def export_all(found: Sequence[Reproduction], path: Path) -> list[Path]:
         write_text(series, text.getvalue())
         written.append(series)
     return written
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _work(row: Row) -> float:

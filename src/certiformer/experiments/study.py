@@ -92,11 +92,12 @@ class Covered:
     cells: int
     of: int
 
-    @property
-    def opening(self) -> str:
+    def opening(self, scale: Scale) -> str:
         """How a headline begins."""
-        if not self.cells:
+        if scale != "paper":
             return f"Self-test, none of the {self.of} cells of the full grid: "
+        if not self.cells:
+            return f"None of {self.of} cells has all its seeds yet: "
         return "" if self.cells >= ENOUGH * self.of else f"In {self.cells} of {self.of} cells: "
 
 

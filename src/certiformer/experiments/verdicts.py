@@ -111,16 +111,22 @@ def no_more_than(found: Interval, margin: float) -> Verdict:
     return Verdict("cannot tell", _needs(found, abs(found.value), margin), margin, p)
 
 
-def one_run(values: Sequence[float] | Vector, truth: float) -> Verdict:
-    """The paper's single positive number against where one more run of ours would fall, on the logarithmic scale."""
+def one_run(
+    values: Sequence[float] | Vector, truth: float, deviation: float | None = None, freedom: int | None = None
+) -> Verdict:
+    """The paper's single positive number against where one more run of ours would fall, on the logarithmic scale.
+
+    The standard deviation is that of these runs, or one pooled over several cells with its degrees of freedom.
+    """
     logs = np.log(np.asarray(values, float))
     n = len(logs)
-    if n < 2:
+    if deviation is None or freedom is None:
+        deviation, freedom = (float(logs.std(ddof=1)) if n > 1 else math.inf), n - 1
+    if n < 1 or freedom < 1:
         return Verdict("cannot tell", "too few seeds for an interval")
-    deviation = float(logs.std(ddof=1))
     spread = deviation * math.sqrt(1.0 + 1.0 / n)
     away = abs(math.log(truth) - float(logs.mean()))
-    half, wide = (float(special.stdtrit(n - 1, level)) * spread for level in (0.975, 0.995))
+    half, wide = (float(special.stdtrit(freedom, level)) * spread for level in (0.975, 0.995))
     if away > wide:
         return Verdict("incompatible")
     if away <= half and half <= SHARPEST:
