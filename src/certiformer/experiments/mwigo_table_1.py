@@ -79,11 +79,16 @@ def one_more_run(values: Vector, spread: Spread | None = None) -> Interval:
     With a `spread`, by the standard deviation pooled over cells instead of that of these few runs.
     """
     logs = prediction_interval(np.log(values))
-    if spread is not None and spread.freedom > 0:
+    if spread is not None and _known(spread)[1] is not None:
         reach = float(special.stdtrit(spread.freedom, 0.975)) * spread.deviation * math.sqrt(1.0 + 1.0 / len(values))
         logs = Interval(logs.value, logs.value - reach, logs.value + reach, logs.seeds)
     ends = [float(np.exp(end)) for end in (logs.value, logs.low, logs.high)]
     return Interval(ends[0], ends[1], ends[2], logs.seeds)
+
+
+def _known(spread: Spread) -> tuple[float, int] | tuple[None, None]:
+    """A pooled spread that says something."""
+    return (spread.deviation, spread.freedom) if spread.freedom > 0 and spread.deviation > 0 else (None, None)
 
 
 def _best_until(row: Row, length: float) -> tuple[float, int, bool]:
@@ -111,7 +116,7 @@ def _of_cell(notes: Notes, cell: Cell, table: Table, spreads: Mapping[str, Sprea
     if length < epoch:
         notes.found(f"{_name(cell)}: lowest test loss by epoch {length}, before the paper's {epoch}", lowest)
         return []
-    verdict = one_run(table.column("lowest"), loss, by_loss.deviation, by_loss.freedom)
+    verdict = one_run(table.column("lowest"), loss, *_known(by_loss))
     said = [(f"the loss at {where}", verdict)]
     notes.found(f"{_name(cell)}: lowest test loss", lowest, verdict, paper=loss)
     then = table.column(lambda row: _at(row, epoch))
@@ -121,7 +126,7 @@ def _of_cell(notes: Notes, cell: Cell, table: Table, spreads: Mapping[str, Sprea
     ended = table.where(lambda row: not row.values["falling"])
     if len(ended):
         when = np.maximum(ended.column("epoch"), 1.0)
-        verdict = one_run(when, epoch, by_epoch.deviation, by_epoch.freedom)
+        verdict = one_run(when, epoch, *_known(by_epoch))
         censored = len(table) - len(ended)
         setting = f"{_name(cell)}: epoch of the lowest test loss"
         setting += f" ({censored} of {len(table)} runs still improve at the end and do not count)" if censored else ""
