@@ -179,16 +179,23 @@ def size_needed(
             return math.inf
         return math.inf if found is None else found
 
-    low, reached = size, at(size)
-    high = low
-    while reached >= trivial:
-        low = high
+    low, above = size, at(size)
+    if above < trivial:
+        return float(round(size))
+    high, below = low, above
+    while below >= trivial:
+        low, above = high, below
         if low >= most:
             return None
-        missing = reached / trivial if math.isfinite(reached) else 10.0
+        missing = below / trivial if math.isfinite(below) else 10.0
         high = min(low * min(max(2.0, 1.2 * missing * missing), 1e12), most)
-        reached = at(high)
+        below = at(high)
     while high > low * 1.04:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if at(middle) < trivial else (middle, high)
+        # Bounds are nearly powers of n: a hair on either side of where a power would cross, then the middle.
+        power = 0.0 < below < above < math.inf
+        crossing = low * (high / low) ** (math.log(above / trivial) / math.log(above / below)) if power else 0.0
+        for guess in (crossing * 1.019, crossing / 1.019, math.sqrt(low * high)):
+            if low < guess < high and high > low * 1.04:
+                found = at(guess)
+                low, above, high, below = (low, above, guess, found) if found < trivial else (guess, found, high, below)
     return float(round(high))
