@@ -1,36 +1,57 @@
-"""Change every numeric constant and comparison in calculus/ and theorems/, one at a time, and run the tests.
+"""Change every numeric constant and comparison of the theory, one at a time, and run the tests that reach it.
 
 A mutant that no test notices is a missing test, or is listed with its reason in tools/mutants-accepted.toml.
 
-    python tools/mutants.py                       all modules (hours on two cores; finished work is remembered)
+    python tools/mutants.py                       calculus, networks and theorems
     python tools/mutants.py calculus/covers.py    some modules
     python tools/mutants.py --list                count the mutants, run nothing
 
-Verdicts are kept in out/mutants.json, keyed by the text of the mutated module and of its tests, so an
-interrupted run resumes and only what changed is run again.
+The tests are collected once. They are run once under coverage, which tells which tests reach a line and how long they
+take (kept in out/reach.json until a source or a test changes). Then every mutant is a fork of that process: the changed
+code takes the place of the old one, and the tests that reach the line are run, quick ones and those that noticed its
+neighbours first, until one fails. Verdicts are kept in out/mutants.json: an interrupted run resumes.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import concurrent.futures
-import copy
+import contextlib
+import functools
 import hashlib
+import importlib
 import json
 import os
-import subprocess
+import resource
 import sys
+import time
 import tomllib
-from collections.abc import Iterator
+import types
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("HYPOTHESIS_PROFILE", "fixed")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+import coverage
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "certiformer"
 TESTS = ROOT / "tests"
-MEMORY = ROOT / "out" / "mutants.json"
+OUT = ROOT / "out"
+MEMORY, REACH = OUT / "mutants.json", OUT / "reach.json"
 ACCEPTED = ROOT / "tools" / "mutants-accepted.toml"
+ROOMS = ("calculus", "networks", "theorems")
+SUITES = ("theorems", "calculus", "networks", "certificates")
+# Seconds of processor time that the tests of one mutant may take; those that have not noticed by then rarely do.
+PATIENCE = 10.0
 COMPARISONS = {
     ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -41,15 +62,29 @@ DOCUMENTATION = {"example", "default", "monotone", "year", "low", "high"}
 
 @dataclass(frozen=True)
 class Mutant:
+    """The `index`-th site of a file, changed."""
+
     path: Path
     index: int
     line: int
     what: str
-    source: str
 
     @property
     def name(self) -> str:
         return f"{self.path.relative_to(SOURCE)}:{self.line}: {self.what}"
+
+    @property
+    def reason_key(self) -> str:
+        """How tools/mutants-accepted.toml names it: without the line."""
+        return f"{self.path.relative_to(SOURCE)}: {self.what}"
+
+    @property
+    def module(self) -> str:
+        parts = self.path.relative_to(SOURCE).with_suffix("").parts
+        return ".".join(("certiformer", *parts)).removesuffix(".__init__")
+
+
+# --- the mutants --------------------------------------------------------------------------------------------------
 
 
 def sites(tree: ast.AST) -> Iterator[ast.AST]:
@@ -68,121 +103,311 @@ def sites(tree: ast.AST) -> Iterator[ast.AST]:
             yield node
 
 
+def change(node: ast.AST) -> None:
+    if isinstance(node, ast.Constant):
+        assert isinstance(node.value, int | float)
+        node.value = node.value + 1 if isinstance(node.value, int) else node.value * 1.1 + (node.value == 0.0)
+    elif isinstance(node, ast.Compare):
+        node.ops[0] = COMPARISONS[type(node.ops[0])]()
+
+
 def mutants(path: Path) -> list[Mutant]:
-    tree = ast.parse(path.read_text())
     found = []
-    for index, original in enumerate(sites(tree)):
-        changed = copy.deepcopy(tree)
-        node = list(sites(changed))[index]
-        before = ast.unparse(original)
-        if isinstance(node, ast.Constant):
-            node.value = node.value + 1 if isinstance(node.value, int) else node.value * 1.1 + (node.value == 0.0)
-        elif isinstance(node, ast.Compare):
-            node.ops[0] = COMPARISONS[type(node.ops[0])]()
-        source = ast.unparse(ast.fix_missing_locations(changed))
-        found.append(Mutant(path, index, original.lineno, f"{before} -> {ast.unparse(node)}", source))
+    for index, node in enumerate(sites(ast.parse(path.read_text()))):
+        before = ast.unparse(node)
+        change(node)
+        found.append(Mutant(path, index, node.lineno, f"{before} -> {ast.unparse(node)}"))  # type: ignore[attr-defined]
     return found
 
 
-def tests_of(path: Path) -> list[str]:
-    """The tests that should notice, nearest first: vectors of the paper and its folder, or the module's own tests."""
-    relative = path.relative_to(SOURCE)
-    if relative.parts[0] == "theorems":
-        paper = relative.parts[1]
-        return [str(TESTS / "theorems" / "test_vectors.py"), f"-k={paper}", str(TESTS / "theorems" / paper)]
-    stem = relative.parts[1].removesuffix(".py")
-    own = sorted(str(test) for test in (TESTS / "calculus").glob(f"test_{stem}*.py"))
-    return own
+def changed_code(mutant: Mutant) -> types.CodeType:
+    tree = ast.parse(mutant.path.read_text())
+    change(list(sites(tree))[mutant.index])
+    return compile(tree, str(mutant.path), "exec")
 
 
-RUNNER = """
-import sys, importlib.abc, importlib.util, pathlib
-target, mutated, *arguments = sys.argv[1:]
-class Finder(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path, module=None):
-        if name != target: return None
-        return importlib.util.spec_from_file_location(name, mutated)
-sys.meta_path.insert(0, Finder())
-import pytest
-keyword = [a for a in arguments if a.startswith("-k=")]
-files = [a for a in arguments if not a.startswith("-k=")]
-if keyword:
-    vectors, rest = files[0], files[1:]
-    code = pytest.main([vectors, "-k", keyword[0][3:], "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"])
-    files = rest if code in (0, 5) else []
-    if not files: sys.exit(1)
-code = pytest.main([*files, "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"])
-sys.exit(0 if code == 0 else 1)
-"""
+# --- putting a mutant in place of what is loaded -----------------------------------------------------------------
 
 
-def survives(mutant: Mutant) -> bool:
-    """Whether every test still passes with the mutant in place of the module. A hang is noticed, too."""
-    module = ".".join(("certiformer", *mutant.path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
-    folder = ROOT / "out" / "mutants"
-    folder.mkdir(parents=True, exist_ok=True)
-    mutated = folder / f"{hashlib.sha256(mutant.source.encode()).hexdigest()[:16]}.py"
-    mutated.write_text(mutant.source)
-    environment = {**os.environ, "HYPOTHESIS_PROFILE": "fixed", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+def install(mutant: Mutant) -> None:
+    """Run the changed module beside the loaded one, and move its code and constants into it."""
+    module = importlib.import_module(mutant.module)
+    fresh = {name: value for name, value in vars(module).items() if name.startswith("__")}
+    exec(changed_code(mutant), fresh)
+    for name, new in fresh.items():
+        old = vars(module).get(name)
+        if name.startswith("__") or old is new:
+            continue
+        if not transplant(old, new):
+            replace_everywhere(module, name, old, new)
+
+
+def transplant(old: Any, new: Any) -> bool:
+    """Give an old function or class the code of the new one; False where there is no code to give."""
+    if isinstance(old, functools._lru_cache_wrapper) and isinstance(new, functools._lru_cache_wrapper):
+        old.cache_clear()
+        return transplant(old.__wrapped__, new.__wrapped__)
+    if isinstance(old, property) and isinstance(new, property):
+        return transplant(old.fget, new.fget)
+    if isinstance(old, functools.cached_property) and isinstance(new, functools.cached_property):
+        return transplant(old.func, new.func)
+    if isinstance(old, staticmethod | classmethod) and type(old) is type(new):
+        return transplant(old.__func__, new.__func__)
+    if isinstance(old, types.FunctionType) and isinstance(new, types.FunctionType):
+        if hasattr(old, "__wrapped__") and hasattr(new, "__wrapped__"):
+            return transplant(old.__wrapped__, new.__wrapped__)
+        if len(old.__code__.co_freevars) != len(new.__code__.co_freevars):
+            return False
+        old.__code__, old.__defaults__, old.__kwdefaults__ = new.__code__, new.__defaults__, new.__kwdefaults__
+        return True
+    if isinstance(old, type) and isinstance(new, type):
+        for name, value in vars(new).items():
+            if name in ("__dict__", "__weakref__", "__doc__", "__module__") or name in vars(new).get("__slots__", ()):
+                continue
+            if not transplant(vars(old).get(name), value) and not isinstance(value, types.MemberDescriptorType):
+                with contextlib.suppress(AttributeError, TypeError):
+                    type.__setattr__(old, name, value)
+        return True
+    return False
+
+
+def replace_everywhere(module: types.ModuleType, name: str, old: Any, new: Any) -> None:
+    """A constant is replaced in its module and wherever it was imported by name."""
+    for other in [
+        loaded for loaded in sys.modules.values() if getattr(loaded, "__name__", "").startswith("certiformer")
+    ]:
+        if other is module or vars(other).get(name) is old:
+            setattr(other, name, new)
+
+
+# --- which tests reach a line -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Seconds of every test that passes, and the tests that reach a line of a file (0: any line)."""
+
+    seconds: dict[str, float]
+    lines: dict[str, dict[int, list[str]]]
+
+    def of(self, mutant: Mutant) -> list[str]:
+        by_line = self.lines.get(str(mutant.path.relative_to(ROOT)), {})
+        # What runs at import (a constant of the module) is felt by every test that reaches the file.
+        found = by_line.get(mutant.line) or by_line.get(0, [])
+        return sorted(found, key=lambda test: self.seconds[test])
+
+
+def record(items: Sequence[pytest.Item], files: Iterable[Path]) -> Reach:
+    """Run every test once under coverage."""
+    data = coverage.Coverage(data_file=None, include=[str(file) for file in files], messages=False)
+    seconds: dict[str, float] = {}
+    data.start()
+    for number, item in enumerate(items):
+        data.switch_context(item.nodeid)
+        began = time.process_time()
+        if run_test(item, items[number + 1] if number + 1 < len(items) else None):
+            seconds[item.nodeid] = time.process_time() - began
+        else:
+            print(f"does not pass, so it cannot notice anything: {item.nodeid}", flush=True)
+        if number % 200 == 0:
+            print(f"{number}/{len(items)} tests under coverage", flush=True)
+    data.stop()
+    lines: dict[str, dict[int, list[str]]] = {}
+    found = data.get_data()
+    for name in found.measured_files():
+        by_line: dict[int, list[str]] = {}
+        anywhere: set[str] = set()
+        for line, contexts in found.contexts_by_lineno(name).items():
+            reached = [context for context in contexts if context in seconds]
+            by_line[line] = reached
+            anywhere.update(reached)
+        lines[str(Path(name).relative_to(ROOT))] = {**by_line, 0: sorted(anywhere)}
+    return Reach(seconds, lines)
+
+
+def run_test(item: pytest.Item, following: pytest.Item | None = None) -> bool:
+    """Set up, call and tear down one test; whether nothing failed (a skipped test notices nothing).
+
+    What the test shares with the `following` one stays.
+    """
+    reports = runtestprotocol(item, log=False, nextitem=following)
+    return all(report.passed for report in reports)
+
+
+def digest(files: Iterable[Path]) -> str:
+    state = hashlib.sha256()
+    for file in files:
+        state.update(str(file).encode())
+        state.update(file.read_bytes())
+    return state.hexdigest()
+
+
+def all_files() -> list[Path]:
+    tests = [file for suite in SUITES for file in (TESTS / suite).rglob("*.py")]
+    sources = [file for room in (*ROOMS, "core", "certificates") for file in (SOURCE / room).rglob("*.py")]
+    return sorted([*tests, *sources, *(TESTS / "vectors").glob("*.json")])
+
+
+def reach_of(items: Sequence[pytest.Item], files: Sequence[Path], state: str) -> Reach:
+    """What was recorded for exactly these sources and tests, or a new record."""
+    if REACH.exists():
+        kept = json.loads(REACH.read_text())
+        if kept["state"] == state:
+            lines = {name: {int(line): tests for line, tests in found.items()} for name, found in kept["lines"].items()}
+            return Reach(kept["seconds"], lines)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        child = os.fork()
+    if child == 0:  # in a child, so that no library of this process has started threads when it is forked again
+        found = record(items, files)
+        REACH.write_text(json.dumps({"state": state, "seconds": found.seconds, "lines": found.lines}))
+        os._exit(0)
+    if os.waitpid(child, 0)[1] != 0:
+        raise SystemExit("the tests could not be run under coverage")
+    return reach_of(items, files, state)
+
+
+# --- running them -------------------------------------------------------------------------------------------------
+
+
+def notices(mutant: Mutant, tests: Sequence[pytest.Item]) -> str | None:
+    """The first test that fails with the mutant in place. A module that no longer loads is noticed by every test."""
     try:
-        done = subprocess.run(
-            [sys.executable, "-c", RUNNER, module, str(mutated), *tests_of(mutant.path)],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            timeout=300,
-            check=False,
-        )
-        return done.returncode == 0
-    except subprocess.TimeoutExpired:
-        return False
-    finally:
-        mutated.unlink(missing_ok=True)
+        install(mutant)
+    except Exception:
+        return "import"
+    began = time.process_time()
+    for item in tests:
+        if not run_test(item):
+            return item.nodeid
+        if time.process_time() - began > PATIENCE:
+            break
+    return None
 
 
-def key(mutant: Mutant) -> str:
-    digest = hashlib.sha256(mutant.source.encode())
-    for name in tests_of(mutant.path):
-        place = Path(name)
-        files = sorted(place.rglob("*.py")) if place.is_dir() else [place] if place.is_file() else []
-        for file in files:
-            digest.update(file.read_bytes())
-    for file in sorted((TESTS / "vectors").glob("*.json")):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
+def in_a_fork(work: Callable[[], str | None]) -> tuple[int, int]:
+    """A child that does the work and writes its answer to a pipe; its process id and the pipe."""
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # JAX may be imported, but it has not started its threads
+        child = os.fork()
+    if child:
+        os.close(writing)
+        return child, reading
+    # A test that hangs is ended by the system, which counts as noticed.
+    resource.setrlimit(resource.RLIMIT_CPU, (int(4 * PATIENCE), int(4 * PATIENCE) + 1))
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
+    answer = work()
+    os.write(writing, json.dumps(answer).encode())
+    os._exit(0)
+
+
+@dataclass
+class Hunt:
+    """All mutants, `jobs` at a time, in the order of the files; what noticed one is tried first on its neighbours."""
+
+    items: dict[str, pytest.Item]
+    reach: Reach
+    jobs: int
+
+    def run(self, todo: Sequence[Mutant]) -> Iterator[tuple[Mutant, str | None]]:
+        waiting = list(reversed(todo))
+        running: dict[int, tuple[Mutant, int]] = {}
+        killers: dict[Path, list[str]] = {}
+        while waiting or running:
+            while waiting and len(running) < self.jobs:
+                mutant = waiting.pop()
+                tests = self._ordered(mutant, killers.get(mutant.path, []))
+                child, pipe = in_a_fork(functools.partial(notices, mutant, tests))
+                running[child] = mutant, pipe
+            child, _ = os.wait()
+            if child not in running:
+                continue
+            mutant, pipe = running.pop(child)
+            with os.fdopen(pipe) as answer:
+                text = answer.read()
+            found = json.loads(text) if text else "hang"
+            if found in self.items:
+                known = killers.setdefault(mutant.path, [])
+                killers[mutant.path] = [found, *(name for name in known if name != found)][:5]
+            yield mutant, found
+
+    def _ordered(self, mutant: Mutant, first: Sequence[str]) -> list[pytest.Item]:
+        reached = self.reach.of(mutant)
+        names = [*(name for name in first if name in reached), *reached]
+        return [self.items[name] for name in dict.fromkeys(names) if name in self.items]
+
+
+class Plugin:
+    """Takes the place of pytest's own loop over the tests once they are collected."""
+
+    def __init__(self, everything: Sequence[Mutant], files: Sequence[Path], jobs: int, state: str) -> None:
+        self.everything, self.files, self.jobs, self.state = everything, files, jobs, state
+        self.code = 1
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        items = {item.nodeid: item for item in session.items}
+        reach = reach_of(session.items, self.files, self.state)
+        tests = digest([*(file for file in all_files() if file.is_relative_to(TESTS))]) + self.state[64:]
+        memory: dict[str, str | None] = json.loads(MEMORY.read_text()) if MEMORY.exists() else {}
+        texts = {file: digest([file]) for file in self.files}
+        tests = hashlib.sha256(tests.encode()).hexdigest()[:16]
+        known = {mutant: f"{tests} {texts[mutant.path][:16]} {mutant.index}" for mutant in self.everything}
+        todo = [mutant for mutant in self.everything if known[mutant] not in memory]
+        print(f"{len(self.everything)} mutants, {len(todo)} to run with {self.jobs} jobs", flush=True)
+        hunt = Hunt(items, reach, self.jobs)
+        for number, (mutant, found) in enumerate(hunt.run(todo), 1):
+            memory[known[mutant]] = found
+            if found is None:
+                print(f"[{number}/{len(todo)}] survived  {mutant.name}", flush=True)
+            if number % 50 == 0:
+                MEMORY.write_text(json.dumps(memory))
+        MEMORY.write_text(json.dumps(memory))
+        self.code = report(self.everything, {mutant: memory[known[mutant]] for mutant in self.everything}, reach)
+        return True
+
+
+def report(everything: Sequence[Mutant], verdicts: dict[Mutant, str | None], reach: Reach) -> int:
+    accepted = tomllib.loads(ACCEPTED.read_text()) if ACCEPTED.exists() else {}
+    reasons = {entry for group in accepted.values() for entry in group["mutants"]}
+    survivors = [mutant for mutant in everything if verdicts[mutant] is None]
+    unexplained = [mutant for mutant in survivors if mutant.reason_key not in reasons]
+    killed = len(everything) - len(survivors)
+    print(f"{killed} killed, {len(survivors) - len(unexplained)} accepted with a reason, {len(unexplained)} survived")
+    for mutant in unexplained:
+        note = "" if reach.of(mutant) else "  (no test reaches it)"
+        print(f"SURVIVED {mutant.name}{note}")
+    files = {str(mutant.path.relative_to(SOURCE)) for mutant in everything}
+    mine = {entry for entry in reasons if entry.partition(":")[0] in files}
+    stale = mine - {mutant.reason_key for mutant in everything}
+    for entry in sorted(stale):
+        print(f"no such mutant any more: {entry}")
+    return 1 if unexplained or stale else 0
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="*", help="modules or folders below src/certiformer (default: all)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--tests", nargs="+", default=SUITES, help="below tests/ (default: all of the theory)")
     parser.add_argument("--list", action="store_true", help="count the mutants and leave")
     options = parser.parse_args()
-    roots = [SOURCE / path for path in options.paths or ("calculus", "theorems")]
-    files = sorted({file for root in roots for file in ([root] if root.is_file() else root.rglob("*.py"))})
+    every = sorted(file for room in ROOMS for file in (SOURCE / room).rglob("*.py"))
+    roots = [SOURCE / path for path in options.paths or ROOMS]
+    files = [file for file in every if any(file == root or file.is_relative_to(root) for root in roots)]
     everything = [mutant for file in files if file.name != "_template.py" for mutant in mutants(file)]
+    print(f"{len(everything)} mutants in {len(files)} files", flush=True)
     if options.list:
-        print(f"{len(everything)} mutants in {len(files)} files")
         return 0
-    MEMORY.parent.mkdir(exist_ok=True)
-    memory: dict[str, bool] = json.loads(MEMORY.read_text()) if MEMORY.exists() else {}
-    accepted = tomllib.loads(ACCEPTED.read_text()) if ACCEPTED.exists() else {}
-    known = {mutant: key(mutant) for mutant in everything}
-    todo = [mutant for mutant in everything if known[mutant] not in memory]
-    print(f"{len(everything)} mutants, {len(todo)} to run with {options.jobs} jobs")
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for number, (mutant, alive) in enumerate(zip(todo, pool.map(survives, todo), strict=True), 1):
-            memory[known[mutant]] = alive
-            MEMORY.write_text(json.dumps(memory))
-            if alive:
-                print(f"[{number}/{len(todo)}] survived  {mutant.name}", flush=True)
-    reasons = {entry for group in accepted.values() for entry in group["mutants"]}
-    survivors = [mutant.name for mutant in everything if memory[known[mutant]]]
-    unexplained = [name for name in survivors if name.split(":", 2)[0] + ":" + name.split(":", 2)[2] not in reasons]
-    print(f"{len(everything) - len(survivors)} killed, {len(survivors) - len(unexplained)} accepted with a reason")
-    for name in unexplained:
-        print(f"SURVIVED {name}")
-    return 1 if unexplained else 0
+    OUT.mkdir(exist_ok=True)
+    sys.path.insert(0, str(ROOT / "src"))
+    suites = [str(TESTS / suite) for suite in options.tests]
+    plugin = Plugin(everything, every, options.jobs, digest([*all_files()]) + " ".join(suites))
+    quiet = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--timeout=0", "--capture=no"]
+    code = pytest.main([*suites, *quiet], plugins=[plugin])
+    return plugin.code if code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) else int(code)
 
 
 if __name__ == "__main__":
