@@ -85,6 +85,24 @@ def test_a_run_is_momentum_descent_on_the_plain_network() -> None:
     np.testing.assert_allclose(runs.gap(found.values), validation[best] - train[best], atol=1e-4)
 
 
+def test_a_thousand_epochs_of_the_papers_first_run() -> None:
+    """Validation loss, running training loss and 1-norm as a JAX program had them that validated after every epoch."""
+    config = runs.experiment("paper").configs[0]
+    assert (config["tokens"], config["seed"]) == (20, 0)
+    problem = runs._problem(config)
+    descent, weights = runs._descent(problem, config), runs.fast.flatten(problem.model)
+    velocity, done = np.zeros_like(weights), 0
+    for epoch, expected in (
+        (1, (0.693172812, 0.693493187, 1531.563965)),
+        (1000, (0.692446828, 0.69153595, 1536.422852)),
+    ):
+        orders, rates = runs._orders(problem.key, done, epoch, 300), runs._rates(config, done, epoch)
+        losses, _ = descent.epochs(weights, velocity, orders, rates)
+        found = (descent.look(weights)[0], losses[-1], float(np.abs(weights).sum(dtype=float)))
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        done = epoch
+
+
 def test_a_seed_decides_everything() -> None:
     again = runs.run(dict(CONFIG))
     assert again.values == outcome().values
