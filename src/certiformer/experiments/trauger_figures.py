@@ -170,10 +170,11 @@ READINGS = (
         "new."
     ),
     (
-        "The program validates after every epoch. We look after every 20th, and train the windows of 100 epochs that may "
-        "hold the lowest validation loss again, bit for bit, with a look after every epoch: at most 100 of them at scale "
-        "paper. A run says whether the search ended by its rule, or how much lower the lowest loss may be. At scale "
-        "quick training ends after 4,000 epochs instead of 200,000, and three windows are trained again."
+        "The program validates after every epoch. We look after every 20th, and train those windows of 100 epochs "
+        "again, bit for bit and with a look after every epoch, that may hold the lowest validation loss: at most 100 "
+        "windows at scale paper. A run says whether the search ended by its rule, or how much lower the lowest loss "
+        "may be. At scale quick training ends after 4,000 epochs instead of 200,000, and three windows are trained "
+        "again."
     ),
 )
 
