@@ -11,14 +11,14 @@ from typer.testing import CliRunner
 
 import certiformer
 from certiformer.auditing import report, runner
-from certiformer.cli import app
+from certiformer.cli import application
 from certiformer.core import InputError, results
 
 IDS = ["trauger.lem3.1", "arda.fact1"]
 
 
 def invoke(*words):
-    return CliRunner().invoke(app, ["audit", *words])
+    return CliRunner().invoke(application(), ["audit", *words])
 
 
 def test_a_few_claims_are_told_in_full():
@@ -37,7 +37,7 @@ def test_json_and_the_command_that_checks_again(tmp_path):
     command = document["claims"][0]["counterexample"]["command"]
     words = shlex.split(command)
     assert words[:2] == ["certiformer", "audit"]
-    again = CliRunner().invoke(app, words[1:])
+    again = CliRunner().invoke(application(), words[1:])
     assert again.exit_code == 0
     assert "trauger.lem3.1 printed: refuted" in again.stdout
     file = tmp_path / "audit.json"

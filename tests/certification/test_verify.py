@@ -11,7 +11,7 @@ import certiformer
 from certiformer import models
 from certiformer.certificates.holdout import HoldOut
 from certiformer.certification.handover.model import Weights
-from certiformer.cli import app
+from certiformer.cli import application
 from certiformer.core.errors import InputError, UnknownNameError
 
 
@@ -43,7 +43,7 @@ def written(request, tmp_path_factory):
 
 
 def command(*words):
-    return CliRunner().invoke(app, ["verify", *map(str, words)])
+    return CliRunner().invoke(application(), ["verify", *map(str, words)])
 
 
 def test_every_row_is_counted_again_from_data_and_predictors(written):

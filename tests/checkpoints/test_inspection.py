@@ -14,7 +14,7 @@ from certiformer.checkpoints import CheckpointError, Options, inspect, open_chec
 from certiformer.checkpoints.roles import assign
 from certiformer.checkpoints.sizes import product_norm, sizes
 from certiformer.checkpoints.violations import THEOREMS
-from certiformer.cli import app
+from certiformer.cli import application
 from certiformer.core import find
 from certiformer.core.errors import InputError
 from certiformer.networks import Head, Weight
@@ -298,9 +298,9 @@ def test_the_command(tmp_path):
     first = tiny.write_folder(tmp_path / "base", base, config)
     second = tiny.write_folder(tmp_path / "tuned", tiny.bert(1)[0], config)
     run = CliRunner().invoke
-    done = run(app, ["inspect", str(first), "--json"])
+    done = run(application(), ["inspect", str(first), "--json"])
     assert set(json.loads(done.stdout)) >= KEYS
-    done = run(app, ["inspect", str(first), str(second), "--out", str(tmp_path / "out"), "--tensors"])
+    done = run(application(), ["inspect", str(first), str(second), "--out", str(tmp_path / "out"), "--tensors"])
     assert done.exit_code == 0, done.output
     assert "side by side" in done.stdout
     assert "no paper's theorem applies" in done.stdout

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import certiformer
 from certiformer import experiments
-from certiformer.cli import app
+from certiformer.cli import application
 from certiformer.cli.reproduce._given import lists
 from certiformer.core.errors import CertiformerError, InputError, UnknownNameError
 from certiformer.experiments import reproduce as module
@@ -41,7 +41,7 @@ def reproduce(tmp_path, **options):
 
 def command(tmp_path, *arguments, code=0):
     given = ["reproduce", *map(str, arguments), "--ledger", str(tmp_path / "ledger.db")]
-    result = CliRunner().invoke(app, given)
+    result = CliRunner().invoke(application(), given)
     assert result.exit_code == code, result.output
     return result
 
@@ -203,7 +203,7 @@ def test_the_command_line_runs_processes_exports_and_indexes(tmp_path, monkeypat
 def test_the_command_line_names_mistakes(tmp_path, arguments, named):
     places = ["--ledger", str(tmp_path / "l.db")]
     places += [] if arguments[0] in ("adopt", "merge") else ["--out", str(tmp_path)]
-    result = CliRunner().invoke(app, ["reproduce", *arguments, *places])
+    result = CliRunner().invoke(application(), ["reproduce", *arguments, *places])
     assert isinstance(result.exception, CertiformerError), result.output
     assert named in str(result.exception)
 
@@ -246,7 +246,7 @@ def test_fresh_forgets_nothing_before_the_rest_is_checked(tmp_path):
     reproduce(tmp_path, scale="smoke")
     (tmp_path / "file").write_text("")
     places = ["--ledger", str(tmp_path / "ledger.db"), "--out", str(tmp_path / "file")]
-    result = CliRunner().invoke(app, ["reproduce", "li.toy", "--scale", "smoke", "--fresh", *places])
+    result = CliRunner().invoke(application(), ["reproduce", "li.toy", "--scale", "smoke", "--fresh", *places])
     assert isinstance(result.exception, InputError)
     assert reproduce(tmp_path, scale="smoke").document["reused"] == 6
 
@@ -269,14 +269,13 @@ def test_published_runs_are_redrawn_verified_merged_and_adopted(tmp_path, monkey
     told = json.loads(command(tmp_path, "li.toy", "--from", file, "--verify", 2, "--json").stdout)
     assert told["agrees"]
     other = tmp_path / "other.db"
-    merged = CliRunner().invoke(app, ["reproduce", "merge", str(file), "--ledger", str(other), "--json"])
+    merged = CliRunner().invoke(application(), ["reproduce", "merge", str(file), "--ledger", str(other), "--json"])
     assert json.loads(merged.stdout) == {str(file): 6}
     with Ledger(other) as book:
         book._db.execute("PRAGMA foreign_keys = OFF")
         book._db.execute("UPDATE runs SET version = 'old', key = 'old' || key")
         book._db.execute("UPDATE origins SET key = 'old' || key")
-    adopted = CliRunner().invoke(
-        app, ["reproduce", "adopt", "li.toy", "--scale", "smoke", "--ledger", str(other), "--runs", "2"]
+    adopted = CliRunner().invoke(application(), ["reproduce", "adopt", "li.toy", "--scale", "smoke", "--ledger", str(other), "--runs", "2"]
     )
     assert adopted.exit_code == 0, adopted.output
     assert "all agree in every bit; 4 others taken over" in adopted.stdout

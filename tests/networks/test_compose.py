@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import certiformer
 from certiformer import networks as net
-from certiformer.cli import app
+from certiformer.cli import application
 from certiformer.core.errors import InputError
 from certiformer.networks import description, families
 from certiformer.networks.network import Network
@@ -39,7 +39,7 @@ def test_the_json_contract(tmp_path: Path) -> None:
     picture = tmp_path / "layers.svg"
     path = next(one for one in EXAMPLES if one.stem == "projected")
     command = ["compose", str(path), "--json", "--plot", str(picture), "--radius", "0.5", "-n", "100"]
-    answer = CliRunner().invoke(app, command)
+    answer = CliRunner().invoke(application(), command)
     assert answer.exit_code == 0, answer.output
     document = json.loads(answer.output)
     assert {"layers", "coefficients", "log_covering", "complexity", "range", "dominating", "hypotheses"} <= set(

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from certiformer.certification.verify import verify
 from certiformer.checkpoints.encoder import Encoder
 from certiformer.checkpoints.errors import CheckpointError
-from certiformer.cli import app
+from certiformer.cli import application
 from certiformer.core.errors import InputError
 from certiformer.probing.probe import predict, probe
 from certiformer.probing.texts import chosen, read_texts
@@ -153,12 +153,13 @@ def test_the_command(encoder, texts, tmp_path):
     run = CliRunner().invoke
     out = tmp_path / "out"
     done = run(
-        app, ["probe", str(encoder), "--texts", str(texts), "--tokens", "10", "--group", "sender", "--out", str(out)]
+        application(),
+        ["probe", str(encoder), "--texts", str(texts), "--tokens", "10", "--group", "sender", "--out", str(out)],
     )
     assert done.exit_code == 0, done.output
     assert "exact duplicates removed before anything else: 7" in done.output
     labels = run(
-        app,
+        application(),
         ["probe", str(encoder), "--texts", str(texts), "--head", str(out / "predictor-occam.safetensors")],
     )
     assert set(labels.stdout.split()) <= {"spam", "ham"}

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import erf, expit
 
 from certiformer.core.errors import UnknownNameError
 
@@ -45,7 +45,7 @@ def _tanh_slope(x: Array) -> Array:
 
 
 def _erf(x: Array) -> Array:
-    return np.asarray(erf(x / math.sqrt(2.0)), dtype=np.float64)
+    return np.asarray(scipy.special.erf(x / math.sqrt(2.0)), dtype=np.float64)
 
 
 def _erf_slope(x: Array) -> Array:
@@ -53,11 +53,11 @@ def _erf_slope(x: Array) -> Array:
 
 
 def _sigmoid(x: Array) -> Array:
-    return np.asarray(expit(x), dtype=np.float64)
+    return np.asarray(scipy.special.expit(x), dtype=np.float64)
 
 
 def _sigmoid_slope(x: Array) -> Array:
-    return np.asarray(expit(x) * expit(-x), dtype=np.float64)
+    return np.asarray(scipy.special.expit(x) * scipy.special.expit(-x), dtype=np.float64)
 
 
 ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(

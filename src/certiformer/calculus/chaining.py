@@ -18,8 +18,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from certiformer.calculus.covers import Cover
 from certiformer.core.errors import InputError
@@ -143,6 +143,8 @@ def _polish(log_size: LogSize, scales: Array, n: float, *, external: bool) -> tu
         return result if math.isfinite(result) else 1e300
 
     start = np.log(scales[1:])
-    found = minimize(value, start, method="L-BFGS-B", options={"maxiter": 40, "maxfun": 40 * (len(start) + 1)})
+    found = scipy.optimize.minimize(
+        value, start, method="L-BFGS-B", options={"maxiter": 40, "maxfun": 40 * (len(start) + 1)}
+    )
     best = min(start, found.x, key=value)
     return top * value(best), moved(best)

@@ -17,7 +17,7 @@ import heapq
 import math
 
 import numpy as np
-from scipy.special import bdtr, gammaln
+import scipy
 
 from certiformer.calculus.tails import binomial_upper, log_binomial_cdf, log_binomial_pmf, partial_ratio
 from certiformer.core.errors import InputError
@@ -150,14 +150,16 @@ def surrogate_unseen(errors: int, n: int, disagreements: int, m: int, delta: flo
     observed = m * errors + n * disagreements
     first = np.arange(min(n, observed // m) + 1, dtype=np.float64)
     second = np.minimum(m, (observed - m * first.astype(np.int64)) // n).astype(np.float64)
-    ln_choose = gammaln(n + 1.0) - gammaln(first + 1.0) - gammaln(n - first + 1.0)
-    slack = 1.0 + 1e-10 + 1e-14 * float(gammaln(n + 1.0))
+    ln_choose = (
+        scipy.special.gammaln(n + 1.0) - scipy.special.gammaln(first + 1.0) - scipy.special.gammaln(n - first + 1.0)
+    )
+    slack = 1.0 + 1e-10 + 1e-14 * float(scipy.special.gammaln(n + 1.0))
 
     def tail(p: float, q: float) -> float:
         if p >= 1.0 or q >= 1.0:
             return 0.0 if observed < n * m else 1.0
         mass = np.exp(ln_choose + first * math.log(p) + (n - first) * math.log1p(-p)) if p > 0 else (first == 0) * 1.0
-        return float(np.sum(mass * bdtr(second, m, q))) * slack
+        return float(np.sum(mass * scipy.special.bdtr(second, m, q))) * slack
 
     def below(theta: float) -> bool:
         """Certainly every tail of p + q = theta is below delta."""

@@ -16,7 +16,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from scipy.special import betainc, betaln
+import scipy
 
 from certiformer.core.errors import InputError
 from certiformer.core.rounding import up
@@ -81,7 +81,7 @@ def cap_nats(dimension: int, rho: float) -> float:
     if rho > math.sqrt(2.0):
         raise InputError("rho", rho, "at most sqrt(2), half of the sphere")
     a, x = (dimension - 1) / 2.0, min(1.0, rho * rho * (1.0 - rho * rho / 4.0))
-    direct = float(betainc(a, 0.5, x))
+    direct = float(scipy.special.betainc(a, 0.5, x))
     if x > 0.5 and direct > 1e-280:
         return up(-math.log(direct / 2.0 * (1.0 - 1e-13)))
     total, term = 1.0, 1.0
@@ -90,7 +90,9 @@ def cap_nats(dimension: int, rho: float) -> float:
         total += term
         if term < 1e-18 * total:
             break
-    ln_share = a * math.log(x) + 0.5 * math.log1p(-x) - math.log(a) - float(betaln(a, 0.5)) + math.log(total)
+    ln_share = (
+        a * math.log(x) + 0.5 * math.log1p(-x) - math.log(a) - float(scipy.special.betaln(a, 0.5)) + math.log(total)
+    )
     return up(math.log(2.0) - ln_share)
 
 

@@ -20,8 +20,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from certiformer.calculus import chaining
 from certiformer.calculus.covers import Cover
@@ -262,7 +262,7 @@ def best_squared_tilt(b_h: float, sigma: float, numerator: float, weight: float)
     grid = np.linspace(*_LOGITS, _TILTS)
     start = float(grid[int(np.argmin([value(float(x)) for x in grid]))])
     step = float(grid[1] - grid[0])
-    found = minimize_scalar(
+    found = scipy.optimize.minimize_scalar(
         lambda x: value(float(x)), bounds=(start - step, start + step), method="bounded", options={"xatol": 1e-7}
     )
     return most * _sigmoid(min((start, float(found.x)), key=value))
@@ -318,7 +318,7 @@ def optimistic_best(
 
     grid = np.linspace(-18.0, 6.5, 99)
     start = float(grid[int(np.argmin([at(float(x)).value for x in grid]))])
-    found = minimize_scalar(
+    found = scipy.optimize.minimize_scalar(
         lambda x: at(float(x)).value, bounds=(start - 0.3, start + 0.3), method="bounded", options={"xatol": 1e-9}
     )
     return min(at(start), at(float(found.x)), key=lambda bound: bound.value)
@@ -459,7 +459,7 @@ def _best_radius(
     closer = np.exp(start + np.linspace(-2.0 * step, 2.0 * step, _FINE))
     start = math.log(closer[int(np.argmin(exact(closer)))])
     step *= 4.0 / (_FINE - 1)
-    found = minimize_scalar(
+    found = scipy.optimize.minimize_scalar(
         lambda x: at(math.exp(x)).value, bounds=(start - step, start + step), method="bounded", options={"xatol": 1e-8}
     )
     return min(at(math.exp(start)), at(math.exp(float(found.x))), key=lambda bound: bound.value)

@@ -18,8 +18,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq, minimize_scalar
 
 from certiformer.core.errors import InputError
 
@@ -79,7 +79,7 @@ def _supremum(function: Callable[[float], float]) -> float:
     """The largest value over (0, inf), certainly not below it: grid, polish, then up to seven digits."""
     grid = np.linspace(-60.0, 8.0, 1361)
     start = float(grid[int(np.argmax([function(math.exp(x)) for x in grid]))])
-    found = minimize_scalar(
+    found = scipy.optimize.minimize_scalar(
         lambda x: -function(math.exp(x)), bounds=(start - 0.1, start + 0.1), method="bounded", options={"xatol": 1e-10}
     )
     best = max(function(math.exp(start)), -float(found.fun))
@@ -141,7 +141,9 @@ def catoni_mean(sample: NDArray[np.float64], scale: float, influence: Influence 
     low, high = float(np.min(sample)), float(np.max(sample))
     if low == high:
         return low
-    return float(brentq(lambda theta: float(np.sum(influence(scale * (sample - theta)))), low, high, xtol=1e-14))
+    return float(
+        scipy.optimize.brentq(lambda theta: float(np.sum(influence(scale * (sample - theta)))), low, high, xtol=1e-14)
+    )
 
 
 def median_of_means_blocks(eta: float, log_size: float = 0.0) -> int:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincc, betainccinv, gammaln
+import scipy
 
 from certiformer.core.errors import InputError
 
@@ -29,10 +29,14 @@ def binomial_upper(errors: int, n: int, ln_delta: float) -> float:
     if errors == 0:
         # (1-p)^n = delta
         return _up_probability(-math.expm1(ln_delta / n))
-    slack = 1e-15 * (float(gammaln(n + 1.0)) + abs(ln_delta)) + 1e-13
+    slack = 1e-15 * (float(scipy.special.gammaln(n + 1.0)) + abs(ln_delta)) + 1e-13
     # k is the median of Bin(n, k/n), so the limit is at least k/n for delta up to 1/2, and may be below it beyond.
     low, high = errors / n if ln_delta < -0.7 else 0.0, 1.0
-    guess = float(betainccinv(errors + 1.0, float(n - errors), math.exp(ln_delta))) if ln_delta > -600.0 else math.nan
+    guess = (
+        float(scipy.special.betainccinv(errors + 1.0, float(n - errors), math.exp(ln_delta)))
+        if ln_delta > -600.0
+        else math.nan
+    )
     for width in (1e-12, 1e-8):
         # A library's inverse is a guess: its neighbourhood is used where both ends are certainly on their sides.
         left, right = guess * (1.0 - width), guess * (1.0 + width)
@@ -70,7 +74,7 @@ def binomial_cdf(errors: npt.ArrayLike, n: npt.ArrayLike, p: npt.ArrayLike) -> n
     """P(Bin(n, p) <= errors) over whole arrays: the regularised incomplete beta function, 1 from errors = n on."""
     k, size = np.asarray(errors, dtype=np.float64), np.asarray(n, dtype=np.float64)
     rest = np.maximum(size - k, 1e-300)
-    inside = betaincc(np.maximum(k, 0.0) + 1.0, rest, np.asarray(p, dtype=np.float64))
+    inside = scipy.special.betaincc(np.maximum(k, 0.0) + 1.0, rest, np.asarray(p, dtype=np.float64))
     return np.asarray(np.where(k < 0.0, 0.0, np.where(k >= size, 1.0, inside)), dtype=np.float64)
 
 

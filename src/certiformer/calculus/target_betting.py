@@ -23,8 +23,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 Array = NDArray[np.float64]
 Orders = NDArray[np.int64]
@@ -109,7 +109,7 @@ def _capital(paths: _Paths, means: Array, start: float, *, final: bool) -> Array
     up, down = 1.0 / (1.0 - m), 1.0 / m
     stake, cap = np.empty_like(k), np.empty_like(k)
     for w, y, factor in zip(paths.w, paths.y, paths.factor, strict=True):
-        ndtri(k, out=stake)
+        scipy.special.ndtri(k, out=stake)
         np.multiply(stake, stake, out=stake)
         np.multiply(stake, -0.5, out=stake)
         np.exp(stake, out=stake)
@@ -141,7 +141,11 @@ def _candidates(low: float, high: float, guess: float, spread: float) -> Array:
 
 def _next(left: tuple[float, float], right: tuple[float, float], bar: float) -> float:
     """Where Phi^-1 of the capital, nearly linear in m, crosses the bar."""
-    a, b, goal = float(ndtri(left[1])), float(ndtri(right[1])), float(ndtri(bar))
+    a, b, goal = (
+        float(scipy.special.ndtri(left[1])),
+        float(scipy.special.ndtri(right[1])),
+        float(scipy.special.ndtri(bar)),
+    )
     if not (math.isfinite(a) and math.isfinite(b) and a < goal <= b):
         return 0.5 * (left[0] + right[0])
     return left[0] + (right[0] - left[0]) * (goal - a) / (b - a)

@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import erfc
+import scipy
 
 from certiformer.calculus import excess_risk
 from certiformer.calculus.covers import Cover
@@ -69,7 +68,7 @@ class SubGaussian:
         return math.sqrt(2.0 * self.v * ln_a) if ln_a > 0.0 else 0.0
 
     def area(self, t: float) -> float:
-        return self.a * math.sqrt(math.pi * self.v / 2.0) * float(erfc(t / math.sqrt(2.0 * self.v)))
+        return self.a * math.sqrt(math.pi * self.v / 2.0) * float(scipy.special.erfc(t / math.sqrt(2.0 * self.v)))
 
     def moment(self, t: float) -> float:
         return 2.0 * self.v * self._formula(t)
@@ -160,7 +159,7 @@ def lipschitz_best(
     grid = np.linspace(0.0, max(1.0, math.log(100.0 * M_g / V)), 61)
     start = float(grid[int(np.argmin([at(float(x)).value for x in grid]))])
     step = float(grid[1])
-    found = minimize_scalar(
+    found = scipy.optimize.minimize_scalar(
         lambda x: at(float(x)).value,
         bounds=(max(0.0, start - step), start + step),
         method="bounded",

@@ -2,39 +2,49 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from certiformer._version import __version__
-from certiformer.cli.audit import audit
-from certiformer.cli.bound import bound
-from certiformer.cli.certify import certify
-from certiformer.cli.compare import compare
-from certiformer.cli.compose import compose
-from certiformer.cli.explain import explain
-from certiformer.cli.holdout import holdout
-from certiformer.cli.inspect import inspect
-from certiformer.cli.plan import plan
-from certiformer.cli.probe import probe
-from certiformer.cli.reproduce import app as reproduce
-from certiformer.cli.search import search
-from certiformer.cli.select import select
-from certiformer.cli.theorems import theorems
-from certiformer.cli.train import train
-from certiformer.cli.verify import verify
-from certiformer.cli.watch import watch
 from certiformer.core.errors import CertiformerError
 
-app = typer.Typer(
-    name="certiformer",
-    help="The theory of Transformer generalization as numbers a person can rely on.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+VERBS = (
+    "theorems", "search", "explain", "bound", "compare", "compose", "inspect", "train", "certify", "probe", "verify",
+    "holdout", "plan", "watch", "select", "audit", "reproduce",
+)  # fmt: skip
+"""In the order of the help; each is a module of this package with a function of its name, or a group `app`."""
+
+EXTRAS = {
+    "jax": "train", "jaxlib": "train", "equinox": "train", "optax": "train", "jaxtyping": "train", "numba": "fast",
+    "dask": "cluster", "distributed": "cluster", "dask_jobqueue": "cluster", "tokenizers": "text", "gguf": "files",
+    "pyarrow": "files",
+}  # fmt: skip
+"""The extra that brings an optional package."""
+
+
+def application(verbs: Sequence[str] = VERBS) -> typer.Typer:
+    """The command line with these verbs: only their modules are imported."""
+    app = typer.Typer(
+        name="certiformer",
+        help="The theory of Transformer generalization as numbers a person can rely on.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_root)
+    for verb in verbs:
+        module = importlib.import_module(f"certiformer.cli.{verb}")
+        found = vars(module).get("app") or getattr(module, verb)
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=verb)
+        else:
+            app.command()(found)
+    return app
 
 
 def _show_version(requested: bool) -> None:
@@ -43,7 +53,6 @@ def _show_version(requested: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: Annotated[
         bool, typer.Option("--version", help="Show the version and leave.", callback=_show_version, is_eager=True)
@@ -52,32 +61,30 @@ def _root(
     pass
 
 
-app.command()(theorems)
-app.command()(search)
-app.command()(explain)
-app.command()(bound)
-app.command()(compose)
-app.command()(compare)
-app.command()(train)
-app.command()(inspect)
-app.command()(certify)
-app.command()(probe)
-app.command()(verify)
-app.add_typer(holdout, name="holdout")
-app.command()(plan)
-app.command()(watch)
-app.command()(select)
-app.command()(audit)
-app.add_typer(reproduce, name="reproduce")
-
-
 def main() -> None:
     """Run the command line; an error that is the user's to mend is one line on stderr and exit code 2."""
     try:
-        app()
+        asked = sys.argv[1] if len(sys.argv) > 1 else ""
+        application((asked,) if asked in VERBS else VERBS)()
+        sys.stdout.flush()
     except CertiformerError as error:
-        typer.secho(f"error: {error}", err=True, fg=typer.colors.RED)
-        sys.exit(2)
+        _fail(str(error))
+    except ModuleNotFoundError as error:
+        extra = EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        _fail(f"this needs {error.name}, which the extra [{extra}] installs: pip install 'certiformer[{extra}]'")
+    except BrokenPipeError:
+        # Whoever read our output has gone: nothing is left to say.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except OSError as error:
+        _fail(f"{error.filename or 'output'}: {error.strerror or error}")
     except KeyboardInterrupt:
         typer.secho("stopped", err=True)
         sys.exit(130)
+
+
+def _fail(message: str) -> None:
+    typer.secho(f"error: {message}", err=True, fg=typer.colors.RED)
+    sys.exit(2)

@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy.special import gammaincc, gammainccinv
+import scipy
 
 from certiformer.calculus.activations import Activation
 from certiformer.core import InputError
@@ -71,9 +71,9 @@ def exact_radius(m: int, d: int, delta_R: float) -> float:
     """The (1 - delta_R)^{2/m} quantile of ||u||, u ~ N(0, I_d), rounded up; never above sqrt(d) + R."""
     tail = -math.expm1(math.log1p(-delta_R) * 2.0 / m)
     fallback = math.sqrt(d) + gaussian_radius(m, delta_R)
-    half_square = float(gammainccinv(d / 2.0, tail)) * (1.0 + 1e-9)
+    half_square = float(scipy.special.gammainccinv(d / 2.0, tail)) * (1.0 + 1e-9)
     # The inverse is only trusted where the forward function confirms it with room to spare.
-    confirmed = float(gammaincc(d / 2.0, half_square)) <= tail * (1.0 - 1e-11)
+    confirmed = float(scipy.special.gammaincc(d / 2.0, half_square)) <= tail * (1.0 - 1e-11)
     return min(fallback, math.sqrt(2.0 * half_square)) if confirmed else fallback
 
 

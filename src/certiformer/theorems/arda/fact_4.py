@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 import sys
 
-from scipy.special import gammaincc
+import scipy
 
 from certiformer.core import (
     Quantity,
@@ -28,7 +28,9 @@ def union_tail(t: float, copies: float) -> float:
 def exact_tail(d: int, t: float, copies: float) -> float:
     """P(max ||g_i|| > sqrt d + t), t > 0; the incomplete gamma function is allowed a relative error of 1e-10."""
     radius = math.sqrt(d) + t
-    single = float(gammaincc(d / 2.0, 0.5 * radius * radius)) * (1.0 + 1e-10)  # below 1/2: beyond the median
+    single = float(scipy.special.gammaincc(d / 2.0, 0.5 * radius * radius)) * (
+        1.0 + 1e-10
+    )  # below 1/2: beyond the median
     return -math.expm1(copies * math.log1p(-single))
 
 
