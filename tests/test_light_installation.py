@@ -1,4 +1,4 @@
-"""Without any extra the theory, compositions, plans and certificates of predictions work; the rest says which it needs."""
+"""Without extras theory, compositions, plans and certificates of predictions work; the rest says what it needs."""
 
 import subprocess
 import sys
