@@ -275,7 +275,8 @@ def test_published_runs_are_redrawn_verified_merged_and_adopted(tmp_path, monkey
         book._db.execute("PRAGMA foreign_keys = OFF")
         book._db.execute("UPDATE runs SET version = 'old', key = 'old' || key")
         book._db.execute("UPDATE origins SET key = 'old' || key")
-    adopted = CliRunner().invoke(application(), ["reproduce", "adopt", "li.toy", "--scale", "smoke", "--ledger", str(other), "--runs", "2"]
+    adopted = CliRunner().invoke(
+        application(), ["reproduce", "adopt", "li.toy", "--scale", "smoke", "--ledger", str(other), "--runs", "2"]
     )
     assert adopted.exit_code == 0, adopted.output
     assert "all agree in every bit; 4 others taken over" in adopted.stdout
