@@ -50,7 +50,7 @@ class CoreAttention(Layer):
             raise InputError("queries, keys, values", got, "queries like keys, and one value for every key")
         moved = size(self.scale, "scale") * v.half_diameter
         factors = (moved * self._spread(q, k), moved * q.radius, ONE)
-        uses = ()
+        uses: tuple[Use, ...] = ()
         if self.score_bias is not None:
             self.score_bias.expect(None, 1)
             uses = (constant_use(self.score_bias, v.half_diameter, Geometry.ROWS),)

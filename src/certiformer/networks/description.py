@@ -106,7 +106,9 @@ def _weight(bounds: Mapping[str, Any], role: str, name: str, shape: tuple[int, i
     if own is None:
         raise InputError(f"weights.{role}", None, "norm bounds", f"Add [weights.{role}] or [weights.default]")
     require(own, (*_BOUNDS, "reference"), f"weights.{role}")
-    values = {key: tuple(value) if key == "blocks" else value for key, value in own.items() if key != "reference"}
+    values: dict[str, Any] = {
+        key: tuple(value) if key == "blocks" else value for key, value in own.items() if key != "reference"
+    }
     reference = Reference(**own["reference"]) if "reference" in own else None
     return Weight(name, shape, reference=reference, **values)
 

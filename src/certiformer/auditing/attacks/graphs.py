@@ -264,7 +264,7 @@ def _apply(layer: Any, z: Sequence[Array], of: Callable[[Weight], Array], biases
             out = out if layer.gain is None else out * of(layer.gain)[:, 0]
             return out if layer.shift is None else out + of(layer.shift)[:, 0]
         case maps.Unit():
-            return z[0] / np.maximum(np.linalg.norm(z[0], axis=1, keepdims=True), layer.least)
+            return np.asarray(z[0] / np.maximum(np.linalg.norm(z[0], axis=1, keepdims=True), layer.least))
         case maps.SquaredRelu():
             return np.asarray(np.maximum(z[0], 0.0) ** 2)
         case joins.Sum():
