@@ -23,6 +23,7 @@ import importlib
 import json
 import os
 import resource
+import signal
 import sys
 import time
 import tomllib
@@ -30,6 +31,7 @@ import types
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,8 @@ ROOMS = ("calculus", "networks", "theorems")
 SUITES = ("theorems", "calculus", "networks", "certificates")
 # Seconds of processor time that the tests of one mutant may take; those that have not noticed by then rarely do.
 PATIENCE = 10.0
+# A test that takes longer than this under coverage is too slow a witness, and left out.
+SLOW = 4.0
 COMPARISONS = {
     ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -198,17 +202,15 @@ class Reach:
 
 
 def record(items: Sequence[pytest.Item], files: Iterable[Path]) -> Reach:
-    """Run every test once under coverage."""
+    """Run these tests once under coverage."""
     data = coverage.Coverage(data_file=None, include=[str(file) for file in files], messages=False)
     seconds: dict[str, float] = {}
     data.start()
     for number, item in enumerate(items):
         data.switch_context(item.nodeid)
         began = time.process_time()
-        if run_test(item, items[number + 1] if number + 1 < len(items) else None):
+        if run_test(item, items[number + 1] if number + 1 < len(items) else None, SLOW):
             seconds[item.nodeid] = time.process_time() - began
-        else:
-            print(f"does not pass, so it cannot notice anything: {item.nodeid}", flush=True)
         if number % 200 == 0:
             print(f"{number}/{len(items)} tests under coverage", flush=True)
     data.stop()
@@ -225,12 +227,29 @@ def record(items: Sequence[pytest.Item], files: Iterable[Path]) -> Reach:
     return Reach(seconds, lines)
 
 
-def run_test(item: pytest.Item, following: pytest.Item | None = None) -> bool:
+class TooSlow(BaseException):
+    """Raised in a test that has used up its time; no `except Exception` holds it back."""
+
+
+def run_test(item: pytest.Item, following: pytest.Item | None = None, limit: float = 0.0) -> bool:
     """Set up, call and tear down one test; whether nothing failed (a skipped test notices nothing).
 
-    What the test shares with the `following` one stays.
+    What the test shares with the `following` one stays. With a `limit` a test that takes longer does not count.
     """
-    reports = runtestprotocol(item, log=False, nextitem=following)
+
+    def stop(*_: object) -> None:
+        raise TooSlow
+
+    signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, limit)
+    try:
+        reports = runtestprotocol(item, log=False, nextitem=following)
+    except (TooSlow, pytest.exit.Exception):
+        with contextlib.suppress(BaseException):
+            item.session._setupstate.teardown_exact(None)
+        return False
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
     return all(report.passed for report in reports)
 
 
@@ -248,23 +267,35 @@ def all_files() -> list[Path]:
     return sorted([*tests, *sources, *(TESTS / "vectors").glob("*.json")])
 
 
-def reach_of(items: Sequence[pytest.Item], files: Sequence[Path], state: str) -> Reach:
+def reach_of(items: Sequence[pytest.Item], files: Sequence[Path], state: str, jobs: int) -> Reach:
     """What was recorded for exactly these sources and tests, or a new record."""
-    if REACH.exists():
-        kept = json.loads(REACH.read_text())
-        if kept["state"] == state:
-            lines = {name: {int(line): tests for line, tests in found.items()} for name, found in kept["lines"].items()}
-            return Reach(kept["seconds"], lines)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        child = os.fork()
-    if child == 0:  # in a child, so that no library of this process has started threads when it is forked again
-        found = record(items, files)
-        REACH.write_text(json.dumps({"state": state, "seconds": found.seconds, "lines": found.lines}))
-        os._exit(0)
-    if os.waitpid(child, 0)[1] != 0:
-        raise SystemExit("the tests could not be run under coverage")
-    return reach_of(items, files, state)
+    if not REACH.exists() or json.loads(REACH.read_text())["state"] != state:
+        seconds: dict[str, float] = {}
+        lines: dict[str, dict[str, list[str]]] = {}
+        # In children, so that no library of this process has started threads when it is forked for the mutants.
+        shares = [partial(share_of_record, items, files, number, jobs) for number in range(jobs)]
+        for child, pipe in [in_a_fork(share, None) for share in shares]:
+            with os.fdopen(pipe) as answer:
+                text = answer.read()
+            if os.waitpid(child, 0)[1] != 0:
+                raise SystemExit("the tests could not be run under coverage")
+            found = json.loads(text)
+            seconds |= found["seconds"]
+            for name, by_line in found["lines"].items():
+                for line, tests in by_line.items():
+                    lines.setdefault(name, {}).setdefault(line, []).extend(tests)
+        REACH.write_text(json.dumps({"state": state, "seconds": seconds, "lines": lines}))
+    kept = json.loads(REACH.read_text())
+    by_number = {name: {int(line): tests for line, tests in found.items()} for name, found in kept["lines"].items()}
+    return Reach(kept["seconds"], by_number)
+
+
+def share_of_record(items: Sequence[pytest.Item], files: Sequence[Path], number: int, jobs: int) -> dict[str, Any]:
+    """The record of every `jobs`-th test file."""
+    order = list(dict.fromkeys(item.path for item in items))
+    mine = [item for item in items if order.index(item.path) % jobs == number]
+    found = record(mine, files)
+    return {"seconds": found.seconds, "lines": found.lines}
 
 
 # --- running them -------------------------------------------------------------------------------------------------
@@ -285,8 +316,8 @@ def notices(mutant: Mutant, tests: Sequence[pytest.Item]) -> str | None:
     return None
 
 
-def in_a_fork(work: Callable[[], str | None]) -> tuple[int, int]:
-    """A child that does the work and writes its answer to a pipe; its process id and the pipe."""
+def in_a_fork(work: Callable[[], Any], seconds: float | None) -> tuple[int, int]:
+    """A child that does the work, in so many seconds, and writes its answer to a pipe; its id and the pipe."""
     reading, writing = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # JAX may be imported, but it has not started its threads
@@ -294,13 +325,14 @@ def in_a_fork(work: Callable[[], str | None]) -> tuple[int, int]:
     if child:
         os.close(writing)
         return child, reading
-    # A test that hangs is ended by the system, which counts as noticed.
-    resource.setrlimit(resource.RLIMIT_CPU, (int(4 * PATIENCE), int(4 * PATIENCE) + 1))
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(quiet, 1)
-    os.dup2(quiet, 2)
-    answer = work()
-    os.write(writing, json.dumps(answer).encode())
+    if seconds is not None:
+        # A test that hangs is ended by the system, which counts as noticed.
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(quiet, 1)
+        os.dup2(quiet, 2)
+    with os.fdopen(writing, "w") as answer:
+        json.dump(work(), answer)
     os._exit(0)
 
 
@@ -320,7 +352,7 @@ class Hunt:
             while waiting and len(running) < self.jobs:
                 mutant = waiting.pop()
                 tests = self._ordered(mutant, killers.get(mutant.path, []))
-                child, pipe = in_a_fork(functools.partial(notices, mutant, tests))
+                child, pipe = in_a_fork(partial(notices, mutant, tests), 4 * PATIENCE)
                 running[child] = mutant, pipe
             child, _ = os.wait()
             if child not in running:
@@ -349,7 +381,7 @@ class Plugin:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         items = {item.nodeid: item for item in session.items}
-        reach = reach_of(session.items, self.files, self.state)
+        reach = reach_of(session.items, self.files, self.state, self.jobs)
         tests = digest([*(file for file in all_files() if file.is_relative_to(TESTS))]) + self.state[64:]
         memory: dict[str, str | None] = json.loads(MEMORY.read_text()) if MEMORY.exists() else {}
         texts = {file: digest([file]) for file in self.files}
