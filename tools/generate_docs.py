@@ -1,6 +1,6 @@
-"""Write into the documentation what the program says: the tables of results, and the output of the README's commands.
+"""Write into the documentation what the program says: the tables of results, and the output of the commands it shows.
 
-In README.md the part between `<!-- results -->` and `<!-- end -->` is a table from the registry; `<!-- audit -->`
+In README.md and docs/guide.md the part between `<!-- results -->` and `<!-- end -->` is a table from the registry; `<!-- audit -->`
 begins that of docs/audit.md, `<!-- reproduction -->` that of docs/reproduction.md, and `<!-- run: COMMAND -->` what
 that command prints. `--check` writes nothing and fails when a page is out of date.
 """
@@ -85,7 +85,7 @@ def reproduction() -> str:
     """The experiments and what came of them, as `tools/generate_reproduction.py` wrote them."""
     page = (ROOT / "docs" / "reproduction.md").read_text()
     table = page[page.index("| experiment | what we found |") :].partition("\n## ")[0].strip()
-    return table.replace("](reproduction.md#", "](docs/reproduction.md#")
+    return table
 
 
 def filled(text: str) -> str:
@@ -99,8 +99,8 @@ def filled(text: str) -> str:
 
 
 def main() -> int:
-    readme = ROOT / "README.md"
-    wanted = {ROOT / "docs" / "results.md": page(), readme: filled(readme.read_text())}
+    told = (ROOT / "README.md", ROOT / "docs" / "guide.md")
+    wanted = {ROOT / "docs" / "results.md": page(), **{path: filled(path.read_text()) for path in told}}
     stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
     for path in stale:
         if "--check" in sys.argv:
