@@ -1,6 +1,6 @@
 """Choose the demo's settings on digits that the demo never sees: pairs without 0 and 1, from the public MNIST files.
 
-    python tools/choose_settings.py FOLDER compression|encoder|pooling [--log docs/demo-runs.jsonl]
+    python tools/choose_settings.py FOLDER compression [--log docs/demo-runs.jsonl]
 
 Every run is appended to the log as one line of JSON: what was run, on which digits, what came out. The winner of a
 part is the setting with the smallest mean of ln(figure) over the pairs; the recipe is then written with it, once.
