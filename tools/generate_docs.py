@@ -1,8 +1,8 @@
-"""Write into the documentation what the program says: the tables of results, and the output of the commands it shows.
+"""Write into the documentation what the program says: tables of results, and the output of the commands it shows.
 
-In README.md and docs/guide.md the part between `<!-- results -->` and `<!-- end -->` is a table from the registry; `<!-- audit -->`
-begins that of docs/audit.md, `<!-- reproduction -->` that of docs/reproduction.md, and `<!-- run: COMMAND -->` what
-that command prints. `--check` writes nothing and fails when a page is out of date.
+In README.md and docs/guide.md the part between `<!-- results -->` and `<!-- end -->` is a table from the registry;
+`<!-- audit -->` begins that of docs/audit.md, `<!-- reproduction -->` that of docs/reproduction.md, and
+`<!-- run: COMMAND -->` what that command prints. `--check` writes nothing and fails when a page is out of date.
 """
 
 from __future__ import annotations

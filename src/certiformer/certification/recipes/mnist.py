@@ -46,7 +46,10 @@ from certiformer.tasks.mnist import embedded
 DEVELOPMENT_SEED, DEVELOPMENT, SHIPPED_SEED = 20261115, 2665, 7
 EARLIER = 64
 """Settings that earlier prototypes may have compared on these images, at most: the hold-out row shows their price."""
-CAVEAT = "Assuming that the recipe, of which only a part was chosen on other digits, owes nothing to earlier looks at these images. "
+CAVEAT = (
+    "Assuming that the recipe, of which only a part was chosen on other digits, owes nothing to earlier looks at "
+    "these images. "
+)
 
 
 @dataclass(frozen=True)
