@@ -1,8 +1,9 @@
 r"""The demo: handwritten zeros and ones, N = 10,000 images, every certificate; settings of the procedures, no more.
 
 The settings were frozen before the run: the size of the positions was chosen on other digits
-(tools/choose_settings.py), the rest was taken over from earlier work that had looked at these images (docs/demo.md). The 12,665 training images are divided once and for all into 2,665 that serve as unlabelled
-examples and 10,000 that are certified with; a seed divides these into halves. Two networks:
+(tools/choose_settings.py), the rest was taken over from earlier work that had looked at these images (docs/demo.md).
+The 12,665 training images are divided once and for all into 2,665 that serve as unlabelled examples and 10,000 that
+are certified with; a seed divides these into halves. Two networks:
 
 - the shallow encoder on 16 patches with a one-hot position each: trained on one half (hold-out, betting; its readout
   for PAC-Bayes), on everything (surrogate), in one pass (progressive), on examples that it picks (compression);
