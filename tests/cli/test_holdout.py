@@ -5,13 +5,13 @@ import json
 import numpy as np
 from typer.testing import CliRunner
 
-from certiformer.cli import app
+from certiformer.cli import application
 
 RUNNER = CliRunner()
 
 
 def run(*words):
-    found = RUNNER.invoke(app, [str(word) for word in words])
+    found = RUNNER.invoke(application(), [str(word) for word in words])
     assert found.exit_code == 0, found.output
     return found.stdout
 

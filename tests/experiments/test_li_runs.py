@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from certiformer.experiments import _li_exact, _li_runs
+from certiformer.experiments import _li_exact
 from certiformer.experiments._li_runs import Sample, Teacher, least_squares, run
 from certiformer.models.cls_transformer import ClsTransformer, ClsTransformerConfig
 
@@ -173,10 +173,3 @@ def test_the_exact_example_agrees_with_simulated_samples() -> None:
     spread = np.sqrt(np.var(direct) / many + np.var(drawn) / many)
     assert abs(np.mean(direct) - np.mean(drawn)) < 4 * spread
     assert np.mean(drawn) == pytest.approx(d / n, rel=0.15)
-
-
-def test_sources_name_importable_modules() -> None:
-    import importlib
-
-    for name in (*_li_runs.SOURCES, *_li_exact.SOURCES):
-        importlib.import_module(name)

@@ -117,7 +117,7 @@ def test_growth_with_the_dimension_is_told_from_none() -> None:
     analysis = li_rank.analyse(planted(experiment, by_parameters))
     assert analysis.fits["rank one, exponent in d"]["value"] == pytest.approx(1.0, abs=0.05)
     assert words(analysis, "rank one, exponent in d", "printed") == {"violated"}
-    assert words(analysis, "rank one, exponent in d", "free") == {"agrees"}
+    assert words(analysis, "rank one, exponent in d", "free") <= {"agrees", "cannot tell"}
     assert words(analysis, "exact example: excess") == {"violated"}
     flat = li_rank.analyse(planted(experiment, by_rank))
     assert words(flat, "rank one, exponent in d", "free") == {"differs"}

@@ -13,7 +13,7 @@ from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.progressive import Progressive
 from certiformer.certification.evidence import Findings
 from certiformer.certification.pipeline import build
-from certiformer.cli.reproduce import _index
+from certiformer.cli.reproduce.run import _index
 from certiformer.sweep import Inline
 from experiments import toy_studies
 

@@ -70,7 +70,7 @@ def bounds(norms: Config, sizes: Config, samples: int, dimension: int) -> Bounds
         stated = {**given, "Bc": norms["Bc_transposed"], "Bv": norms["Bv_transposed"][h]}
         for found, constant in ((printed, cover), (literal, corollary)):
             found.append(result(**{**stated, "C": constant}).printed()["value"].value)
-        evaluation = certiformer.bound(THEOREM, **given, Bc=norms["Bc"], Bv=norms["Bv"][h], C=cover)
+        evaluation = certiformer.bound(THEOREM, **given, Bc=norms["Bc"], Bv=norms["Bv"][h], C=cover, proper=True)
         sound.append(evaluation.sound[evaluation.best].value if evaluation.best else math.inf)
         ceiling.append(norms["Bw"] * norms["Bc"] * norms["Bv"][h] * sizes["D"])
     several = certiformer.bound("trauger.thm5.1", K=CLASSES, rad=1.0).printed["value"].value

@@ -51,7 +51,11 @@ def _coin_inputs(id: str, data: Data, version: Version) -> dict[str, Any]:
     heads = {"H": 1} if id in ("li.thm4.7", "li.cor4.8") else {}
     if id in ("li.thm4.4", "li.thm4.7", "li.thm4.11"):
         inputs = {**size, **heads, "kappa": kappa, "B": t, "Roff": max(_coin_offset(data, scale), 1e-300)}
-        inputs |= {"n": n, "logN": math.log(3.0), "sigma": s, "squared_loss": 1} if version == "sound" else {}
+        inputs |= (
+            {"n": n, "logN": math.log(3.0), "sigma": s, "squared_loss": 1, "well_specified": 1}
+            if version == "sound"
+            else {}
+        )
         if id == "li.thm4.11":
             inputs = {name: value for name, value in inputs.items() if name not in (*_HEAD, "BX", "Bx")}
         return inputs
