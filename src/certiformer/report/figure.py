@@ -96,6 +96,10 @@ def save(figure: Figure, path: Path) -> None:
         raise InputError("--plot", str(path), "a file in a folder that exists", f"Create {path.parent} first")
     # not a file of `tempfile`, which nobody else could read: the user's umask decides
     temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    for axes in figure.axes:
+        # A logarithmic axis cannot show data none of which is positive.
+        if axes.get_yscale() == "log" and axes.get_ylim()[1] <= 0.0:
+            axes.set_yscale("linear")
     try:
         figure.savefig(temporary, dpi=200, metadata=_DATES.get(path.suffix.lower()))
         os.replace(temporary, path)
