@@ -74,7 +74,7 @@ class TestEveryResult:
         by_name = {entry.name: entry for entry in result.inputs}
         for name, sign in result.directions().items():
             entry = by_name[name]
-            for _ in range(4):
+            for _ in range(1 if result.id.startswith(("li.thm", "mwigo.")) else 4):  # those optimise covers: slow
                 base = {k: jitter(by_name[k], v, rng) for k, v in example_inputs(result).items()}
                 if base.get(name) is None:
                     base[name] = jitter(entry, entry.example, rng)

@@ -151,7 +151,7 @@ def _network(built: Built, analysis: Analysis, roles: Roles) -> dict[str, Any]:
     shares = _shares(analysis, roles)
     return {
         "layers": layers,
-        "log10_coefficient": _number(analysis.cover.ln_radius / LN10),
+        "log10_coefficient": _number(_ln_reach(analysis) / LN10),
         "log10_n_needed": _number(_log10_examples(analysis)),
         "log10_ln_cover": _number(math.log10(max(1e-300, analysis.log_size(0.25)))),
         "sensitivity_log10": analysis.sensitivity(built.embedded).ln / LN10,
@@ -172,6 +172,13 @@ def _log10_examples(analysis: Analysis) -> float:
             return 0.0
         best = min(best, math.log10(2.0 * nats) - 2.0 * math.log10(1.0 - 2.0 * eps))
     return max(0.0, best)
+
+
+def _ln_reach(analysis: Analysis) -> float:
+    """ln of the sum over weights of sensitivity times radius: how far the class reaches, however small its range is."""
+    reaches = [term.ln_reach for term in analysis.terms if math.isfinite(term.ln_reach)]
+    top = max(reaches, default=-math.inf)
+    return top + math.log(math.fsum(math.exp(reach - top) for reach in reaches)) if reaches else top
 
 
 def _shares(analysis: Analysis, roles: Roles) -> list[dict[str, Any]]:
