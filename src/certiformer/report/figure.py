@@ -98,7 +98,7 @@ def save(figure: Figure, path: Path) -> None:
     temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     for axes in figure.axes:
         # A logarithmic axis cannot show data none of which is positive.
-        if axes.get_yscale() == "log" and axes.get_ylim()[1] <= 0.0:
+        if axes.get_yscale() == "log" and not math.isfinite(axes.dataLim.minposy):
             axes.set_yscale("linear")
     try:
         figure.savefig(temporary, dpi=200, metadata=_DATES.get(path.suffix.lower()))
