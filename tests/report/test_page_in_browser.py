@@ -193,7 +193,7 @@ def test_the_pages_of_experiments(opened, reproduced, width):
     page, said = opened(reproduced, viewport={"width": width, "height": 900}, color_scheme="dark")
     assert page.locator(".gallery img").first.evaluate("image => image.naturalWidth") > 100
     page.get_by_role("link", name="li.toy", exact=True).click()
-    assert page.locator("#findings tbody tr").count() == 1
+    assert page.locator("#findings tbody tr").count() == 2
     assert page.locator("figure img").first.evaluate("image => image.naturalWidth") > 100
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert said == []
