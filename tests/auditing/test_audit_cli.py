@@ -22,7 +22,7 @@ def invoke(*words):
 
 
 def test_a_few_claims_are_told_in_full():
-    done = invoke(*IDS, "--budget", "2")
+    done = invoke(*IDS, "--budget", "0.1")
     assert done.exit_code == 0
     assert "trauger.lem3.1 printed: refuted" in done.stdout
     assert "trauger.lem3.1 sound: survived" in done.stdout
@@ -30,7 +30,7 @@ def test_a_few_claims_are_told_in_full():
 
 
 def test_json_and_the_command_that_checks_again(tmp_path):
-    done = invoke("trauger.lem3.1", "--budget", "1", "--seed", "2", "--json")
+    done = invoke("trauger.lem3.1", "--budget", "0.1", "--seed", "2", "--json")
     assert done.exit_code == 0
     document = json.loads(done.stdout)
     assert document["seed"] == 2
@@ -48,13 +48,13 @@ def test_json_and_the_command_that_checks_again(tmp_path):
 
 def test_figure(tmp_path):
     path = tmp_path / "audit.svg"
-    done = invoke(*IDS, "--budget", "1", "--plot", str(path))
+    done = invoke(*IDS, "--budget", "0.1", "--plot", str(path))
     assert done.exit_code == 0
     assert path.read_text().startswith("<?xml")
 
 
 def test_figure_of_every_kind_of_verdict():
-    audit = runner.run([*IDS, "deora.eq14", "strata"], budget=2.0)
+    audit = runner.run([*IDS, "deora.eq14", "strata"], budget=0.1)
     figure = report.audit_figure(audit)
     labels = [text.get_text() for axis in figure.axes for text in axis.texts]
     assert any(label.startswith("false") for label in labels)
@@ -66,7 +66,7 @@ def test_figure_of_every_kind_of_verdict():
 def test_table_has_a_row_per_result(capsys):
     from rich.console import Console
 
-    audit = runner.run([*IDS, "strata"], budget=2.0)
+    audit = runner.run([*IDS, "strata"], budget=0.1)
     console = Console(width=120)
     console.print(report.audit_table(audit))
     text = capsys.readouterr().out
@@ -86,7 +86,7 @@ def test_mistakes_are_named(words):
 
 
 def test_api():
-    audit = certiformer.audit("arda.fact1", seed=1, budget=1.0)
+    audit = certiformer.audit("arda.fact1", seed=1, budget=0.1)
     assert audit.of("arda.fact1", "sound").outcome == "survived"
     with pytest.raises(InputError):
         certiformer.audit("arda.fact1", budget=0.0)
