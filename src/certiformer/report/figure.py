@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import AutoLocator, NullFormatter, NullLocator, ScalarFormatter
 
 from certiformer.core import Bound, Quantity
 from certiformer.core.errors import InputError
@@ -88,6 +89,18 @@ def _shade_invalid(axes: Axes, x: np.ndarray, bounds: Sequence[Bound]) -> None:
         labelled = True
 
 
+def _straighten(figure: Figure) -> None:
+    """Logarithmic axes with nothing positive to show become linear ones, with ticks of their own."""
+    for axes in figure.axes:
+        for axis, positive in ((axes.xaxis, axes.dataLim.minposx), (axes.yaxis, axes.dataLim.minposy)):
+            if axis.get_scale() == "log" and not math.isfinite(positive):
+                (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("linear")
+                axis.set_major_locator(AutoLocator())
+                axis.set_minor_locator(NullLocator())
+                axis.set_major_formatter(ScalarFormatter())
+                axis.set_minor_formatter(NullFormatter())
+
+
 def save(figure: Figure, path: Path) -> None:
     """Write a figure, without a date; an existing file is replaced only once the new one is complete."""
     if path.suffix.lower() not in FORMATS:
@@ -96,12 +109,14 @@ def save(figure: Figure, path: Path) -> None:
         raise InputError("--plot", str(path), "a file in a folder that exists", f"Create {path.parent} first")
     # not a file of `tempfile`, which nobody else could read: the user's umask decides
     temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
-    for axes in figure.axes:
-        # A logarithmic axis cannot show data none of which is positive.
-        if axes.get_yscale() == "log" and not math.isfinite(axes.dataLim.minposy):
-            axes.set_yscale("linear")
     try:
-        figure.savefig(temporary, dpi=200, metadata=_DATES.get(path.suffix.lower()))
+        try:
+            figure.savefig(temporary, dpi=200, metadata=_DATES.get(path.suffix.lower()))
+        except ValueError as error:
+            if "log-scaled" not in str(error):
+                raise
+            _straighten(figure)
+            figure.savefig(temporary, dpi=200, metadata=_DATES.get(path.suffix.lower()))
         os.replace(temporary, path)
     except OSError as error:
         raise InputError("--plot", str(path), "a place that can be written to", str(error)) from error
