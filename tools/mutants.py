@@ -331,9 +331,13 @@ def in_a_fork(work: Callable[[], Any], seconds: float | None) -> tuple[int, int]
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 1)
         os.dup2(quiet, 2)
-    with os.fdopen(writing, "w") as answer:
-        json.dump(work(), answer)
-    os._exit(0)
+    code = 1
+    try:
+        with os.fdopen(writing, "w") as answer:
+            json.dump(work(), answer)
+        code = 0
+    finally:
+        os._exit(code)  # whatever happens, a child never goes on with its parent's work
 
 
 @dataclass
