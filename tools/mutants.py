@@ -273,7 +273,8 @@ def reach_of(items: Sequence[pytest.Item], files: Sequence[Path], state: str, jo
         seconds: dict[str, float] = {}
         lines: dict[str, dict[str, list[str]]] = {}
         # In children, so that no library of this process has started threads when it is forked for the mutants.
-        shares = [partial(share_of_record, items, files, number, jobs) for number in range(jobs)]
+        count = min(jobs, len({item.path for item in items}))
+        shares = [partial(share_of_record, items, files, number, count) for number in range(count)]
         for child, pipe in [in_a_fork(share, None) for share in shares]:
             with os.fdopen(pipe) as answer:
                 text = answer.read()
