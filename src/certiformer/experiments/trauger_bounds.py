@@ -70,6 +70,7 @@ def bounds(norms: Config, sizes: Config, samples: int, dimension: int) -> Bounds
         stated = {**given, "Bc": norms["Bc_transposed"], "Bv": norms["Bv_transposed"][h]}
         for found, constant in ((printed, cover), (literal, corollary)):
             found.append(result(**{**stated, "C": constant}).printed()["value"].value)
+        # C is Maurey's, for the l1 ball of W_QK^T x_CLS: its points are means of vertices, hence in the ball.
         evaluation = certiformer.bound(THEOREM, **given, Bc=norms["Bc"], Bv=norms["Bv"][h], C=cover, proper=True)
         sound.append(evaluation.sound[evaluation.best].value if evaluation.best else math.inf)
         ceiling.append(norms["Bw"] * norms["Bc"] * norms["Bv"][h] * sizes["D"])
