@@ -64,9 +64,9 @@ def _series(data: Data, version: Version) -> Instance:
 
 
 def _gaussian_inputs(data: Data, version: Version) -> dict[str, Any]:
-    # X is one row of d entries N(0, s^2): E X^T X = s^2 I, E X X^T = d s^2.
+    # X is one row of d entries N(0, s^2), a Gaussian series and a Gaussian token: E X^T X = s^2 I, E X X^T = d s^2.
     inputs = {"T": 1, "d": data["d"], "nu": data["d"] * data["s"] ** 2, "t": data["t"] * data["s"]}
-    return inputs | ({"spectral": data["s"] ** 2} if version == "sound" else {})
+    return inputs | ({"spectral": data["s"] ** 2, "series": True, "gaussian": True} if version == "sound" else {})
 
 
 def _gaussian_measure(data: Data, version: Version) -> Measure:
