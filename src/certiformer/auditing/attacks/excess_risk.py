@@ -127,6 +127,9 @@ def _basis_inputs(id: str, data: Data, version: Version) -> dict[str, Any]:
         if id in _GAUSSIAN + _HEAVY:
             # Clipping at one changes nothing here, as every predictor of the class lies below it.
             inputs |= {"B": 1.0} | ({} if "layers" in inputs else {"clipped": 1})
+        if id in _GAUSSIAN:
+            # b(X) = 1, so P(b(X) > t) = 1{t < 1} <= (1 + d) exp(-t^2/2), as (1 + d) exp(-1/2) > 1.
+            inputs |= {"a": 1.0 + data["d"], "v": 1.0}
     return inputs
 
 
