@@ -2,8 +2,10 @@
 
 import math
 
+import pytest
+
 import certiformer
-from certiformer.certification.rows.certificate import confidence, does_not_apply, from_evaluation, verdict
+from certiformer.certification.rows.certificate import confidence, does_not_apply, from_evaluation, size_needed, verdict
 from certiformer.core import find, upper_bound
 
 
@@ -50,3 +52,17 @@ def test_a_confidence_is_never_one():
     assert confidence(0.05) == 0.95
     assert confidence(1e-30) < 1.0
     assert confidence(None) is None
+
+
+@pytest.mark.parametrize("clipped", [False, True])
+@pytest.mark.parametrize("true", [1e3, 1e9, 1e31])
+def test_the_size_that_is_needed_is_found_in_few_evaluations(true, clipped):
+    asked = []
+
+    def value(n):
+        asked.append(n)
+        found = (true / n) ** 0.5
+        return min(found, 1.0) if clipped else found
+
+    assert true <= size_needed(value, 60.0, 1.0) <= 1.05 * true
+    assert len(asked) < 40

@@ -169,7 +169,8 @@ def size_needed(
     """The least sample size, within four percent, at which `value(n)` falls below the trivial value.
 
     `value` says what the bound would be at n; None, or an error that is the caller's to mend, means no bound there.
-    Bounds fall about like 1/sqrt(n), so the first guess squares the ratio that is missing.
+    Bounds fall about like 1/sqrt(n), so the first guess squares the ratio that is missing; where a bound does not move,
+    because it is the trivial value still, the strides grow.
     """
 
     def at(n: float) -> float:
@@ -182,13 +183,14 @@ def size_needed(
     low, above = size, at(size)
     if above < trivial:
         return float(round(size))
-    high, below = low, above
+    high, below, stride = low, above, math.sqrt(2.0)
     while below >= trivial:
+        stride = stride * stride if below >= above else 2.0
         low, above = high, below
         if low >= most:
             return None
         missing = below / trivial if math.isfinite(below) else 10.0
-        high = min(low * min(max(2.0, 1.2 * missing * missing), 1e12), most)
+        high = min(low * min(max(stride, 1.2 * missing * missing), 1e12), most)
         below = at(high)
     while high > low * 1.04:
         # Bounds are nearly powers of n: a hair on either side of where a power would cross, then the middle.
