@@ -66,3 +66,14 @@ def test_the_size_that_is_needed_is_found_in_few_evaluations(true, clipped):
 
     assert true <= size_needed(value, 60.0, 1.0) <= 1.05 * true
     assert len(asked) < 40
+
+
+def test_a_bound_with_a_limit_above_the_trivial_value_is_given_up_soon():
+    asked = []
+
+    def value(n):
+        asked.append(n)
+        return 1.01 + n**-0.5
+
+    assert size_needed(value, 60.0, 1.0) is None
+    assert len(asked) < 15

@@ -169,8 +169,8 @@ def size_needed(
     """The least sample size, within four percent, at which `value(n)` falls below the trivial value.
 
     `value` says what the bound would be at n; None, or an error that is the caller's to mend, means no bound there.
-    Bounds fall about like 1/sqrt(n), so the first guess squares the ratio that is missing; where a bound does not move,
-    because it is the trivial value still, the strides grow.
+    Bounds fall about like 1/sqrt(n), so the first guess squares the ratio that is missing; where that does not get
+    there, as with a bound that has a limit or is the trivial value still, the strides grow.
     """
 
     def at(n: float) -> float:
@@ -185,7 +185,7 @@ def size_needed(
         return float(round(size))
     high, below, stride = low, above, math.sqrt(2.0)
     while below >= trivial:
-        stride = stride * stride if below >= above else 2.0
+        stride = min(stride * stride, 1e12)
         low, above = high, below
         if low >= most:
             return None
