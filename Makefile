@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 
 SEED := $(or $(SEED),$(shell date +%s))
 
-.PHONY: demo test lint types layers pytest random deep real bench mutants reproduction docs clean
+.PHONY: demo test lint types layers pytest random deep real bench mutants reproduction docs audit release clean
 
 demo: $(STAMP)
 	mkdir -p out
@@ -59,10 +59,20 @@ mutants: $(STAMP)
 reproduction: $(STAMP)
 	$(BIN)/python tools/generate_reproduction.py redraw
 
-docs: $(STAMP)
+# Tables in the pages, then the site in site/, which needs no network to be read. The audit is run again only if asked for.
+docs: $(STAMP) build/audit.json
 	$(BIN)/python tools/generate_reproduction.py
-	$(BIN)/python tools/generate_audit.py
 	$(BIN)/python tools/generate_docs.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	PYTHONPATH=tools $(BIN)/python -m website
+	@echo "Open site/index.html in a browser."
+
+audit build/audit.json: $(STAMP)
+	$(BIN)/python tools/generate_audit.py
+
+# What would be released: wheel and source built, each installed in a fresh environment, the demo run.
+release: $(STAMP)
+	$(BIN)/python tools/release_check.py --write docs/install.md
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -71,4 +81,4 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP)
 
 clean:
-	rm -rf .venv out dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv out dist build site .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,4 +1,4 @@
-"""Run the audit and write what it found into docs/audit.md and docs/audit.svg.
+"""Run the audit and write what it found into docs/audit.md and docs/audit.svg, and into build/audit.json for the site.
 
 The same seed and budget give the same verdicts on any machine: the page changes only when a formula or an attack does.
 """
@@ -109,6 +109,9 @@ def main() -> None:
     audit = runner.run(seed=options.seed, budget=options.budget)
     (ROOT / "docs" / "audit.md").write_text(page(audit))
     save(report.audit_figure(audit), ROOT / "docs" / "audit.svg")
+    document = ROOT / "build" / "audit.json"
+    document.parent.mkdir(exist_ok=True)
+    document.write_text(json.dumps(audit.as_json(), allow_nan=False))
     print(f"{report.summary(audit)}; {audit.seconds:.0f} s")
 
 

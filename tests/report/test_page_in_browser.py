@@ -1,12 +1,11 @@
 """The pages in a real browser: no console error, the chart is there, the table sorts, two widths, dark."""
 
-import os
 import re
-import shutil
 
 import pytest
 
 import certiformer
+from browsing import browser  # noqa: F401
 from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.occam import Occam
 from certiformer.certificates.pacbayes_gibbs import Gibbs
@@ -17,39 +16,7 @@ from certiformer.cli.reproduce.run import _index
 from certiformer.sweep import Inline
 from experiments import toy_studies
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-REQUIRED = os.environ.get("CERTIFORMER_REQUIRE_BROWSER") == "1"
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 HOSTILE = "<script>document.title='owned'</script> & \"friends\""
-
-
-def missing(what):
-    """Skip with a visible reason, or fail where a browser is required."""
-    if REQUIRED:
-        pytest.fail(f"{what} is missing and CERTIFORMER_REQUIRE_BROWSER is set")
-    pytest.skip(f"{what} is missing: the page was not looked at in a browser")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        missing("chromium")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        missing("playwright")
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield running
-        running.close()
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +50,7 @@ def demo(tmp_path_factory):
 
 
 @pytest.fixture
-def opened(browser, address):
+def opened(browser, address):  # noqa: F811
     """Opens the page with given settings; whatever the console, the page or the network says is collected."""
     contexts = []
 

@@ -84,6 +84,7 @@ class Attack:
 
     @property
     def name(self) -> str:
+        """The id, and the label that tells two attacks on one result apart."""
         return f"{self.id}/{self.label}" if self.label else self.id
 
     @property
@@ -150,6 +151,7 @@ class Counterexample:
     command: str
 
     def as_json(self) -> dict[str, Any]:
+        """The instance as JSON, with the command that checks it."""
         return {
             "attack": self.attack,
             "inputs": dict(self.inputs),
@@ -176,6 +178,8 @@ class Verdict:
     where: Mapping[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
+        """The verdict as JSON; infinities are words."""
+
         def number(value: float | None) -> float | str | None:
             return None if value is None else json_number(value)
 

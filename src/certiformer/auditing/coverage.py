@@ -35,6 +35,7 @@ class Coverage:
 
     @property
     def rate(self) -> float:
+        """The share of repetitions that failed."""
         return self.failures / self.repetitions
 
 

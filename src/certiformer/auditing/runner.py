@@ -50,6 +50,7 @@ class Audit:
     seconds: float
 
     def as_json(self) -> dict[str, Any]:
+        """The document that `certiformer audit --json` prints."""
         return {
             "seed": self.seed,
             "budget": self.budget,
@@ -57,6 +58,7 @@ class Audit:
         }
 
     def of(self, id: str, version: str) -> Verdict:
+        """The verdict on one side of one result."""
         return next(v for v in self.verdicts if v.claim == (id, version))
 
 

@@ -17,6 +17,7 @@ Array = NDArray[np.float64]
 
 
 def array(values: Any) -> Array:
+    """Anything as an array of float64."""
     return np.asarray(values, dtype=np.float64)
 
 
@@ -34,6 +35,7 @@ def derivative(function: Any, point: Array, direction: Array) -> Any:
 
 
 def spectral_norm(matrix: Any) -> float:
+    """The largest singular value."""
     return float(np.linalg.svd(np.atleast_2d(array(matrix)), compute_uv=False)[0])
 
 
@@ -45,6 +47,7 @@ def into_ball(vectors: Any, radius: float) -> Array:
 
 
 def into_spectral_ball(matrix: Any, radius: float) -> Array:
+    """The matrix scaled down to spectral norm at most `radius`."""
     m = array(matrix)
     return m * min(1.0, radius / max(spectral_norm(m), 1e-300))
 

@@ -87,6 +87,7 @@ class Certificate:
 
     @property
     def q(self) -> float:
+        """The square of the angle: below pi^2 the segment is good."""
         return self.angle**2
 
 

@@ -46,6 +46,7 @@ class Tilt:
 
     @property
     def oracle(self) -> float:
+        """A = a/lambda, the factor in front of the best risk of the class."""
         return self.a / self.lam
 
 
@@ -59,6 +60,7 @@ class RiskBound:
 
     @property
     def value(self) -> float:
+        """The sum of the terms."""
         return math.fsum(self.terms.values())
 
 

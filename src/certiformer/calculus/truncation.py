@@ -30,7 +30,9 @@ from certiformer.calculus.excess_risk import RiskBound, bernstein
 class Tail(Protocol):
     """An upper bound t -> P(b > t), and its integrals from t on."""
 
-    def probability(self, t: float) -> float: ...
+    def probability(self, t: float) -> float:
+        """The bound on P(b > t), at most one."""
+        ...
 
     @property
     def crossing(self) -> float:
@@ -55,6 +57,7 @@ class SubGaussian:
     ln_a: float | None = None
 
     def probability(self, t: float) -> float:
+        """min(1, a exp(-t^2/2v))."""
         return min(1.0, self._formula(t))
 
     def _formula(self, t: float) -> float:
@@ -64,13 +67,16 @@ class SubGaussian:
 
     @property
     def crossing(self) -> float:
+        """sqrt(2 v ln a): below it the formula exceeds one."""
         ln_a = math.log(self.a) if self.ln_a is None else self.ln_a
         return math.sqrt(2.0 * self.v * ln_a) if ln_a > 0.0 else 0.0
 
     def area(self, t: float) -> float:
+        """a sqrt(pi v/2) erfc(t/sqrt(2v))."""
         return self.a * math.sqrt(math.pi * self.v / 2.0) * float(scipy.special.erfc(t / math.sqrt(2.0 * self.v)))
 
     def moment(self, t: float) -> float:
+        """2 v a exp(-t^2/2v)."""
         return 2.0 * self.v * self._formula(t)
 
     def threshold(self, n: float) -> float:
@@ -86,16 +92,20 @@ class Power:
     beta: float
 
     def probability(self, t: float) -> float:
+        """min(1, C t^-beta)."""
         return float(min(1.0, self.C * t**-self.beta))
 
     @property
     def crossing(self) -> float:
+        """C^(1/beta): below it the formula exceeds one."""
         return float(self.C ** (1.0 / self.beta))
 
     def area(self, t: float) -> float:
+        """C t^(1-beta)/(beta-1); infinite for beta at most one."""
         return self.C * t ** (1.0 - self.beta) / (self.beta - 1.0) if self.beta > 1.0 else math.inf
 
     def moment(self, t: float) -> float:
+        """2 C t^(2-beta)/(beta-2); infinite for beta at most two."""
         return 2.0 * self.C * t ** (2.0 - self.beta) / (self.beta - 2.0) if self.beta > 2.0 else math.inf
 
 

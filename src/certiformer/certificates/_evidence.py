@@ -14,6 +14,7 @@ from certiformer.core import Hypothesis, Result, assumed
 from certiformer.core.errors import InputError
 
 THE_MODEL = "the model"
+"""The subject of a certificate that speaks about the user's own model."""
 FEW_EXAMPLES = "confidence: few examples"
 OBSERVED = ("observed", "empirical error of Q")
 """The terms of a bound that are a rate seen on the examples; the rest is what is added to it."""

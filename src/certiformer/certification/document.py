@@ -21,6 +21,7 @@ from certiformer.certification.delta import DeltaLedger
 from certiformer.certification.evidence import Findings
 from certiformer.certification.rows.certificate import Certificate
 from certiformer.certification.split import configuration_hash
+from certiformer.core import notebook
 from certiformer.core.errors import CertiformerError, InputError
 from certiformer.report.numbers import percent_up, rounded_up
 
@@ -40,6 +41,7 @@ class Report:
 
     @property
     def headline(self) -> str:
+        """The best guarantee in one sentence."""
         return str(self.document["headline"])
 
     def __getitem__(self, id: str) -> Certificate:
@@ -48,6 +50,16 @@ class Report:
             if row.version == "sound" and (row.id == id or (row.evidence is not None and row.evidence.key == id)):
                 return row
         raise InputError("certificate", id, f"one of {', '.join(dict.fromkeys(row.id for row in self.certificates))}")
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (row.id, row.version, row.bounds, row.value, row.verdict, row.subject)
+            for row in self.certificates
+            if row.value is not None
+        ]
+        unchecked = "; ".join(self.document["not_checked"])
+        note = f"NOT CHECKED: {unchecked}" if unchecked else ""
+        return notebook.table(self.headline, ("certificate", "side", "bounds", "value", "verdict", "about"), rows, note)
 
     def page(self) -> str:
         """report.html as text."""

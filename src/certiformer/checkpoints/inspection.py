@@ -50,6 +50,7 @@ class Options:
 
     @property
     def given(self) -> dict[str, Any]:
+        """What the caller said about the architecture, to fill what the files leave out."""
         return {"heads": self.heads, "activation": self.activation, "norm_first": self.norm_first}
 
 

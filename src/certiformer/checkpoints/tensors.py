@@ -36,6 +36,7 @@ class Tensor:
 
     @property
     def size(self) -> int:
+        """The number of entries."""
         return math.prod(self.shape)
 
     @property

@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import itertools
 from collections.abc import Mapping, Sequence
@@ -20,11 +19,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from certiformer.core import notebook
 from certiformer.core.bound import Bound
 from certiformer.core.errors import InputError
 from certiformer.core.result import Evaluation, Result
 
 Values = NDArray[np.float64]
+
+
+def frame(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Rows as a pandas data frame; pandas is no dependency, and is asked for where it is missing."""
+    try:
+        import pandas as pd  # type: ignore[import-untyped,unused-ignore]
+    except ImportError:
+        raise InputError("to_frame", "no pandas", "pandas to be installed", "pip install pandas") from None
+    return pd.DataFrame(list(rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +109,7 @@ class Evaluations:
 
     def to_frame(self) -> Any:
         """The rows as a pandas data frame."""
-        try:
-            import pandas as pd  # type: ignore[import-untyped,unused-ignore]
-        except ImportError:
-            raise InputError("to_frame", "no pandas", "pandas to be installed", "pip install pandas") from None
-        return pd.DataFrame(self.rows())
+        return frame(self.rows())
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -127,17 +132,9 @@ class Evaluations:
 
     def _repr_html_(self) -> str:
         rows = self.rows()
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in rows[0])
-        body = "".join(
-            "<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row.values()) + "</tr>" for row in rows[:60]
+        return notebook.table(
+            f"{self.result.id}: {self.result.title}", list(rows[0]), [list(row.values()) for row in rows]
         )
-        more = f"<p>and {len(rows) - 60} more rows</p>" if len(rows) > 60 else ""
-        title = f"{self.result.id}: {html.escape(self.result.title)}"
-        return f"<table><caption>{title}</caption><tr>{head}</tr>{body}</table>{more}"
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else html.escape(str(value))
 
 
 def varying(result: type[Result], given: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:

@@ -70,6 +70,7 @@ class Bound:
         return None if self.trivial is None else self.value >= self.trivial
 
     def as_json(self) -> dict[str, Any]:
+        """The bound as JSON: an infinite value is "inf", one too large for a float is null with its log10."""
         document: dict[str, Any] = {
             "value": None if self.overflowed else json_number(self.value),
             "log10": None if self.log10 is None else json_number(self.log10),

@@ -41,6 +41,7 @@ class Hypothesis:
         return self.state == "fails" or (self.state == "open" and self.statable)
 
     def as_json(self) -> dict[str, Any]:
+        """Id, words, state and why."""
         return {"id": self.id, "requires": self.requires, "state": self.state, "why": self.why}
 
 

@@ -54,6 +54,7 @@ class Input:
 
     @property
     def required(self) -> bool:
+        """Neither a default nor a rule gives it a value."""
         return self.default is REQUIRED and self.factory is None
 
     @property

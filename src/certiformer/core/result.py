@@ -10,7 +10,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, ClassVar, Self, dataclass_transform
 
-from certiformer.core import story
+from certiformer.core import notebook, story
 from certiformer.core.bound import Bound, json_number
 from certiformer.core.errors import CertiformerError, FormulaError, RangeError
 from certiformer.core.hypothesis import assumed, together
@@ -18,6 +18,7 @@ from certiformer.core.inputs import Input, check_inputs, choice, count, flag, in
 from certiformer.core.quantity import Direction, Quantity
 
 Variants = Mapping[str, Bound]
+"""One side of a result: its bounds by the name of the variant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Paper:
 
     @property
     def reference(self) -> str:
+        """Authors, year, title and venue in one line."""
         when = "" if self.year is None else f" ({self.year})"
         return f"{self.authors}{when}. {self.title}." + (f" {self.venue}." if self.venue else "")
 
@@ -249,10 +251,12 @@ class Evaluation:
 
     @property
     def result(self) -> type[Result]:
+        """The result that was evaluated."""
         return type(self.at)
 
     @property
     def inputs(self) -> Mapping[str, Any]:
+        """Every input by name, derived ones included."""
         return self.at.as_inputs()
 
     @property
@@ -269,6 +273,7 @@ class Evaluation:
         return (max if direction is Direction.LOWER else min)(eligible, key=lambda name: _rank(self.sound[name]))
 
     def as_json(self) -> dict[str, Any]:
+        """The document that `certiformer bound --json` prints."""
         derived = self.at.derived
         return {
             "id": self.result.id,
@@ -281,6 +286,27 @@ class Evaluation:
             "best": self.best,
             "status": {"printed": self.result.status.value, "reason": self.result.reason},
         }
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (side, name, _told(bound), "best" if side == "sound" and name == self.best else "", _rests_on(bound))
+            for side, variants in (("printed", self.printed), ("sound", self.sound))
+            for name, bound in variants.items()
+        ]
+        result = self.result
+        title = f"{result.id}: {result.title} ({result.bounds.value})"
+        note = f"{result.status.value}: {result.reason}" if result.has_printed() else ""
+        return notebook.table(title, ("side", "variant", "value", "", "rests on"), rows, note)
+
+
+def _told(bound: Bound) -> str | float:
+    return f"10^{bound.log10:.1f}" if bound.overflowed and bound.log10 is not None else bound.value
+
+
+def _rests_on(bound: Bound) -> str:
+    """What fails, what is open, and what was vouched for; what was verified needs no word."""
+    told = [f"{each.state}: {each.requires}" for each in bound.hypotheses if each.state != "verified"]
+    return "; ".join(told)
 
 
 def _plain(value: Any) -> Any:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from certiformer.core import notebook
+from certiformer.core.arrays import frame
 from certiformer.core.errors import InputError, UnknownNameError
 from certiformer.core.result import Evaluation, Result
 
@@ -51,7 +53,18 @@ class Sweep:
             for value, e in zip(self.values, self.evaluations, strict=True)
         ]
 
+    def to_frame(self) -> Any:
+        """The rows as a pandas data frame."""
+        return frame(self.rows())
+
+    def _repr_html_(self) -> str:
+        rows = self.rows()
+        return notebook.table(
+            f"{self.result.id}: {self.result.title}", list(rows[0]), [list(row.values()) for row in rows]
+        )
+
     def as_json(self) -> dict[str, Any]:
+        """Every evaluation as JSON."""
         return {
             "id": self.result.id,
             "sweep": {"name": self.range.name, "values": list(self.values)},

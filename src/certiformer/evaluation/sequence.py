@@ -118,10 +118,12 @@ class ConfidenceSequence:
 
     @property
     def lower(self) -> float:
+        """The lower limit now."""
         return self.low + (self.high - self.low) * self._current()[0]
 
     @property
     def upper(self) -> float:
+        """The upper limit now."""
         return self.low + (self.high - self.low) * self._current()[1]
 
     def state(self) -> dict[str, Any]:

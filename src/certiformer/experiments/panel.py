@@ -80,6 +80,7 @@ class Plot:
 
     @functools.cached_property
     def figure(self) -> Figure:
+        """The panels drawn side by side."""
         columns = self.columns or min(3, len(self.panels))
         rows = math.ceil(len(self.panels) / columns)
         width = COLUMN * 1.3 if columns == 1 else PAGE

@@ -16,8 +16,11 @@ from certiformer.sweep import Experiment, Row
 from certiformer.sweep.run import Config, canonical
 
 Scale = Literal["smoke", "quick", "paper"]
+"""One of the three sizes at which a study runs."""
 SCALES: tuple[Scale, ...] = ("smoke", "quick", "paper")
+"""A start of everything, minutes, and the paper's grid."""
 PAPERS = ("mwigo", "trauger", "deora", "arda", "li", "certificates")
+"""In the order in which studies are listed."""
 ENOUGH = 0.8  # of the cells: below it the headline begins with how many there are
 
 
@@ -47,9 +50,11 @@ class Finding:
         return cls(setting, said.get("paper"), value, found.ends, verdict, said.get("sound"))
 
     def told(self, **changes: Any) -> Finding:
+        """The same finding with other words or another verdict."""
         return dataclasses.replace(self, **changes)
 
     def as_json(self) -> dict[str, Any]:
+        """The row of the table as JSON."""
         row = {name: strict(getattr(self, name)) for name in ("setting", "paper", "ours", "ci", "sound")}
         said = self.verdict
         return {**row, "verdict": said.word, "detail": said.detail, "margin": strict(said.margin)}

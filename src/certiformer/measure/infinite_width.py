@@ -35,6 +35,7 @@ class Kernel:
 
     @property
     def total(self) -> Array:
+        """The sum of the three parts."""
         return self.c + self.u + self.w
 
 

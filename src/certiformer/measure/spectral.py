@@ -49,7 +49,9 @@ class Rows(Protocol):
     """A matrix whose rows can be read: an array, a memory map, or a tensor that is decoded on the way."""
 
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+        ...
 
     def __getitem__(self, rows: slice, /) -> npt.ArrayLike: ...
 

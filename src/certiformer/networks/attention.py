@@ -57,6 +57,7 @@ class Head:
 
     @property
     def weights(self) -> tuple[Weight, ...]:
+        """The matrices and biases that the head has."""
         every = (self.value, self.score, self.query, self.key)
         biases = (self.query_bias, self.key_bias, self.value_bias, self.score_bias)
         return tuple(weight for weight in (*every, *biases) if weight is not None)

@@ -134,6 +134,7 @@ class Contribution:
 
     @property
     def name(self) -> str:
+        """The name of the weight."""
         return self.use.weight.name
 
 

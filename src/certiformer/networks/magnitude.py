@@ -54,6 +54,7 @@ class Magnitude:
 
     @property
     def finite(self) -> bool:
+        """Whether it is a number at all; it may still be too large for a float."""
         return self.ln < math.inf
 
 

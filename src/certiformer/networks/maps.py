@@ -96,12 +96,19 @@ class Activation:
 
 # The largest slopes, rounded up: GELU at x = sqrt 2, the others where the second derivative vanishes.
 IDENTITY = Activation("identity", 1.0, 1.0)
+"""No activation."""
 RELU = Activation("relu", 1.0, 1.0)
+"""max(x, 0)."""
 TANH = Activation("tanh", 1.0, 1.0, 1.0)
+"""tanh x."""
 SIGMOID = Activation("sigmoid", 0.25, sup=1.0)
+"""1/(1 + e^-x)."""
 GELU = Activation("gelu", 1.1289041452, 1.0)
+"""x Phi(x), with its exact Lipschitz constant."""
 GELU_TANH = Activation("gelu_tanh", 1.1289930687, 1.0)
+"""The tanh form of GELU."""
 SILU = Activation("silu", 1.0998393202, 1.0)
+"""x/(1 + e^-x)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,7 @@ class Composition:
 
     @property
     def analysis(self) -> Analysis:
+        """Radii forward, sensitivities backward."""
         return self.network.analysis
 
     @cached_property
@@ -171,6 +172,7 @@ class Composition:
         return found
 
     def as_json(self) -> dict[str, Any]:
+        """The document that `certiformer compose --json` prints."""
         return {
             "name": self.network.name,
             "layers": self.layers,

@@ -45,6 +45,7 @@ class Tokens:
         self.tokenizer, self.longest = tokenizer, longest
 
     def ids(self, text: str) -> list[int]:
+        """The ids of the tokens of a text."""
         return list(self.tokenizer.encode(text).ids)
 
 

@@ -49,6 +49,7 @@ class Repeated:
 
     @property
     def agrees(self) -> bool:
+        """Every run that was repeated gave the same numbers."""
         return bool(self.comparisons) and all(one.agrees for one in self.comparisons)
 
     def __str__(self) -> str:

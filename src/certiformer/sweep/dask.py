@@ -136,11 +136,13 @@ class Dask:
 
     def submit(self, number: int, task: Task) -> None:
         # a key of its own: the ledger, not Dask, decides what need not be done again
+        """Hand a task to the cluster."""
         future = self._client.submit(execute, task, key=f"certiformer-{uuid.uuid4().hex}", pure=False)
         self._futures[number] = future
         future.add_done_callback(lambda ended: self._ended.put((number, ended.key)))
 
     def wait(self, timeout: float) -> list[tuple[int, list[Finished] | Failure]]:
+        """What ended within `timeout` seconds."""
         called: list[tuple[int, str]] = []
         with contextlib.suppress(queue.Empty):
             called.append(self._ended.get(timeout=timeout))
@@ -150,6 +152,7 @@ class Dask:
         return [(number, answer) for number, answer in answers if answer is not None]
 
     def abandon(self) -> None:
+        """Call off what was handed over and has not ended."""
         futures = list(self._futures.values())
         self._futures.clear()
         if futures and self._client.status == "running":

@@ -29,6 +29,7 @@ class Estimate:
 
     @property
     def unknown(self) -> int:
+        """How many missing runs have no measured length."""
         return self.missing - len(self.lengths)
 
     @property

@@ -100,6 +100,7 @@ class Status:
 
     @property
     def total(self) -> int:
+        """Runs in any state."""
         return self.pending + self.running + self.done + self.failed
 
 
@@ -134,6 +135,7 @@ class Ledger:
         self.close()
 
     def close(self) -> None:
+        """Close the file."""
         self._db.close()
 
     # What is in it

@@ -53,6 +53,7 @@ class Local:
             self._dismiss(worker)
 
     def submit(self, number: int, task: Task) -> None:
+        """Hand a task to a free process, or to a new one."""
         worker = next((w for w in self._workers if w.number is None), None) or self._hire()
         worker.number = number
         # a broken pipe shows again when we wait for the answer
@@ -60,6 +61,7 @@ class Local:
             worker.pipe.send(task)
 
     def wait(self, timeout: float) -> list[tuple[int, list[Finished] | Failure]]:
+        """What ended within `timeout` seconds."""
         busy = {worker.pipe: worker for worker in self._workers if worker.number is not None}
         ended: list[tuple[int, list[Finished] | Failure]] = []
         for pipe in wait(list(busy), timeout):
@@ -71,6 +73,7 @@ class Local:
         return ended
 
     def abandon(self) -> None:
+        """End the processes that are at work."""
         for worker in [worker for worker in self._workers if worker.number is not None]:
             self._dismiss(worker)
 
@@ -130,9 +133,11 @@ class Inline:
         self.abandon()
 
     def submit(self, number: int, task: Task) -> None:
+        """Put a task in the queue."""
         self._tasks.append((number, task))
 
     def wait(self, timeout: float) -> list[tuple[int, list[Finished] | Failure]]:
+        """Do what is in the queue, here and now."""
         ended: list[tuple[int, list[Finished] | Failure]] = []
         while self._tasks:
             number, task = self._tasks.pop(0)
@@ -142,6 +147,7 @@ class Inline:
         return ended
 
     def abandon(self) -> None:
+        """Forget what was handed over."""
         self._tasks.clear()
 
 

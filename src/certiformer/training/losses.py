@@ -57,6 +57,7 @@ LOSSES: dict[str, Loss] = {
     "cross_entropy": cross_entropy,
     "two_sigmoids": two_sigmoids,
 }
+"""The losses by name."""
 
 
 def named_loss(name: str) -> Loss:

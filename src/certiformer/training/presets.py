@@ -128,6 +128,7 @@ PRESETS: dict[str, Preset] = {
         {},
     ),
 }
+"""The papers' settings by name."""
 
 
 def preset(name: str) -> Preset:

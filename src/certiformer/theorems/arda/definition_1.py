@@ -28,6 +28,8 @@ class Definition1(Result):
     Printed: P(max_i ||u_i(0)|| > sqrt(d) + R) <= (m/2) e^{-R^2/2}
     .. math:: P(E_R^c)\le\tfrac m2e^{-R^2/2}
     Sound: The same; exact: 1 - (1 - Q(d/2, (sqrt(d) + R)^2/2))^{m/2}.
+    .. math:: P(E_R^c)\le 1-\Bigl(1-Q\bigl(\tfrac{d}{2},\tfrac{1}{2}(\sqrt
+       d+R)^2\bigr)\Bigr)^{m/2}\le\tfrac{m}{2}e^{-R^2/2}
     Because: the formula is lost in our copy: event with confidence high, m/2 (not m) copies with confidence medium
     Assumes:
     - symmetric initialisation with u_i ~ N(0, I_d)

@@ -36,6 +36,8 @@ class Definition2(Projected, GaussianHeads):
     .. math:: |c_i|\le1+\rho_c/\sqrt m,\quad\|u_i\|\le\sqrt d+R+\rho_u/\sqrt m
     Sound: The same with R = sqrt(2 ln(m/(2 delta_R))), probability at least 1 - delta_R; B_exact: the quantile of
     max ||u_i(0)|| plus rho_u/sqrt(m); distance: sqrt(rho_c^2 + rho_u^2 + rho_w^2).
+    .. math:: |c_i|\le 1+\frac{\rho_c}{\sqrt m},\quad\|u_i\|\le\sqrt d+R+\frac{\rho_u}{\sqrt m},\quad
+       R=\sqrt{2\ln\frac{m}{2\delta_R}}
     Because: the formulas are lost in our copy; the released code has the same projection (confidence high)
     Assumes:
     - symmetric initialisation with u_i ~ N(0, I_d)

@@ -28,6 +28,7 @@ class Equation11(Projected, Transported):
     Printed: ||phibar - phi_0|| <= sqrt(nu_c^2 + nu_u^2 + nu_w^2); phibar lies in Omega_rho when rho >= nu
     .. math:: \|\bar\phi-\phi_0\|^2\le\nu_c^2+\nu_u^2+\nu_w^2
     Sound: The same; it also bounds the RKHS norm of f*; one head moves by at most 1/sqrt(m) of it.
+    .. math:: \|\bar\phi-\phi_0\|^2\le\nu_c^2+\nu_u^2+\nu_w^2
     Because: the displays are lost in our copy; the sign c_i is forced by c_i^2 = 1 (confidence high)
     Assumes:
     - v is a fixed measurable function of (u, W) with the stated bounds

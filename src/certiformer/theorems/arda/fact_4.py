@@ -43,6 +43,8 @@ class Fact4(Result):
     Printed: P(max_{i<=k} ||g_i|| >= sqrt(d) + t) <= k e^{-t^2/2}
     .. math:: P\bigl(\max_{i\le k}\|g_i\|\ge\sqrt d+t\bigr)\le k\,e^{-t^2/2}
     Sound: The same; exact: 1 - (1 - Q(d/2, (sqrt(d) + t)^2/2))^k.
+    .. math:: P\bigl(\max_{i\le k}\|g_i\|\ge\sqrt d+t\bigr)\le 1-\Bigl(1-Q\bigl(\tfrac{d}{2},\tfrac{1}{2}(\sqrt
+       d+t)^2\bigr)\Bigr)^{k}\le k\,e^{-t^2/2}
     Because: the formula is lost in our copy; Gaussian concentration and a union bound leave no other (confidence
     high)
     Assumes:

@@ -27,6 +27,8 @@ class Lemma3(Activated, Projected, RealisedHeads):
     .. math:: \sup_{\Omega_\rho}|f-f_{lin}|\le m^{-1/2}(\rho_c\rho_\theta L_1+\tfrac12\rho_\theta^2L_2)
     Sound: The same with L1, L2 of Lemma 2 at B = sqrt(d) + R + rho_u/sqrt(m) (probability 1 - delta_R), at the
     exact quantile, or averaged over the realised norms.
+    .. math:: \sup_{\Omega_\rho}|f-f_{lin}|\le\frac{1}{\sqrt m}\bigl(\rho_c\rho_\theta
+       L_1+\tfrac{1}{2}\rho_\theta^2L_2\bigr),\quad B=\sqrt d+R+\frac{\rho_u}{\sqrt m}
     Because: the shape is forced by the proof (confidence high); the printed L1 and L2 inside it are lost
     Assumes:
     - symmetric initialisation

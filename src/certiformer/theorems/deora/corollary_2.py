@@ -61,6 +61,8 @@ class Corollary2(GoodStart, Tokens, Sampled):
     Sound: deora.thm1 and deora.thm2 at the target of deora.ass2: D = sqrt(2) lambda, b = B2 + lambda ninf, b0 = B2,
     Lt = 1/K, L0 = log(1 + e^BPhi), lambda >= 0 least with -BPhi + lambda gamma - lambda^2 beta3(b)/sqrt(H) >=
     -log(expm1(1/K)); train_opt, gap_opt: the best Lt
+    .. math:: D=\sqrt 2\lambda,\ b=B_2+\lambda n_\infty,\ b_0=B_2,\ L_t=\tfrac{1}{K};\quad
+       -B_\Phi+\lambda\gamma-\frac{\lambda^2\beta_3(b)}{\sqrt H}\ge-\log\bigl(e^{1/K}-1\bigr)
     Because: the realizability behind it lacks a factor sqrt 2 (deora.ass2); constants of the conditions are hidden
     Assumes:
     - P1-P3 of Definition 1; for the gap they hold for almost every training set

@@ -30,6 +30,7 @@ class DataModel(TokenizedMixture):
     Printed: every token has norm at most R = sqrt(S^2 + Z^2 + 2 Znu/M)
     .. math:: R=\sqrt{S^2+Z^2+2Z_\nu/M}
     Sound: R = min(sqrt(S^2 + Z^2 + 2 Znu/M), S + Z); ||W_*||_F = S^2 sqrt(2(M+1)); ||U_*||_F = S sqrt(2T)
+    .. math:: R=\min\Bigl(\sqrt{S^2+Z^2+2Z_\nu/M},\ S+Z\Bigr),\quad\|W_*\|_F=S^2\sqrt{2(M+1)},\quad\|U_*\|_F=S\sqrt{2T}
     Because: true; Assumption 1's R >= 1 is used by the printed orders only
     Assumes:
     - labels +1 and -1 equally likely

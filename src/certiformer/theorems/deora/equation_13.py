@@ -31,6 +31,8 @@ class Equation13(Parameters):
     .. math:: \hat L(\theta_{k+1})\le\hat L(\theta_k)-\tfrac{\eta}{2}\|\nabla\hat L(\theta_k)\|^2
     Sound: the same with the sharp beta2 at b + eta sqrt(T) R min(1, L)/sqrt(H); for every eta: L(theta_{k+1}) <= L
     - eta (1 - eta beta2/2) ||grad||^2
+    .. math:: \hat L(\theta_{k+1})\le \hat L(\theta_k)-\eta\bigl(1-\tfrac{\eta\beta_2}{2}\bigr)\|\nabla\hat
+       L(\theta_k)\|^2
     Because: true; beta2 depends on b only, and b is convex along the step
     Assumes:
     - a full gradient step on the training loss

@@ -26,6 +26,8 @@ class Equation14(Tokens):
        L(\theta_{k_\alpha}))\|\theta-\theta_k\|^2
     Sound: L(theta) >= that number (lower); L(theta) <= L(theta_k) + <grad, theta - theta_k> + (beta2/2) ||theta -
     theta_k||^2
+    .. math:: \hat L(\theta)\le\hat L(\theta_k)+\langle\nabla\hat
+       L(\theta_k),\theta-\theta_k\rangle+\tfrac{\beta_2}{2}\|\theta-\theta_k\|^2
     Because: the inequality is reversed: a strictly convex loss exceeds it
     Defects:
     - The direction is reversed: with the least eigenvalue in the remainder the expansion is a lower bound.

@@ -30,6 +30,8 @@ class Equation19(Parameters):
        L(\theta'))\|\le\max_\alpha\bigl\{(1+\tfrac{\eta\beta_3}{\sqrt H}\hat
        L(\theta_\alpha))\vee\eta\beta_2\bigr\}\|\theta-\theta'\|
     Sound: the factor is max(1 + eta beta3 Lmax/sqrt(H), eta beta2 - 1), with the sharp beta2 and beta3
+    .. math:: \|(\theta-\eta\nabla\hat L(\theta))-(\theta'-\eta\nabla\hat
+       L(\theta'))\|\le\max\Bigl\{1+\frac{\eta\beta_3L_{\max}}{\sqrt H},\ \eta\beta_2-1\Bigr\}\|\theta-\theta'\|
     Because: true, with eta beta2 where eta beta2 - 1 is enough
     """
 

@@ -24,6 +24,8 @@ class Lemma3(Sampled):
     Printed: E[gap] <= 2 G E[(1/n) sum_i ||theta_K - theta_K^{-i}||]
     .. math:: E[L(\theta_K)-\hat L(\theta_K)]\le2G\,E\bigl[\tfrac1n\sum_i\|\theta_K-\theta_K^{-i}\|\bigr]
     Sound: the same; G almost sure along the segments between the runs, the start independent of the sample
+    .. math:: E[L(\theta_K)-\hat L(\theta_K)]\le2G\,E\Bigl[\tfrac{1}{n}\sum_i\|\theta_K-\theta_K^{-i}\|\Bigr],\quad
+       G\text{ almost surely along the segments}
     Because: true for an almost sure G and a start that does not depend on the sample
     Assumes:
     - i.i.d. samples

@@ -22,6 +22,7 @@ class OrderingOfMargins(TokenizedMixture):
     .. math:: \gamma_{\rm attn}\ge\gamma_\star\ge\gamma_{\rm lin}
     Sound: NTK margins at norm sqrt 2 after an exact first phase (P = 0): gamma_star = sqrt(2) hypot(gamma_U+,
     gamma_W+) >= gamma_lin = sqrt(2) gamma_U; gamma_attn = S sqrt(T/2) is a margin of the model and of another norm
+    .. math:: \gamma_\star=\sqrt{2}\sqrt{(\gamma_U)_+^2+(\gamma_W)_+^2}\ \ge\ \gamma_{lin}=\sqrt 2\,\gamma_U
     Because: T = 8, zeta = 1/2, M = 1, S = 4 without noise: gamma_attn = 8 < gamma_* = 36
     Assumes:
     - tokenized mixture, first phase without sampling error (P = 0)

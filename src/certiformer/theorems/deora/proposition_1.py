@@ -29,6 +29,9 @@ class Proposition1(Tokens):
     .. math:: \|\nabla\Phi\|\le 2R^2\sum_t\|Xu_t\|_\infty+\sqrt TR,\quad\|\nabla^2\Phi\|\le
        6dR^2X_{\max}^2\sum_t\|Xu_t\|_\infty+2\sqrt{Td}R^2X_{\max}
     Sound: ||grad|| <= sqrt(T R^2 + R^4 Y^2); ||Hess|| <= (c + sqrt(c^2 + 4 T R^6))/2 with c = 4/(3 sqrt 3) R^4 Y
+    .. math:: \|\nabla\Phi\|\le \sqrt{TR^2+R^4Y^2},\quad \|\nabla^2\Phi\|\le
+       \tfrac{1}{2}\Bigl(c+\sqrt{c^2+4TR^6}\Bigr),\quad
+       c=\tfrac{4}{3\sqrt 3}R^4Y
     Because: both bounds hold; the factors 2 and 6 d are not needed
     Assumes:
     - single head, full projection

@@ -40,6 +40,9 @@ class Proposition2(TokenizedMixture):
     sqrt(2(M+1))) - T P R^3, A = S^2 +- e, C = (1-zeta) S^2 +- e, e = (1-zeta)(Zmu+Znu). For every H, surely:
     gamma_sum = gamma_U + gamma_W, gamma_opt = sqrt(2) hypot(gamma_U+, gamma_W+). B2 = sqrt(T)(zeta S/(2 sqrt 2) +
     P), BPhi = sqrt(T) R B2 sqrt(2 log(2/delta)), 0 for balanced signs. Zero start: gamma_zero = sqrt(2) gamma_U.
+    .. math:: \gamma_{sum}=\gamma_U+\gamma_W,\quad \gamma_{opt}=\sqrt{2}\sqrt{(\gamma_U)_+^2+(\gamma_W)_+^2},\quad
+       \gamma_U=\frac{S\sqrt
+       T}{\sqrt 2}\Bigl(\zeta-\frac{2(1-\zeta)Z_\mu}{S^2}\Bigr)
     Because: (7) is a valid lower bound; needlessly weak: P3 needs neither the factor 1/2, nor many heads, nor luck
     Assumes:
     - data from the tokenized mixture, zero start, one step with signs alpha_h on n1 samples of their own

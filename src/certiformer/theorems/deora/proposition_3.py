@@ -37,7 +37,8 @@ class Proposition3(TokenizedMixture):
     Printed: Zmu = Znu <= S^2/8 and Gamma >= (8 sqrt(2(M+1))/(3 S^2)) log((1/zeta - 1)/eps) imply irrelevant mass <=
     eps and margin >= gamma_attn = (sqrt(T)/(sqrt(2) S))(S^2 (1 - eps) - 2 eps Zmu)
     .. math::
-       \Gamma_\epsilon\ge\tfrac{8\sqrt{2(M+1)}}{3S^2}\log\tfrac{\zeta^{-1}-1}{\epsilon}\Rightarrowy\Phi\ge\gamma_{\rm
+       \Gamma_\epsilon\ge\tfrac{8\sqrt{2(M+1)}}{3S^2}\log\tfrac{\zeta^{-1}-1}{\epsilon}
+       \Rightarrow y\Phi\ge\gamma_{\rm
        attn}=\tfrac{\sqrt T}{\sqrt2S}(S^2(1-\epsilon)-2\epsilon Z_\mu)
     Sound: S^2 >= 2 Zmu and g = min(S^2 (S^2-Zmu), (S^2-Znu)(S^2-2 Zmu) - Zmu S^2) > 0: Gamma = max(0, log((1/zeta -
     1)/eps)) S^2 sqrt(2(M+1))/g gives irrelevant mass <= eps and margin >= gamma_attn; Gamma_tight has (1 - eps)/eps

@@ -27,6 +27,8 @@ class Proposition4(Result):
     .. math:: 2(\beta_3(\theta_1)\vee\beta_3(\theta_2))\|\theta_1-\theta_2\|^2\le\sqrt
        H\Rightarrow\max_{[\theta_1,\theta_2]}\hat L\le\tfrac43(\hat L(\theta_1)\vee\hat L(\theta_2))
     Sound: q < pi^2 implies max over the segment <= max of the two ends / cos(sqrt(q)/2)
+    .. math:: q<\pi^2\ \Rightarrow\ \max_{[\theta_1,\theta_2]}\hat L\le\frac{\hat L(\theta_1)\vee\hat
+       L(\theta_2)}{\cos(\sqrt q/2)}
     Because: true and loose: 1.066 suffices where 4/3 is printed, and q may go up to pi^2
     Defects:
     - Under the printed condition q <= 1/2 the factor is at most 1/cos(1/sqrt(8)) = 1.066; 4/3 holds up to q = 2.

@@ -33,6 +33,9 @@ class SoftmaxFacts(Result):
     .. math:: \varphi'(v)=\mathrm{diag}(\varphi(v))-vv^\top,\quad \varphi'(0)=I-\tfrac1T11^\top
     Sound: phi'(v) = diag(phi) - phi phi^T; phi'(0) = (I - 11^T/T)/T; ||phi'(v)|| <= max_i 2 phi_i (1 - phi_i) <=
     1/2
+    .. math:: \varphi'(v)=\mathrm{diag}(\varphi)-\varphi\varphi^\top,\quad
+       \varphi'(0)=\tfrac{1}{T}\bigl(I-\tfrac{1}{T}11^\top\bigr),\quad \|\varphi'(v)\|\le
+       \max_i2\varphi_i(1-\varphi_i)\le \tfrac{1}{2}
     Because: v v^T for phi phi^T, and a factor 1/T is missing at zero
     Defects:
     - The notation subtracts v v^T instead of phi(v) phi(v)^T: at v = (0, 1, -1) the entry (1, 2) is -0.1628, not 0.

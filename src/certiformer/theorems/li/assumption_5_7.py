@@ -24,6 +24,8 @@ class Assumption57(Result):
     Printed: log N <= C1 r log(r Bx^2 B^2/eps^2), C1 a constant (1/2 here)
     .. math:: \log N(\varepsilon)\le C_1r\log\frac{rB_x^2B_W^2}{\varepsilon^2}
     Sound: spectral: at most min{(d+k) r log(1 + 4 Bx B/eps), dk log(1 + 2 Bx B/eps)}; volumetric: the latter.
+    .. math:: \log N(\varepsilon)\le\min\Bigl\{(d+k)\,r\log\Bigl(1+\frac{4B_xB}{\varepsilon}\Bigr),\
+       dk\log\Bigl(1+\frac{2B_xB}{\varepsilon}\Bigr)\Bigr\}
     Because: no constant C1 free of the dimensions: log N >= max(d, k) log(B/eps) already for r = 1
     Assumes:
     - rank and spectral norm bounded, fixed in advance

@@ -32,6 +32,8 @@ class Assumption62(Result):
     Sound: For b(X), the largest token norm: series (matrix Gaussian or Rademacher series): (T+d) exp(-t^2/(2 nu)),
     nu in units of X^2. tokens (centred Gaussian, covariance norm s): T 2^(d/2) exp(-t^2/(4s)). A tail fitted to
     data is not a guarantee.
+    .. math:: P(b(X)\ge t)\le(T+d)\,e^{-t^2/2\nu}\ \text{(series)},\qquad P(b(X)\ge t)\le T\,2^{d/2}e^{-t^2/4s}\
+       \text{(Gaussian tokens)}
     Because: not scale equivariant: entries N(0, 0.01), T = d = 1, at the median: 2.6e-10 for a probability of 1/2
     Assumes:
     - centred inputs

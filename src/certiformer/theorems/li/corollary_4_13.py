@@ -14,6 +14,7 @@ class Corollary413(GivenCover):
     .. math:: \frac{4\kappa(B+B_w)}{n}\bigl(1+\log E N_\infty(\delta)\bigr)+8\kappa\delta+\inf_f\mathcal E(f)
     Sound: With D = rho Bw >= |f|: S2 (squared loss, sub-Gaussian noise), b = (B + D)^2; S4 (no condition): inf + 2
     kappa D sqrt(log N/2n) + 2 kappa delta; S1 (given V): Bernstein with M = kappa (B + D).
+    .. math:: \inf_f\mathcal E(f)+2\kappa D\sqrt{\frac{\log N}{2n}}+2\kappa\delta,\quad D=\rho B_w
     Because: one layer with an inactive projection is Corollary 4.5 and has its counterexamples
     Defects:
     - LayerNorm does not map into the unit ball: the printed bound needs the projection.

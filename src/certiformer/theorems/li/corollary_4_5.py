@@ -44,6 +44,9 @@ class Corollary45(LipschitzLoss):
     log(1+u) - 1]/M, A = log(1+u)/(M lambda) < 2. S2 (squared loss, noise sigma, |f-f0|^2 <= b): A inf + log N/(n
     lambda) + 2 delta (sqrt b + A (sqrt b + sigma)). S3 (risk): A R_n + M log N/(n(1-e^-t)) + (1+A) kappa delta, t
     free. S4: inf + M sqrt(log N/2n) + 2 kappa delta. S1_hp, S3_hp, S3_kl: with probability 1 - eta.
+    .. math:: E\,\mathcal E(\hat f)\le A\inf_f\mathcal E(f)+\frac{\log
+       N}{n\lambda}+(1+A)\kappa\delta,\quad\lambda=\frac{(1+\frac{1}{u})\log(1+u)-1}{M},\
+       A=\frac{\log(1+u)}{M\lambda}<2,\ u=\frac{M}{V}
     Because: no 1/n rate without a Bernstein condition: absolute loss with flat noise decays like n^(-1/2)
     Assumes:
     - logN is that of a proper cover of the whole domain at the given radius, fixed before the data

@@ -15,6 +15,7 @@ class Corollary48(GivenCover):
     .. math:: \frac{2M_{MH}}{n}\bigl(1+\log E N_\infty(\delta)\bigr)+8\kappa\delta+\inf_f\mathcal E(f)
     Sound: With D = H K Bx >= |f|: S2 (squared loss, sub-Gaussian noise), b = (B + D)^2; S4 (no condition): inf + 2
     kappa D sqrt(log N/2n) + 2 kappa delta; S1 (given V): Bernstein with M = kappa (B + D).
+    .. math:: \inf_f\mathcal E(f)+2\kappa D\sqrt{\frac{\log N}{2n}}+2\kappa\delta,\quad D=HKB_x
     Because: H = 1 is Corollary 4.5 and has its counterexamples
     Defects:
     - No proof is given (only 4.5, 4.7 and 4.13 have one).

@@ -45,6 +45,8 @@ class Corollary56(Result):
        b_i=\frac{(B_X\beta_i\sum_jr_jC_j)^{1/2}}{r_i^{1/2}C_i^{1/2}}
     Sound: eps_i = eps r_i C_i/(beta_i S), S = sum r_j C_j, is the unique minimiser; the value is sum r_i C_i
     log(b_i^2/eps^2) with b_i = BX beta_i S/(sqrt(r_i) C_i), each logarithm at least 0.
+    .. math:: \sum_ir_iC_i\max\Bigl\{0,\log\frac{b_i^2}{\varepsilon^2}\Bigr\},\quad
+       b_i=\frac{B_X\beta_iS}{\sqrt{r_i}\,C_i},\ S=\sum_jr_jC_j
     Because: below the true minimum: r = C = beta = (1, 1), BX = 3, eps = 0.1 gives 12.8, the minimum is 16.4
     Assumes:
     - the covers have the assumed size r C log(r BX^2/eps^2) (Assumption 5.7, false as a fact about matrices)

@@ -53,6 +53,8 @@ class Definition31(Result):
     Sound: value: exact by enumeration of the signs (n <= 18). finite: at most log N/(2 beta n), any beta > 0.
     half_width: a Monte-Carlo mean over m sign vectors is within M sqrt(2 log(2/eta)/(nm)), |h| <= M, with
     probability 1 - eta. For classes with proper covers: offset chaining (calculus.offset.chain).
+    .. math:: R^{off}_n\le\frac{\log N}{2\beta n},\qquad\bigl|\hat R_m-R^{off}_n\bigr|\le
+       M\sqrt{\frac{2\log(2/\eta)}{nm}}\ \text{with probability }1-\eta
     Because: a definition; the finite-class bound has a superfluous 1
     Assumes:
     - `values` lists every function of the class

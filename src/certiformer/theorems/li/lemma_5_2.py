@@ -24,6 +24,7 @@ class Lemma52(Result):
     Printed: log N <= C1 Bx^2 B^2/eps^2, C1 universal
     .. math:: \log N(\varepsilon)\le C_1B_x^2B_W^2/\varepsilon^2
     Sound: As Lemma B.3: C1 = log(2dk+1) is enough; sharper: maurey, maurey_shrunk, volumetric, best.
+    .. math:: \log N(\varepsilon)\le\frac{B_x^2B_W^2}{\varepsilon^2}\log(2dk+1)
     Because: C1 is log(2dk+1), not universal
     Assumes:
     - ||W||_{1,1} <= B, fixed in advance

@@ -35,6 +35,7 @@ class Lemma61(Result):
     Printed: E||Z|| <= sqrt(2 v log(d1+d2)); P(||Z|| >= t) <= (d1+d2) exp(-t^2/2v)
     .. math:: E\|Z\|\le\sqrt{2v\log(d_1+d_2)},\; P(\|Z\|\ge t)\le(d_1+d_2)e^{-t^2/2v}
     Sound: The same, the probability at most 1.
+    .. math:: E\|Z\|\le\sqrt{2v\log(d_1+d_2)},\quad P(\|Z\|\ge t)\le\min\bigl\{1,(d_1+d_2)e^{-t^2/2v}\bigr\}
     Because: a theorem of Tropp, cited correctly
     Assumes:
     - Z = sum_k g_k B_k, fixed matrices, independent standard normal or Rademacher g_k; spectral norm

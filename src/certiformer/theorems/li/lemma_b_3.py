@@ -26,6 +26,9 @@ class LemmaB3(Result):
     .. math:: \log N_\infty(\varepsilon)\le\frac{B_x^2B_W^2}{\varepsilon^2}\log(2dk+1)
     Sound: maurey: log C(2dk+K, K), K = ceil((Bx B/eps)^2) - 1; maurey_shrunk: K = ceil((Bx B/eps - 1)_+^2);
     volumetric: dk log(1 + 2 Bx B/eps); best: their minimum. All proper.
+    .. math:: \log N(\varepsilon)\le\min\Bigl\{\log\binom{2dk+K}{K},\
+       dk\log\Bigl(1+\frac{2B_xB}{\varepsilon}\Bigr)\Bigr\},\quad
+       K=\lceil\Bigl(\frac{B_xB}{\varepsilon}\Bigr)^2\rceil-1
     Because: holds without the ceiling that its proof would need
     Assumes:
     - ||W||_{1,1} <= B, fixed in advance

@@ -28,6 +28,8 @@ class Remark612(Result):
     .. math:: M\asymp n^{1/(\beta-2)}\;\Rightarrow\;O\bigl(n^{-(\beta-2)/(\beta-1)}\bigr)
     Sound: M = n^(1/beta). Rates up to logs: Lipschitz n^(-(beta-1)/beta) (S7, with V' = max(V, M_g)), squared
     n^(-(beta-2)/beta) (S8), clipped outputs or several layers log n/n.
+    .. math:: M=n^{1/\beta}:\quad n^{-(\beta-1)/\beta}\ \text{(Lipschitz)},\quad n^{-(\beta-2)/\beta}\
+       \text{(squared)},\quad\tfrac{\log n}{n}\ \text{(clipped)}
     Because: threshold and rate contradict each other: at the printed M the single-head bound M/n diverges for beta
     < 3
     Assumes:

@@ -27,6 +27,8 @@ class Remark67(Result):
     .. math:: M\asymp\sqrt{\log n}\;\Rightarrow\;\widetilde O(\sqrt{\log n}/n)
     Sound: M = sqrt(2 v log(a n)) makes P(b > M) <= 1/n; rates D log n/n (clipped, several layers), D log^1.5 n/n
     (Lipschitz), D log^2 n/n (squared).
+    .. math:: M=\sqrt{2v\log(an)}\ \Rightarrow\ P(b>M)\le\tfrac{1}{n};\quad D\,\tfrac{\log n}{n},\
+       D\,\tfrac{\log^{1.5}n}{n},\ D\,\tfrac{\log^2n}{n}
     Because: M = sqrt(log n) leaves P(b > M) = 0.28 at a = 9, v = 1, n = 1000; the prefactor is linear in M
     Assumes:
     - the tail bound is known in advance

@@ -16,6 +16,7 @@ class Theorem44(OffsetComplexity):
     (squared loss, N functions): (4b + 24 sigma^2) log N/n + 6 inf, with the noise's own offset term. C (noise-free
     labels, f* Bayes): 4 R_off(G, 1/M) + 3 inf. A fast rate relative to the best in a non-convex class needs another
     estimator than ERM.
+    .. math:: E\,R(\hat f)\le 2(1+a)\,R^{off}_n\Bigl(\ell\circ F,\tfrac{a}{(1+a)M}\Bigr)+(1+2a)\,E\,R_n(\hat f)
     Because: drops the label noise; four counterexamples; true with 3 inf when labels are a function of the inputs
     """
 

@@ -19,6 +19,8 @@ class Theorem53(ManyLayers, NormBased):
     Sound: log N(delta) <= gamma^3/delta^2 over w and the W_c, W_v, W_QK of every layer, Lambda = xi^2 L_sigma^2 Bc
     Bv (1 + 2 rho^2 BQK) per layer above; sup|f| = rho Bw. Then S4chain, S4_opt (no condition), S2 (squared loss),
     S1 (given V).
+    .. math:: \log N(\delta)\le\frac{\gamma^3}{\delta^2},\quad\Lambda=\xi^2L_\sigma^2B_cB_v(1+2\rho^2B_{QK})\text{ per
+       layer above},\quad\sup|f|=\rho B_w
     Because: takes the logarithm of a log covering number; one layer is refuted by d-dimensional regression
     Assumes:
     - ||W||_{1,1} bounds in every layer; ||w||_2 <= Bw; input tokens of norm at most Bx

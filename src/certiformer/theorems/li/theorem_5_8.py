@@ -18,6 +18,8 @@ class Theorem58(ManyLayers, RankBased):
     Sound: log N counts parameters: D = d + sum_l [(d+k) rc + (d+k) rv + 2d rqk]. S2 (squared loss, sub-Gaussian
     noise): log N/(n lambda) + 2 delta (sqrt b + A (sqrt b + sigma)), b = (B + Bw)^2, 1/lambda <= b + 8 sigma^2;
     S2_opt: best delta and a; S1 (given V): Bernstein; S4chain, S4_opt: no condition, slow.
+    .. math:: \frac{\log N}{n\lambda}+2\delta\bigl(\sqrt b+A(\sqrt b+\sigma)\bigr),\quad b=(B+B_w)^2,\
+       \frac{1}{\lambda}\le b+8\sigma^2
     Because: ranks in place of (d + k) r parameters; sigma^2 d/n is the truth inside its rank-one class
     Assumes:
     - spectral norms and ranks bounded in every layer; ||w||_2 <= Bw; input tokens of norm at most Bx

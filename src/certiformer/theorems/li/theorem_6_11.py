@@ -18,6 +18,8 @@ class Theorem611(ManyLayers, HeavyInputs):
     Sound: Outputs lie in [-rho Bw, rho Bw] whatever the input: no truncation, no bias. S1 or S2 with delta + 2 rho
     Bw C M^-beta in place of delta (S7clip_lip, S7clip_sq), every beta > 0, D log n/n at M = n^(1/beta); S4clip
     without condition; S9 for labels.
+    .. math:: \frac{\log N}{n\lambda}+A\inf_f\mathcal E(f)+(1+A)\kappa\bigl(\delta+2\rho B_wCM^{-\beta}\bigr),\quad
+       M=n^{1/\beta}
     Because: bounded inputs are a special case and refute Theorem 5.8; the dominant bias term of the proof is
     dropped
     Assumes:

@@ -20,6 +20,7 @@ class Theorem64(OneLayer, SubGaussianInputs, Clipped):
     + (1+A) kappa delta + (A-1)(M_g + M_g^2/V')p + kappa K' m1, best V' >= V. S8 (squared loss): (sqrt Q + sqrt(K'^2
     m2))^2. S7clip (outputs clipped at B): S1 or S2 with delta + 2Bp for delta, no truncation. S4: no condition,
     slow.
+    .. math:: \frac{\log N}{n\lambda}+(1+A)\kappa\delta+(A-1)\Bigl(M_g+\frac{M_g^2}{V'}\Bigr)p+\kappa K'm_1
     Because: bounded inputs are a special case and refute Theorem B.1; the truncation error drops (M^2 + 2 nu^2)/nu
     Assumes:
     - entrywise l1 norms bounded (or ranks, once given)

@@ -19,6 +19,7 @@ class Theorem66(ManyLayers, SubGaussianInputs):
     Sound: Outputs lie in [-rho Bw, rho Bw] whatever the input, so no truncation is needed: S1 or S2 with delta + 2
     rho Bw P(b > M) in place of delta (S7clip_lip, S7clip_sq), S4clip without any condition; S7clip_hp with the
     observed fraction outside.
+    .. math:: \frac{\log N}{n\lambda}+A\inf_f\mathcal E(f)+(1+A)\kappa\bigl(\delta+2\rho B_wP(b>M)\bigr)
     Because: bounded inputs are a special case and refute Theorem 5.3; the truncation error drops (M^2 + 2 nu^2)/nu
     Assumes:
     - entrywise l1 norms bounded (or ranks, once given)

@@ -19,6 +19,8 @@ class Theorem69(OneLayer, HeavyInputs, Clipped):
     V' >= V; S8 (squared): K'^2 C (4 + 2/(beta-2) + 2/(beta-1)) M^(2-beta), beta > 2; S7clip (outputs clipped at B):
     only P(b > M) = C M^-beta, every beta > 0, D log n/n at M = n^(1/beta); S4 without condition; S9: log-truncated
     ERM for heavy-tailed labels.
+    .. math:: \kappa K'C\,\frac{2\beta-1}{\beta-1}M^{1-\beta}\ (\beta>1),\qquad
+       K'^2C\Bigl(4+\frac{2}{\beta-2}+\frac{2}{\beta-1}\Bigr)M^{2-\beta}\ (\beta>2)
     Because: bounded inputs are a special case and refute Theorem B.4; the dominant bias term of the proof is
     dropped
     Assumes:

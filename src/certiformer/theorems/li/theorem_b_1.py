@@ -21,6 +21,9 @@ class TheoremB1(OneLayer, NormBased):
     u = W_c w, W_v, W_QK. S4chain (kappa-Lipschitz loss, nothing else): 2 kappa times the best chain, at most 2
     kappa e sqrt(2 gamma^3/n) (1 + log(...)). S4_opt: 2 kappa D sqrt(log N/2n) + 2 kappa delta. S2 (squared loss,
     sub-Gaussian noise): log N/(n lambda) + discretisation. S1 (given V): the same under a Bernstein condition.
+    .. math:: \log N(\delta)\le\frac{\gamma^3}{\delta^2},\
+       \gamma=\sum_j\bigl(B_j^2\log(2m_j+1)\bigr)^{1/3}\beta_j^{2/3};\qquad 2\kappa D\sqrt{\frac{\log
+       N}{2n}}+2\kappa\delta
     Because: takes the logarithm of a log covering number; d-dimensional regression inside the l1 ball refutes it
     Assumes:
     - ||W||_{1,1} bounds on W_c, W_v, W_QK; ||w||_2 <= Bw

@@ -16,6 +16,8 @@ class TheoremB2(ManyHeads, NormBased):
        B_X)}{n}\Bigl(1+\log\frac{\gamma_{MH}^3}{\delta^2}\Bigr)+8\kappa\delta+\inf_f\mathcal E(f)
     Sound: As Theorem B.1 with H copies of u, W_v, W_QK: gamma = H gamma(one head), sup|f| = H K Bx; then S4chain,
     S4_opt, S2, S1.
+    .. math:: \log N(\delta)\le\frac{(H\gamma_1)^3}{\delta^2},\ \sup|f|=HKB_x;\qquad 2\kappa D\sqrt{\frac{\log
+       N}{2n}}+2\kappa\delta
     Because: log of a log covering number, and one cover where H are needed; H = 1 is Theorem B.1
     Assumes:
     - ||W||_{1,1} bounds on every head's W_c, W_v, W_QK; ||w||_2 <= Bw

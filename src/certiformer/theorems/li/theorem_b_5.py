@@ -16,6 +16,7 @@ class TheoremB5(ManyHeads, RankBased):
        E(f)
     Sound: log N = H times that of one head at radius delta/H; S2, S2_opt, closed, S1, S4chain, S4_opt with sup|f| =
     H K Bx and b = (B + H K Bx)^2.
+    .. math:: \log N=H\log N_1(\delta/H),\quad\sup|f|=HKB_x,\quad b=(B+HKB_x)^2
     Because: counts each rank once, not H times, and not the (d + k) r parameters; H = 1 is Theorem B.4
     Assumes:
     - spectral norms and ranks bounded for every head; heads summed before one readout

@@ -32,6 +32,8 @@ class Assumption3(Result):
     .. math:: P(|\langle X_n^\top X_n,X_{n'}^\top X_{n'}\rangle|\ge t)\le\exp(-t^{\hat c})
     Sound: If it holds, P(at least `large` of `pairs` independent pairs have inner product >= 1) <= P(Bin(pairs,
     1/e) >= large); below delta the assumption is refuted for every exponent.
+    .. math:: P\bigl(\text{at least }k\text{ of }m\text{ pairs have inner product}\ge1\bigr)\le
+       P\bigl(\mathrm{Bin}(m,\tfrac{1}{e})\ge k\bigr)
     Because: an assumption, which data can refute; no sound result here uses it
     Assumes:
     - the pairs are independent: disjoint pairs of an i.i.d. sample

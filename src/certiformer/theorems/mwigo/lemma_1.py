@@ -25,6 +25,9 @@ class Lemma1(ShallowEncoder):
     Printed: R_S <~ O((1/N) sqrt(P/N) (1 + log(A sqrt(N/P)))), P and A as in Lemma 2
     .. math:: R_S\lesssim O\Bigl(\tfrac1N\sqrt{P/N}\bigl(1+\log(A\sqrt{N/P})\bigr)\Bigr)
     Sound: The sound bounds of Lemma 2: pooling is a mean, and a mean of errors is at most the largest.
+    .. math:: P_{init}=\Bigl(\bigl((R_O\xi_VB)^2\ln(2N+1)\bigr)^{1/3}
+       +\bigl((R_VB)^2\kappa(d_m,d)\bigr)^{1/3}\eta_O^{2/3}
+       +\bigl((R_AB)^2\kappa(d,d)\bigr)^{1/3}(\eta_O\xi_V\rho^2)^{2/3}\Bigr)^3 .
     Because: the factor 1/N is wrong: the complexity decays like N^(-1/2)
     Defects:
     - The extra 1/N: with constant inputs and everything but w_O fixed, R_S is of order N^(-1/2); at N = 1e8 the

@@ -53,6 +53,8 @@ class Lemma4(ShallowEncoder):
     gradient flow if alpha^2 >= 4 sqrt(N) B M' sqrt(2 Phi_0) and alpha^3 >= 8 N B^2 (z'/eta_O) sqrt(2 Phi_0); M' =
     max(xi_V/RO, eta_O/RV, B^2 xi_K xi_V eta_O/(sqrt(dm) RQ), B^2 xi_Q xi_V eta_O/(sqrt(dm) RK)), z' = eta_O^2 (1 +
     (B^4/dm) xi_V^2 (xi_Q^2 + xi_K^2)).
+    .. math:: L_S\le\frac{1}{N}\sum_n\ell(y_n,y_n)+\frac{\|f-y\|}{\sqrt N},\qquad
+       L_S(t)\le\frac{1}{N}\sum_n\ell(y_n,y_n)+\sqrt{\frac{2\Phi_0}{N}}\,e^{-\alpha^2t/4}
     Because: M^ and z^ in the denominators and rho^4 make the bound too small; l(y,y) is lost; another loss is
     trained
     Assumes:

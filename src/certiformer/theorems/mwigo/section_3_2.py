@@ -28,6 +28,7 @@ class Section32(Result):
     .. math:: \sup_{f\in F}\{L_D(f)-L_S(f)\}\le2\rho R_S(F)+3c\sqrt{\log(2/\delta)/2N}
     Sound: data: 2 min(rho R_S, c/2) + 3c sqrt(ln(1/delta)/2N); uniform (rad valid for every sample): c instead of
     3c.
+    .. math:: \sup_{f\in F}\{L_D(f)-L_S(f)\}\le2\min\bigl(\rho R_S,\tfrac{c}{2}\bigr)+3c\sqrt{\frac{\ln(1/\delta)}{2N}}
     Because: the standard theorem; its constants can be sharpened
     Assumes:
     - the sample is i.i.d. and the class is fixed before it is seen

@@ -27,6 +27,8 @@ class Section33(Result):
     .. math:: R_S\le c\inf_{\delta\ge0}\Bigl(\delta+\int_\delta^A\sqrt{\tfrac{\log N_\infty}{N}}\,d\varepsilon\Bigr)
     Sound: closed: min(A, 12 s (1 + ln(A/3s))), s = sqrt(P/N); closed_half: 12 s (1 + ln(A/6s)); chain: eps_K + sum
     eps_{j-1} sqrt(2 ln N(eps_j)/N); chain_external: eps_{j-1} + eps_j instead of eps_{j-1}.
+    .. math:: R_S\le\min\Bigl(A,\ 12s\bigl(1+\ln\tfrac{A}{3s}\bigr)\Bigr),\ s=\sqrt{P/N};\qquad
+       R_S\le\varepsilon_K+\sum_{j=1}^{K}\varepsilon_{j-1}\sqrt{\frac{2\ln N(\varepsilon_j)}{N}}
     Because: false with c = 1 (the cube {-1,1}^N has complexity 1, the right side is below 1); c = 12 is enough
     Assumes:
     - scalar-valued class; covers in the sup norm (or in L2) on the sample

@@ -31,6 +31,8 @@ class Dudley(Result):
        c\inf_{\delta}\Bigl(\delta+\int_\delta^D\sqrt{C/n}\,\frac{d\varepsilon}{\varepsilon}\Bigr)
     Sound: closed: min(D, 12 s (1 + ln(D/3s))), s = sqrt(C/n); closed_half: 12 s (1 + ln(D/6s)); chain (proper
     covers): eps_K + sum eps_{j-1} sqrt(2 ln N(eps_j)/n); chain_external: eps_{j-1} + eps_j instead.
+    .. math:: \mathrm{Rad}\le\min\Bigl(D,\ 12s\bigl(1+\ln\tfrac{D}{3s}\bigr)\Bigr),\ s=\sqrt{C/n};\qquad
+       \mathrm{Rad}\le\varepsilon_K+\sum_{j=1}^{K}\varepsilon_{j-1}\sqrt{\frac{2\ln N(\varepsilon_j)}{n}}
     Because: false with c = 1 (the cube: Rad = 1, right side 0.8326); 12 is enough
     Assumes:
     - scalar-valued class, sup-norm (or L2) covers on the sample

@@ -29,6 +29,7 @@ class AppendixA(Result):
     Printed: log N(k^(1/q) eps, l_q) <= k C, C the log covering number of the rows at radius eps
     .. math:: \log N_\infty(F,k^{1/q}\varepsilon,N,\|\cdot\|_q)\le k\,C
     Sound: The same: value k C, at the radius scale = k^(1/q) eps.
+    .. math:: \log N_\infty(F,k^{1/q}\varepsilon,N,\|\cdot\|_q)\le k\,C
     Because: immediate
     Assumes:
     - every row satisfies the norm bound of the cover of vectors

@@ -30,6 +30,8 @@ class AppendixG(Result):
     Printed: |CE(x, y) - CE(x', y)| <= 2 ||x - x'||_inf
     .. math:: |L(\hat y_1,y)-L(\hat y_2,y)|\le2\|\hat y_1-\hat y_2\|_\infty
     Sound: The same, sharp; sqrt(2) in the l2 norm. The gradient at x has l1 norm 2 (1 - p_y).
+    .. math:: |L(\hat y_1,y)-L(\hat y_2,y)|\le\min\bigl\{2\|\hat y_1-\hat y_2\|_\infty,\ \sqrt 2\,\|\hat y_1-\hat
+       y_2\|_2\bigr\}
     Because: true and sharp
     Defects:
     - The mean-value step takes an l1 norm of a scalar product.

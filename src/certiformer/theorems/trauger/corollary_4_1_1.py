@@ -24,6 +24,7 @@ class Corollary411(OneLayer):
        n}{B_x^2\alpha}\bigr)+B_x\sqrt{\ln(2d)/n}\Bigr)\Bigr),\ \alpha=B_{W_{QK}}\sqrt{2\log(2d^2+1)}
     Sound: Theorem 4.1 (sound) with C = (BQK Bx)^2 ln(2d^2+1); the chain uses the smallest of the Maurey, Frobenius,
     volume and perceptron covers; chain_cls: one CLS token for all samples, C = (BQK |x_CLS|_inf)^2 ln(2d+1).
+    .. math:: \mathrm{Rad}\le B_w B_{W_c} L_\sigma B_{W_v}\,\min(D, 2E),\quad C=(B_{QK}B_x)^2\ln(2d^2+1)
     Because: as Theorem 4.1; besides, alpha is sqrt(2) too small and B_{W_c} stands in the place of B_{W_v}
     Defects:
     - Inherited from Theorem 4.1: the norms of W_c and W_v themselves are needed, not of their transposes; the

@@ -52,6 +52,9 @@ class Corollary421(SizedTransformer):
     Sound: Theorem 4.2 (sound) with C_w = B^2 ln(2d+1), C_c = C_v = B^2 ln(2dk+1), C_QK = B^2 ln(2d^2+1), each
     weight with its own norm where given; exact: the smallest cover of each weight, the best of several splits of
     the radius.
+    .. math:: \log N(\varepsilon)\le \frac{(\gamma+\eta)^3}{\varepsilon^2},\quad C_w=B^2\ln(2d+1),\
+       C_c=C_v=B^2\ln(2dk+1),\
+       C_{QK}=B^2\ln(2d^2+1)
     Because: a network with d = 500 and Bx = 100 shatters more than the printed number allows
     Defects:
     - W_QK is d x d, so it needs ln(2d^2+1); the printed constant is smaller when k < d.

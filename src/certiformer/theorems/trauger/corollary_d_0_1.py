@@ -18,6 +18,7 @@ class CorollaryD01(OneLayer):
     .. math:: O\Bigl(B\Bigl(\tfrac{B_x^3\alpha}{\sqrt n}\bigl(1+\ln\tfrac{\sqrt n-\sqrt{\ln
        2d}}{B_x^2\alpha}\bigr)+B_x\sqrt{\ln(2d)/n}\Bigr)\Bigr),\ \alpha=2B_{W_{QK}}\sqrt{d\log(2d+1)}
     Sound: Theorem 4.1 (sound) with C = d (BQK Bx)^2 ln(2d+1), BQK >= ||W_QK^T||_{1,inf}, Bx >= ||x||_1.
+    .. math:: \mathrm{Rad}\le B_w B_{W_c} L_\sigma B_{W_v}\,\min(D, 2E),\quad C=d\,(B_{QK}B_x)^2\ln(2d+1)
     Because: inherits the transposed norms and the hidden constants of Theorem 4.1
     Assumes:
     - every token has l1 norm (not only l2 norm) at most Bx

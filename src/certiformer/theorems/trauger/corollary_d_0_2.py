@@ -22,6 +22,8 @@ class CorollaryD02(OneLayer):
     Sound: Theorem 4.1 (sound) with C = (BQK Bx)^2 min_h [ln(d+1) + h ln 2 + (1+1/h) ln(2d+1)], BQK >=
     ||W_QK||_{2,1} (columns of W_QK = rows of the acting matrix), external chain; chain: the same cover at eps/2,
     proper.
+    .. math:: \mathrm{Rad}\le B_w B_{W_c} L_\sigma B_{W_v}\,\min(D, 2E),\quad
+       C=(B_{QK}B_x)^2\min_h\Bigl[\ln(d+1)+h\ln2+\bigl(1+\tfrac{1}{h}\bigr)\ln(2d+1)\Bigr]
     Because: inherits Theorem 4.1 and the false Lemma 3.4; alpha vanishes at d = 1; logarithms are dropped
     Assumes:
     - every token has l1 norm (not only l2 norm) at most Bx

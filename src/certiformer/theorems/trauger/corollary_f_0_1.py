@@ -20,6 +20,8 @@ class CorollaryF01(SizedTransformer):
     .. math:: \log N(\varepsilon)=(\gamma+\eta)^3/\varepsilon^2,\quad C_1=dB^2\ln(2k+1),\ C_{B_x}=B_x^2C_1
     Sound: Theorem 4.2 (sound, external) with C_c = k^2 B^2 ln(2d+1), C_v = d^2 B^2 ln(2k+1), C_QK = d^2 B^2
     ln(2d+1), C_w = d^2 B^2 ln 3; B bounds ||W_c^T||_{1,inf}, ||W_v^T||_{1,inf}, ||W_QK^T||_{1,inf}, ||w||_inf.
+    .. math:: \log N(\varepsilon)\le\frac{(\gamma+\eta)^3}{\varepsilon^2},\quad C_c=k^2B^2\ln(2d+1),\
+       C_v=d^2B^2\ln(2k+1),\ C_{QK}=d^2B^2\ln(2d+1),\ C_w=d^2B^2\ln 3
     Because: l1 inputs are not available after an l2 projection; a network with d = 601 shatters 90000 points
     Defects:
     - Lemma 3.3 needs inputs of l1 norm at most 1 at every layer; a projection onto the l2 ball gives sqrt(d).

@@ -66,6 +66,7 @@ class Lemma32(Result):
     .. math:: N_\infty(F,\varepsilon,N,\|\cdot\|_q)=N_\infty(F,\varepsilon,\{B_xe_1,\dots,B_xe_d\},\|\cdot\|_q)
     Sound: The same; for N < d as an inequality. More generally a cover on atoms a_1..a_M serves every input in
     their absolutely convex hull: ||(W - What) x|| <= sum |c_j| ||(W - What) a_j||.
+    .. math:: \|(W-\hat W)x\|\le\sum_j|c_j|\,\|(W-\hat W)a_j\|\ \text{ for }x=\sum_jc_ja_j,\ \sum_j|c_j|\le1
     Because: by the triangle inequality; N >= d is needed for equality only
     Assumes:
     - proper covers, strict radius: max over inputs of ||(W - What) x||_q < eps

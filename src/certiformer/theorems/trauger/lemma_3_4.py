@@ -25,6 +25,8 @@ class Lemma34(Result):
     Sound: For the row norm ||W^T||_{2,1} <= Bw: external (Bw Bx/eps)^2 min_h [ln(k+1) + h ln 2 + (1+1/h) ln(2d+1)],
     proper 4 times that; rows or columns: frobenius (Bw Bx/eps)^2 kappa(k,d), volume kd ln(1 + 2 Bw Bx/eps);
     columns: floor(r) (ln(d+1) + k ln(1+2r)), r = Bw Bx/eps. All 0 from eps = Bw Bx on.
+    .. math:: \log N_\infty(\varepsilon)\le\Bigl(\frac{B_wB_x}{\varepsilon}\Bigr)^2\min_h\Bigl[\ln(k+1)+h\ln2
+       +\bigl(1+\tfrac{1}{h}\bigr)\ln(2d+1)\Bigr],\quad\|W^\top\|_{2,1}\le B_w
     Because: false for column norms: the l2 ball of R^k needs k ln 2 at eps = 1/2, not log k; row norms are right
     Assumes:
     - every input has l1 norm at most Bx

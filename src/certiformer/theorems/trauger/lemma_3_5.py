@@ -25,6 +25,8 @@ class Lemma35(Result):
     Sound: For the row norm ||W^T||_{2,1} <= Bw: external (Bw Bx/eps)^2 min_h [ln(k+1) + h ln 2 + (1+1/h) ln(2n+1)],
     proper 4 times that; rows or columns, any number of inputs: frobenius (Bw Bx/eps)^2 kappa(k,d), volume kd ln(1 +
     2 Bw Bx/eps). All 0 from eps = Bw Bx on.
+    .. math:: \log N_\infty(\varepsilon)\le\Bigl(\frac{B_wB_x}{\varepsilon}\Bigr)^2\min_h\Bigl[\ln(k+1)+h\ln2
+       +\bigl(1+\tfrac{1}{h}\bigr)\ln(2n+1)\Bigr],\quad\|W^\top\|_{2,1}\le B_w
     Because: transposed norm: for columns the l2 ball of R^k needs k ln 2 at eps = 1/2, whatever d and n
     Assumes:
     - n inputs of l2 norm at most Bx, fixed before the cover is built

@@ -39,6 +39,8 @@ class LemmaE1(Result):
     .. math:: \min_{\sum\beta_i\varepsilon_i=\varepsilon}\sum_iC_i/\varepsilon_i^2=\gamma^3/\varepsilon^2,\
        \gamma=\sum_iC_i^{1/3}\beta_i^{2/3}
     Sound: The same for C_i, beta_i > 0; with costs a_i + C_i/eps_i^2 add sum a_i.
+    .. math:: \min_{\sum\beta_i\varepsilon_i=\varepsilon}\sum_i\Bigl(a_i+\frac{C_i}{\varepsilon_i^2}\Bigr)=
+       \sum_ia_i+\frac{\gamma^3}{\varepsilon^2},\quad\gamma=\sum_iC_i^{1/3}\beta_i^{2/3}
     Because: Hoelder's inequality
     Defects:
     - The radii are undefined when some C_i or beta_i is zero, which the statement allows.

@@ -22,6 +22,7 @@ class LemmaE3(Result):
     Printed: |w^T g - what^T ghat| <= ||w|| ||g - ghat|| + |(w - what)^T ghat|
     .. math:: |w^\top g-\hat w^\top\hat g|\le\|w\|\,\|g-\hat g\|+|(w-\hat w)^\top\hat g|
     Sound: The same.
+    .. math:: |w^\top g-\hat w^\top\hat g|\le\|w\|\,\|g-\hat g\|+|(w-\hat w)^\top\hat g|
     Because: the triangle inequality
     Defects:
     - Norm bars stand around a scalar.

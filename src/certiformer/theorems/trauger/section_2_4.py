@@ -28,6 +28,8 @@ class Section24(Result):
        N_\infty}{n}}\,d\varepsilon\Bigr)
     Sound: closed: min(D, 12 s (1 + ln(D/3s))), s = sqrt(C/n); closed_half: 12 s (1 + ln(D/6s)); chain: eps_K + sum
     eps_{j-1} sqrt(2 ln N(eps_j)/n); chain_external: eps_{j-1} + eps_j instead of eps_{j-1}.
+    .. math:: \mathrm{Rad}\le\min\Bigl(D,\ 12s\bigl(1+\ln\tfrac{D}{3s}\bigr)\Bigr),\ s=\sqrt{C/n};\qquad
+       \mathrm{Rad}\le\varepsilon_K+\sum_{j=1}^{K}\varepsilon_{j-1}\sqrt{\frac{2\ln N(\varepsilon_j)}{n}}
     Because: false with c = 1 (the cube {-1,1}^n has Rad = 1, the right side is below 1); c = 12 is enough
     Assumes:
     - scalar-valued class; covers in the sup norm (or in L2) on the sample

@@ -27,6 +27,7 @@ class Section42(Result):
     .. math:: \mathbb E\Bigl[\sup\sum_i\epsilon_iw^\top\sum_{j=1}^HY_j(X_i)\Bigr]=\sum_{j=1}^H\mathbb
        E\Bigl[\sup\sum_i\epsilon_iw^\top Y_j(X_i)\Bigr]
     Sound: Rad <= sum over heads of the bound for each head, with its own norms.
+    .. math:: \mathrm{Rad}\le\sum_{j=1}^H\mathrm{Rad}_j
     Because: true as an inequality; the equality fails because the heads share w
     Assumes:
     - the heads' outputs are summed; each head's bound holds for the class of that head

@@ -23,6 +23,7 @@ class Theorem51(Result):
     Printed: Rad(loss o F) <= O~(sqrt(K)) max_s Rad(F_s), F_s the s-th logit, then Theorem 4.1 or 4.2
     .. math:: \mathrm{Rad}(\ell\circ F)\le\tilde O(\sqrt K)\max_s\mathrm{Rad}(F_s)
     Sound: Rad(loss o F) <= 2 K max_s Rad(F_s) (Maurer); clipped at M: also at most M/2.
+    .. math:: \mathrm{Rad}(\ell\circ F)\le2K\max_s\mathrm{Rad}(F_s)
     Because: the constant and the powers of logarithms in O~ are not given
     Assumes:
     - one masked position per sample

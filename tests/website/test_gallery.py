@@ -1,0 +1,24 @@
+"""Every example of the gallery runs, says something, and becomes a page."""
+
+from pathlib import Path
+
+import pytest
+
+from website.gallery import example_page, examples
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = examples(ROOT)
+
+
+def test_there_are_at_least_eight():
+    assert len(EXAMPLES) >= 8
+    assert len({example.title for example in EXAMPLES}) == len(EXAMPLES)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_it_runs(example, tmp_path):
+    page = example_page(example, tmp_path / "pictures")
+    assert "```text\n" in page
+    for picture in (tmp_path / "pictures").iterdir():
+        assert "<svg" in picture.read_text()
+        assert picture.name in page
