@@ -11,7 +11,10 @@ from typer.testing import CliRunner
 
 from certiformer import networks
 from certiformer.checkpoints import CheckpointError, Options, inspect, open_checkpoint
-from certiformer.checkpoints.roles import assign
+from certiformer.checkpoints.cache import Cache
+from certiformer.checkpoints.measuring import Measurer
+from certiformer.checkpoints.network import Builder
+from certiformer.checkpoints.roles import assign, settings
 from certiformer.checkpoints.sizes import product_norm, sizes
 from certiformer.checkpoints.violations import THEOREMS
 from certiformer.cli import application
@@ -168,6 +171,63 @@ def test_the_network_is_the_one_composed_by_hand(tmp_path):
     assert document["layers"][0]["score_norms"][0] == pytest.approx(first, rel=1e-8)
 
 
+def test_norms_on_queries_and_keys(tmp_path):
+    """Qwen3: the scores have a bound whatever W_Q and W_K are, so the sizes of these no longer matter to the rest."""
+    tensors, config = tiny.llama(qk_norm=True)
+    document = look(tiny.write_folder(tmp_path / "a", tensors, config))
+    assert (document["family"], document["not_recognised"]) == ("llama", [])
+    assert {e["role"] for e in document["tensors"]} >= {"query.norm.gain", "key.norm.gain"}
+    name = "model.layers.1.self_attn.q_proj.weight"
+    longer = look(tiny.write_folder(tmp_path / "b", {**tensors, name: 10 * tensors[name]}, config))
+
+    def into(document, layer):
+        return document["layers"][layer]["attention_log10"]
+
+    assert 0 < into(longer, 1) - into(document, 1) < 1  # only through dq, never through the radius of q
+    at = "model.layers.0.self_attn."
+    z = networks.tokens(tiny.D, 1.0, positions=tiny.T)
+
+    def weight(name, values):
+        matrix = np.asarray(values, float).reshape(len(values), -1)
+        row = np.linalg.norm(matrix, axis=1).max()
+        return Weight(name, matrix.shape, spectral=np.linalg.norm(matrix, 2), max_row=row)
+
+    width, heads = tiny.D // tiny.H, []
+    gains = {part: weight(f"{part} gain", tensors[f"{at}{part}_norm.weight"]) for part in "qk"}
+    for h in range(tiny.H):
+        own, shared = slice(h * width, (h + 1) * width), slice(h // 2 * width, (h // 2 + 1) * width)
+        q, k, v = (
+            networks.linear(z, weight(f"{part}{rows.start}", tensors[f"{at}{part}_proj.weight"][rows]))
+            for part, rows in (("q", own), ("k", shared), ("v", shared))
+        )
+        q, k = (networks.rms_norm(one, gains[part], eps=1e-5) for part, one in (("q", q), ("k", k)))
+        heads.append(networks.attend(q, k, v, scale=0.5, rotary=True))
+    by_hand = networks.analyse(networks.join(heads, weight("o", tensors[f"{at}o_proj.weight"])))
+    roles = assign(open_checkpoint(tmp_path / "a"))
+    builder = Builder(roles, settings(roles), Measurer(Cache(None, "norms")))
+    built, _ = builder.attention(z, 0)
+    blind = networks.analyse(built)
+    # The builder knows the norms of the blocks of W_O, too: it can only be smaller.
+    assert blind.sensitivity(z).ln <= by_hand.sensitivity(z).ln
+    assert blind.sensitivity(z).ln == pytest.approx(by_hand.sensitivity(z).ln, abs=1.0)
+    whole = {f"model.layers.{n}.self_attn.q_norm.weight": np.ones(tiny.D, np.float32) for n in range(tiny.L)}
+    folder = tiny.write_folder(tmp_path / "c", {**tensors, **whole}, config)
+    with pytest.raises(CheckpointError, match="coordinates of its query at once"):
+        look(folder)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [("gemma", "gains minus one"), ("mixtral", "top-k routing"), ("newcomer", "stands in no table")],
+)
+def test_model_types_that_compute_something_else_are_only_measured(kind, words, tmp_path):
+    tensors, config = tiny.llama()
+    document = look(tiny.write_folder(tmp_path / "m", tensors, {**config, "model_type": kind}))
+    assert (document["family"], document["layers"]) == (None, [])
+    assert any(words in remark for remark in document["remarks"])
+    assert len(document["tensors"]) == len(tensors)
+
+
 def test_swapping_a_matrix_changes_a_norm_or_is_refused(tmp_path):
     tensors, config = tiny.bert()
     name = "encoder.layer.0.attention.self.query.weight"
@@ -261,6 +321,12 @@ def test_adapters_on_top_of_a_base(tmp_path):
     whole = base[f"{targets[0]}.weight"] + update
     assert entry["spectral"] == pytest.approx(np.linalg.norm(whole, 2), rel=1e-6)
     assert entry["moved_spectral"] == pytest.approx(np.linalg.norm(update, 2), rel=1e-5)
+    price = document["adapter"]
+    assert price["n_that_would_do"] >= 10 * price["nats"] > 10 * price["parameters"]
+    assert price["certified"] is False
+    # Everything but the adapted weights stands still, and a rank counts less than all entries.
+    everything = look(tmp_path / "lora", base=folder, reference=folder)
+    assert document["log10_ln_cover"] < everything["log10_ln_cover"]
     with pytest.raises(InputError, match="--base"):
         look(tmp_path / "lora")
 

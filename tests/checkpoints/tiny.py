@@ -110,7 +110,7 @@ def gpt2(seed=0):
     return _draw(shapes, seed), {"model_type": "gpt2", "n_head": H, "n_layer": L, "activation_function": "gelu_new"}
 
 
-def llama(seed=0, *, kv=2, tied=True, bias=False):
+def llama(seed=0, *, kv=2, tied=True, bias=False, qk_norm=False):
     shapes = {"model.embed_tokens.weight": (V, D), **_norm("model.norm", False)}
     for n in range(L):
         at = f"model.layers.{n}."
@@ -118,12 +118,14 @@ def llama(seed=0, *, kv=2, tied=True, bias=False):
         for part in ("k", "v"):
             shapes |= _linear(f"{at}self_attn.{part}_proj", D * kv // H, D, bias)
         shapes |= _norm(f"{at}input_layernorm", False) | _norm(f"{at}post_attention_layernorm", False)
+        if qk_norm:
+            shapes |= {f"{at}self_attn.{part}_norm.weight": (D // H,) for part in "qk"}
         shapes |= _linear(f"{at}mlp.gate_proj", F, D, False) | _linear(f"{at}mlp.up_proj", F, D, False)
         shapes |= _linear(f"{at}mlp.down_proj", D, F, False)
     if not tied:
         shapes["lm_head.weight"] = (V, D)
     config = {
-        "model_type": "qwen2" if bias else "llama",
+        "model_type": "qwen3" if qk_norm else "qwen2" if bias else "llama",
         "num_attention_heads": H,
         "num_key_value_heads": kv,
         "num_hidden_layers": L,

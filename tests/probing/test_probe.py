@@ -11,10 +11,13 @@ from scipy.special import erf
 from typer.testing import CliRunner
 
 from certiformer.certification.verify import verify
+from certiformer.checkpoints.cache import Cache
+from certiformer.checkpoints.cache import folder as cache_folder
 from certiformer.checkpoints.encoder import Encoder
 from certiformer.checkpoints.errors import CheckpointError
 from certiformer.cli import application
 from certiformer.core.errors import InputError
+from certiformer.probing.embedding import embed
 from certiformer.probing.probe import predict, probe
 from certiformer.probing.texts import chosen, read_texts
 from checkpoints import tiny
@@ -85,10 +88,26 @@ def test_the_forward_pass_against_a_plain_one(encoder):
     rng = np.random.default_rng(1)
     texts = [rng.integers(5, tiny.V, size=size).tolist() for size in (1, 4, 9, 4, 10, 2)]
     expected = np.array([plain_forward(tensors, ids) for ids in texts])
-    np.testing.assert_allclose(Encoder(encoder, precision="double").embed(texts), expected, atol=1e-12)
-    np.testing.assert_allclose(Encoder(encoder).embed(texts), expected, atol=2e-6)
-    alone = np.concatenate([Encoder(encoder, precision="double").embed([ids]) for ids in texts])
-    np.testing.assert_allclose(alone, expected, atol=1e-12)
+    double, single = Encoder(encoder, precision="double"), Encoder(encoder)
+    np.testing.assert_allclose(list(double.each(double.vector, texts)), expected, atol=1e-12)
+    found = list(single.each(single.vector, texts))
+    np.testing.assert_allclose(found, expected, atol=2e-6)
+    np.testing.assert_array_equal(list(single.each(single.vector, texts[::-1])), found[::-1])
+
+
+def test_every_text_is_embedded_once(encoder, texts, monkeypatch):
+    """The cache knows texts, not runs: other texts beside them and another order change nothing."""
+    pytest.importorskip("tokenizers")
+    runs = []
+    plain = Encoder.vector
+    monkeypatch.setattr(Encoder, "vector", lambda self, tokens: runs.append(tokens) or plain(self, tokens))
+    kept = list(read_texts(texts).texts[:60])
+    store = Cache(cache_folder(), "embeddings")
+    first = embed(encoder, kept[:40], longest=10, cache=store)
+    assert len(runs) == 40
+    again = embed(encoder, kept[::-1], longest=10, cache=store)
+    assert len(runs) == 60
+    np.testing.assert_array_equal(again[::-1][:40], first)
 
 
 def test_pooling_and_what_is_not_run(encoder, tmp_path):
@@ -98,9 +117,9 @@ def test_pooling_and_what_is_not_run(encoder, tmp_path):
     with pytest.raises(CheckpointError, match="of family llama"):
         Encoder(tiny.write_folder(tmp_path / "m", *tiny.llama()))
     with pytest.raises(CheckpointError, match="10 positions"):
-        Encoder(encoder).embed([[5] * 11])
+        Encoder(encoder).vector([5] * 11)
     with pytest.raises(CheckpointError, match="no token"):
-        Encoder(encoder).embed([[tiny.V]])
+        Encoder(encoder).vector([tiny.V])
 
 
 def test_texts_are_read_once_each(texts):
@@ -143,7 +162,7 @@ def test_probe_verify_and_predict(encoder, texts, tmp_path):
 def test_embeddings_are_remembered_and_the_same(encoder, texts, monkeypatch):
     pytest.importorskip("tokenizers")
     first = probe(encoder, texts, tokens=10, most=60)
-    monkeypatch.setattr(Encoder, "embed", lambda *_: pytest.fail("embedded again"))
+    monkeypatch.setattr(Encoder, "vector", lambda *_: pytest.fail("embedded again"))
     second = probe(encoder, texts, tokens=10, most=60)
     assert first.report.document["certificates"] == second.report.document["certificates"]
 

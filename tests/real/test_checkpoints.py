@@ -57,7 +57,7 @@ def test_minilm_embeddings():
         for sentence in REFERENCE["minilm"]["sentences"]:
             ids = tokenizer.encode(sentence["text"]).ids
             assert ids == sentence["ids"]
-            vector = encoder.embed([ids])[0]
+            vector = encoder.vector(ids)
             assert np.linalg.norm(vector) == pytest.approx(sentence["norm"], rel=close)
             units.append(vector / np.linalg.norm(vector))
             np.testing.assert_allclose(units[-1][:6], sentence["unit"], atol=close)

@@ -1,16 +1,17 @@
 """The BERT family, run forward in numpy from the tensors of a checkpoint: one vector per text.
 
-Post-norm blocks, absolute positions, exact attention; float32 for speed, float64 to check against references. Texts are
-sorted by length and padded within a batch only; padding is masked, so a text's vector does not depend on its company
-(beyond rounding).
+Post-norm blocks, absolute positions, exact attention; float32 for speed, float64 to check against references. Texts run
+one by one, side by side on the cores, each product on one thread: a text's vector does not depend on its company nor on
+the machine's number of cores, to the last bit.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -28,7 +29,6 @@ from certiformer.checkpoints.roles import Settings, assign, settings
 Array = npt.NDArray[Any]
 Pooling = Literal["mean", "cls"]
 
-BATCH_TOKENS = 2048
 RUNS = ("bert", "distilbert")
 OFFSETS = ("roberta", "xlm-roberta", "camembert")
 """Models whose positions begin behind the padding index."""
@@ -94,30 +94,32 @@ class Layer:
     heads: int
     sigma: Callable[[Array], Array]
 
-    def __call__(self, x: Array, mask: Array | None) -> Array:
-        """x: texts x tokens x width; mask: 0 at tokens, a large negative number at padding."""
-        texts, tokens, width = x.shape
-        flat = x.reshape(-1, width)
+    def __call__(self, x: Array) -> Array:
+        """x: tokens x width."""
+        return self.final_norm(self.summed(self.middle(x)))
+
+    def middle(self, x: Array) -> Array:
+        """The first half: N(x + attention(x))."""
+        tokens, width = x.shape
 
         def split(part: Affine) -> Array:
-            return part(flat).reshape(texts, tokens, self.heads, -1).transpose(0, 2, 1, 3)
+            return part(x).reshape(tokens, self.heads, -1).transpose(1, 0, 2)
 
         query, key, value = split(self.query), split(self.key), split(self.value)
         scores = query @ key.swapaxes(-1, -2)
         scores *= x.dtype.type(1.0 / math.sqrt(width // self.heads))
-        if mask is not None:
-            scores += mask
-        for one in scores:
-            one -= one.max(axis=-1, keepdims=True)
-            np.exp(one, out=one)
-            one /= one.sum(axis=-1, keepdims=True)
-        mixed = (scores @ value).transpose(0, 2, 1, 3).reshape(-1, width)
-        attended = self.output(mixed)
-        attended += flat
-        middle = self.attention_norm(attended)
+        scores -= scores.max(axis=-1, keepdims=True)
+        np.exp(scores, out=scores)
+        scores /= scores.sum(axis=-1, keepdims=True)
+        attended = self.output((scores @ value).transpose(1, 0, 2).reshape(tokens, width))
+        attended += x
+        return self.attention_norm(attended)
+
+    def summed(self, middle: Array) -> Array:
+        """The second half before its norm: m + feed-forward(m)."""
         out = self.down(self.sigma(self.up(middle)))
         out += middle
-        return self.final_norm(out).reshape(texts, tokens, width)
+        return out
 
 
 class Encoder:
@@ -158,51 +160,32 @@ class Encoder:
             digest.update(f"{one.role} {one.layer} {one.tensor.digest()}".encode())
         return digest.hexdigest()
 
-    def embed(
-        self, texts: Sequence[Sequence[int]], progress: Callable[[int, int], None] | None = None
-    ) -> npt.NDArray[np.float64]:
-        """One vector per list of token ids, in the order given; not normalised."""
-        found = np.zeros((len(texts), self.width))
-        order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-        batches: list[list[int]] = [[]]
-        for index in order:
-            if batches[-1] and (len(batches[-1]) + 1) * len(texts[index]) > BATCH_TOKENS:
-                batches.append([])
-            batches[-1].append(index)
-        done, total = 0, sum(map(len, texts))
-        # numpy lets go of the interpreter's lock: batches run side by side, each with the same result as alone.
-        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-            running = ((batch, [texts[index] for index in batch]) for batch in batches if batch)
-            for batch, vectors in pool.map(lambda pair: (pair[0], self._batch(pair[1])), running):
-                found[batch] = vectors
-                done += sum(len(texts[index]) for index in batch)
-                if progress is not None:
-                    progress(done, total)
-        return found
+    def each(self, compute: Callable[[Sequence[int]], Array], texts: Sequence[Sequence[int]]) -> Iterator[Array]:
+        """`compute` of every text's tokens, in the order given."""
+        # numpy lets go of the interpreter's lock while it multiplies.
+        with _one_thread_per_product(), ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+            yield from pool.map(compute, texts)
 
-    def _batch(self, texts: Sequence[Sequence[int]]) -> Array:
-        longest = max(1, max(map(len, texts)))
-        if longest > self.longest:
-            raise CheckpointError(
-                self.roles.checkpoint.path, f"has {self.longest} positions, a text has {longest} tokens"
-            )
-        ids = np.zeros((len(texts), longest), np.int64)
-        there = np.zeros((len(texts), longest), bool)
-        for row, tokens in enumerate(texts):
-            ids[row, : len(tokens)] = tokens
-            there[row, : max(1, len(tokens))] = True
+    def vector(self, tokens: Sequence[int]) -> npt.NDArray[np.float64]:
+        """The pooled output of the last layer; not normalised."""
+        states = self.states(tokens, self.settings.layers)
+        pooled = states[0] if self.pooling == "cls" else states.mean(axis=0)
+        return pooled.astype(np.float64)
+
+    def states(self, tokens: Sequence[int], layers: int) -> Array:
+        """tokens x width behind the first `layers` layers. A text without tokens counts as one padding token."""
+        ids = np.array(tokens, np.int64) if len(tokens) else np.zeros(1, np.int64)
+        path = self.roles.checkpoint.path
+        if len(ids) > self.longest:
+            raise CheckpointError(path, f"has {self.longest} positions, a text has {len(ids)} tokens")
         if int(ids.max()) >= len(self._words):
-            raise CheckpointError(self.roles.checkpoint.path, f"has no token {int(ids.max())}")
+            raise CheckpointError(path, f"has no token {int(ids.max())}")
         x = self._words[ids].astype(self.dtype)
-        x += self._fixed[self.offset : self.offset + longest]
+        x += self._fixed[self.offset : self.offset + len(ids)]
         x = self._first(x)
-        mask = None if there.all() else np.where(there, 0.0, -1e9).astype(self.dtype)[:, None, None, :]
-        for layer in self.layers:
-            x = layer(x, mask)
-        if self.pooling == "cls":
-            return x[:, 0]
-        weights = there.astype(self.dtype)[..., None]
-        return np.asarray((x * weights).sum(axis=1) / weights.sum(axis=1))
+        for layer in self.layers[:layers]:
+            x = layer(x)
+        return x
 
     # --- tensors -------------------------------------------------------------------------------------------------
 
@@ -241,6 +224,16 @@ class Encoder:
             self.settings.heads,
             ACTIVATIONS[self.settings.activation],
         )
+
+
+def _one_thread_per_product() -> AbstractContextManager[object]:
+    """Threads of BLAS beside threads of ours get in each other's way, and their number moves the last bits."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        return nullcontext()
+    limits: AbstractContextManager[object] = threadpool_limits(1, "blas")
+    return limits
 
 
 def _pooling(path: Path) -> Pooling:

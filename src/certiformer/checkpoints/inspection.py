@@ -32,6 +32,8 @@ LN10 = math.log(10.0)
 UNKNOWN = Row("", "not recognised", "bare")
 SCALES = (0.05, 0.1, 0.15, 0.2, 0.25)
 """Radii (in units of a loss in [0, 1]) at which the cover is tried for the number of examples."""
+QUARTER = 0.25
+"""The radius of a cover for a loss in [0, 1] at margin 1 and two classes or a ramp."""
 PRICE = "the norms were read off these weights: a bound on this very model pays for that choice too (strata)"
 
 
@@ -105,7 +107,7 @@ def _document(
         "remarks": [*checkpoint.remarks],
     }
     if roles.family is None:
-        document["remarks"].append("no family's table fits these names: sizes only, no network")
+        document["remarks"].append(f"{roles.reason}: sizes only, no network")
         return document
     chosen = settings(roles, options.given)
     parts = None
@@ -114,8 +116,20 @@ def _document(
             other = None if centre.family is None else centre.family.key
             raise CheckpointError(centre.checkpoint.path, f"the reference is of family {other}, not {roles.family.key}")
         parts = Parts(centre, settings(centre, options.given))
-    built = Builder(roles, chosen, measurer, centre=parts, input_radius=options.input_radius).build()
-    analysis = networks.analyse(built.output)
+    ranks = {} if adapter is None or options.reference is not None else adapter.ranks
+
+    def analysed(*, fused: bool) -> tuple[Built, Analysis]:
+        built = Builder(
+            roles, chosen, measurer, centre=parts, input_radius=options.input_radius, ranks=ranks, fused=fused
+        ).build()
+        return built, networks.analyse(built.output)
+
+    built, analysis = analysed(fused=False)
+    if ranks and roles.get("query.norm.gain", 0) is None:
+        # A rank counts once for all heads together: usually cheaper than once per head.
+        together = analysed(fused=True)
+        if together[1].log_size(QUARTER) < analysis.log_size(QUARTER):
+            built, analysis = together
     document |= _network(built, analysis, roles)
     document["settings"] = {
         "layers": chosen.layers,
@@ -129,7 +143,7 @@ def _document(
     document["violations"] = violations(facts(roles, chosen))
     document["remarks"] += [*built.notes, PRICE]
     if adapter is not None:
-        document["adapter"] = adapter.as_json(measurer)
+        document["adapter"] = adapter.as_json(analysis.log_size(QUARTER))
     return document
 
 
@@ -154,7 +168,7 @@ def _network(built: Built, analysis: Analysis, roles: Roles) -> dict[str, Any]:
         "layers": layers,
         "log10_coefficient": _number(_ln_reach(analysis) / LN10),
         "log10_n_needed": _number(_log10_examples(analysis)),
-        "log10_ln_cover": _number(math.log10(max(1e-300, analysis.log_size(0.25)))),
+        "log10_ln_cover": _number(math.log10(max(1e-300, analysis.log_size(QUARTER)))),
         "sensitivity_log10": analysis.sensitivity(built.embedded).ln / LN10,
         "dominating": shares[0]["role"] if shares else None,
         "shares": shares,

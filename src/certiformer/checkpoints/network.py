@@ -19,6 +19,7 @@ from certiformer.checkpoints.parts import Part, Parts
 from certiformer.checkpoints.roles import Roles, Settings
 from certiformer.networks import Activation, Head, Node, Reference, Weight
 
+QKV = ("query", "key", "value")
 ACTIVATIONS: Mapping[str, Activation] = {
     "gelu": networks.GELU,
     "gelu_new": networks.GELU_TANH,
@@ -54,7 +55,11 @@ class Built:
 
 
 class Builder:
-    """Weights from parts, layers from weights. `centre` holds the parts of a reference checkpoint."""
+    """Weights from parts, layers from weights. `centre` holds the parts of a reference checkpoint.
+
+    `ranks`: the tensors whose distance from the reference has bounded rank (LoRA). `fused`: one cover for W_Q, W_K, W_V
+    of all heads together, instead of one per head.
+    """
 
     def __init__(
         self,
@@ -64,10 +69,13 @@ class Builder:
         *,
         centre: Parts | None = None,
         input_radius: float | None = None,
+        ranks: Mapping[str, int] | None = None,
+        fused: bool = False,
     ) -> None:
         assert roles.family is not None
         self.roles, self.settings, self.family, self.measurer = roles, settings, roles.family, measurer
         self.parts, self.centre, self.input_radius = Parts(roles, settings), centre, input_radius
+        self.ranks, self.fused = ranks or {}, fused
         if settings.activation not in ACTIVATIONS:
             known = ", ".join(ACTIVATIONS)
             raise CheckpointError(
@@ -105,6 +113,17 @@ class Builder:
         whole = self.parts.need(role, layer)
         centre = centre.rows(part.start - whole.start, part.stop - whole.start)
         moved, there = self.measurer.difference(part, centre), self.measurer.sizes(centre)
+        rank = self.ranks.get(part.assigned.tensor.name)
+        if rank is not None:
+            # Nothing but rank, spectral and Frobenius distance: the low-rank cover stays in this class.
+            return Weight(
+                name,
+                part.shape,
+                frobenius=moved.frobenius,
+                spectral_distance=moved.spectral,
+                reference=Reference(there.spectral, there.max_row),
+                rank=rank,
+            )
         return Weight(
             name,
             part.shape,
@@ -177,14 +196,64 @@ class Builder:
         return tuple(found), tuple(products)
 
     def attention(self, z: Node, layer: int) -> tuple[Node, tuple[float, ...]]:
-        if self.parts.get("query.norm.gain", layer) is not None:
-            raise CheckpointError(
-                self.roles.checkpoint.path, "normalises queries and keys, for which there is no layer rule yet"
-            )
         heads, products = self.heads(layer)
-        output = self.need("output", layer, blocks=len(heads))
-        node = networks.attention(z, heads, output=output, output_bias=self.find("output.bias", layer))
-        return node, products
+        output = self.need("output", layer, blocks=0 if self.fused else len(heads))
+        shift = self.find("output.bias", layer)
+        if self.fused:
+            return networks.linear(self._together(z, layer), output, shift), products
+        if self.parts.get("query.norm.gain", layer) is not None:
+            return networks.join(self._normalised(z, layer), output, shift), products
+        return networks.attention(z, heads, output=output, output_bias=shift), products
+
+    def _normalised(self, z: Node, layer: int) -> list[Node]:
+        """QK-norm: queries and keys of every head pass a norm with gains that all heads share."""
+        count, shared = self.settings.heads, self.settings.kv_heads
+
+        def cut(role: str, head: int, of: int) -> Node:
+            part, shift = self.head_rows(role, layer, head, of), self.head_rows(f"{role}.bias", layer, head, of)
+            assert part is not None
+            bias = None if shift is None else self.weight(shift, f"{role}.bias", layer)
+            return networks.linear(z, self.weight(part, role, layer), bias)
+
+        def normed(node: Node, role: str, width: int) -> Node:
+            gain = self.need(f"{role}.norm.gain", layer)
+            if gain.shape[0] != width:
+                problem = f"normalises {gain.shape[0]} coordinates of its {role} at once, not the {width} of a head"
+                raise CheckpointError(self.roles.checkpoint.path, f"layer {layer} {problem}: there is no rule for that")
+            return networks.rms_norm(node, gain, eps=self.settings.eps)
+
+        width = self.parts.need("query", layer).shape[0] // count
+        keys = [normed(cut("key", g, shared), "key", width) for g in range(shared)]
+        values = [cut("value", g, shared) for g in range(shared)]
+        return [
+            networks.attend(
+                normed(cut("query", h, count), "query", width),
+                keys[h * shared // count],
+                values[h * shared // count],
+                scale=1.0 / math.sqrt(width),
+                rotary=self.family.rotary,
+            )
+            for h in range(count)
+        ]
+
+    def _together(self, z: Node, layer: int) -> Node:
+        """All heads at once."""
+        if self.parts.get("query.norm.gain", layer) is not None:
+            raise CheckpointError(self.roles.checkpoint.path, "normalises queries head by head: heads stay apart")
+        signals = [networks.linear(z, self.need(role, layer), self._shift(role, layer)) for role in QKV]
+        return networks.fused_attention(
+            signals[0],
+            signals[1],
+            signals[2],
+            heads=self.settings.heads,
+            key_heads=self.settings.kv_heads,
+            scale=1.0 / math.sqrt(self.parts.need("query", layer).shape[0] // self.settings.heads),
+            rotary=self.family.rotary,
+        )
+
+    def _shift(self, role: str, layer: int) -> Weight | None:
+        """A bias; that of the keys adds one number to all scores, and drops out, unless there are rotations."""
+        return None if role == "key" and not self.family.rotary else self.find(f"{role}.bias", layer)
 
     def feed_forward(self, z: Node, layer: int) -> Node:
         up, down = self.need("up", layer), self.need("down", layer)

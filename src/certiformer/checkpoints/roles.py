@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from certiformer.checkpoints.errors import CheckpointError, shown
-from certiformer.checkpoints.families import COMMON_PREFIXES, FAMILIES, Family, Row
+from certiformer.checkpoints.families import COMMON_PREFIXES, FAMILIES, REFUSED, Family, Row
 from certiformer.checkpoints.tensors import Checkpoint, Tensor
 from certiformer.core.errors import InputError
 
@@ -45,6 +45,8 @@ class Roles:
     family: Family | None
     assigned: tuple[Assigned, ...]
     unknown: tuple[Tensor, ...]
+    reason: str = ""
+    """Why there is no family."""
 
     def get(self, role: str, layer: int | None = None) -> Assigned | None:
         for one in self.assigned:
@@ -59,9 +61,17 @@ class Roles:
 
 
 def assign(checkpoint: Checkpoint) -> Roles:
-    """The family that config.json names, or the one whose table knows most tensors; None if no table fits."""
+    """The family that config.json names; where it names none, the one whose table knows most tensors.
+
+    A model type that stands in no table is measured but not read with another's: equal names may compute other things.
+    """
     named = str(checkpoint.config.get("model_type", checkpoint.config.get("general.architecture", "")))
-    candidates = [family for family in FAMILIES if named in family.model_types] or list(FAMILIES)
+    everything = tuple(checkpoint.tensors.values())
+    candidates = [family for family in FAMILIES if named in family.model_types]
+    if named and not candidates:
+        why = REFUSED.get(named, "stands in no table: what it computes with these tensors is not known")
+        return Roles(checkpoint, None, (), everything, f"model type {shown(named)} {why}")
+    candidates = candidates or list(FAMILIES)
     best: Roles | None = None
     for family in candidates:
         found = _with(checkpoint, family)
@@ -71,7 +81,7 @@ def assign(checkpoint: Checkpoint) -> Roles:
             continue
         if best is None or len(found.unknown) < len(best.unknown):
             best = found
-    return best or Roles(checkpoint, None, (), tuple(checkpoint.tensors.values()))
+    return best or Roles(checkpoint, None, (), everything, "no family's table fits these names")
 
 
 def _with(checkpoint: Checkpoint, family: Family) -> Roles:

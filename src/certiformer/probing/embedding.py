@@ -15,8 +15,8 @@ from certiformer.checkpoints.encoder import Encoder
 from certiformer.checkpoints.errors import CheckpointError
 from certiformer.core.errors import CertiformerError, InputError
 
-CHUNK = 256
-"""Texts per entry of the cache: an interrupted run goes on where it stopped."""
+Progress = Callable[[int, int], None]
+"""Told the tokens done, and all of them."""
 
 
 class Tokens:
@@ -55,30 +55,44 @@ def embed(
     *,
     longest: int,
     cache: Cache,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> npt.NDArray[np.float64]:
-    """One vector per text; chunks of texts of similar length, each remembered under the hash of its tokens."""
+    """One vector per text."""
+    encoder, ids = read(path, texts, longest)
+    found = remembered(encoder, "embedding", encoder.vector, ids, cache, progress)
+    return np.array(found).reshape(len(ids), encoder.width)
+
+
+def read(path: Path, texts: Sequence[str], longest: int) -> tuple[Encoder, list[list[int]]]:
+    """The encoder of a folder, and the tokens of the texts."""
     if not path.is_dir():
         raise InputError("checkpoint", str(path), "a folder with weights, config.json and the tokenizer")
     encoder = Encoder(path)
     if longest > encoder.longest:
         raise InputError("tokens", longest, f"at most {encoder.longest}, the positions of the encoder")
     tokens = Tokens(path, longest)
-    ids = [tokens.ids(text) for text in texts]
+    return encoder, [tokens.ids(text) for text in texts]
+
+
+def remembered(
+    encoder: Encoder,
+    what: str,
+    compute: Callable[[Sequence[int]], npt.NDArray[Any]],
+    ids: Sequence[Sequence[int]],
+    cache: Cache,
+    progress: Progress | None = None,
+) -> list[npt.NDArray[Any]]:
+    """`compute` of every text, kept under the hash of its tokens: an interrupted run goes on where it stopped."""
     identity = encoder.identity()
-    order = sorted(range(len(ids)), key=lambda index: (len(ids[index]), ids[index]))
-    found = np.zeros((len(ids), encoder.width))
-    total, done = sum(map(len, ids)), 0
-    for start in range(0, len(order), CHUNK):
-        part = order[start : start + CHUNK]
-        chunk = [ids[index] for index in part]
-        key = f"embedding {identity} {hashlib.sha256(repr(chunk).encode()).hexdigest()}"
-        known = cache.get_array(key)
-        if known is None or known.shape != (len(part), encoder.width):
-            known = encoder.embed(chunk)
-            cache.put_array(key, known)
-        found[part] = known
-        done += sum(map(len, chunk))
+    keys = [f"{what} {identity} {hashlib.sha256(repr(list(one)).encode()).hexdigest()}" for one in ids]
+    stored = {key: cache.get_array(key) for key in keys}
+    known = {key: values for key, values in stored.items() if values is not None}
+    missing = {key: one for key, one in zip(keys, ids, strict=True) if key not in known}
+    total, done = sum(map(len, missing.values())), 0
+    for key, values in zip(missing, encoder.each(compute, list(missing.values())), strict=True):
+        known[key] = values
+        cache.put_array(key, values)
+        done += len(missing[key])
         if progress is not None:
             progress(done, total)
-    return found
+    return [known[key] for key in keys]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from certiformer.checkpoints.cache import folder as cache_folder
 from certiformer.checkpoints.encoder import Encoder
 from certiformer.checkpoints.readers._json import read_json
 from certiformer.core.errors import CertiformerError, InputError
-from certiformer.probing.embedding import embed
+from certiformer.probing.embedding import Progress, embed
 from certiformer.probing.texts import Texts, chosen, read_texts, rows_of
 
 TOKENS = 128
@@ -45,8 +45,6 @@ LEAST = 40
 UNLABELLED = 1000
 """Texts beyond `most` whose labels are not looked at: they carry the hold-out's guarantee to the final head."""
 CARD = "probe.json"
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,7 +60,7 @@ def inspection_table(document: Document, *, tensors: bool = False) -> Renderable
     if tensors or not document["layers"]:
         parts.append(_tensor_table(document["tensors"]))
     if document.get("adapter"):
-        parts.append(_adapter(document["adapter"]))
+        parts.append(Text(adapter_price(document["adapter"])))
     if document["not_recognised"]:
         parts.append(Text(f"not recognised: {', '.join(document['not_recognised'])}", "yellow"))
     if document["violations"]:
@@ -150,13 +150,15 @@ def _tensor_table(tensors: Sequence[Mapping[str, Any]]) -> Table:
     return table
 
 
-def _adapter(adapter: Mapping[str, Any]) -> Text:
+def adapter_price(adapter: Mapping[str, Any]) -> str:
+    """What the class of such adapters costs, and what n would do; in words that call nothing certified."""
     updates = adapter["updates"]
-    price = sum(row["nats_at_1e-3"] for row in updates)
-    return Text(
-        f"adapter: {len(updates)} weights of rank {max(row['rank'] for row in updates)}, "
-        f"{adapter['parameters']:,} parameters; covered to a thousandth of each update: {price:,.0f} nats "
-        f"(a certificate needs nats far below n; nothing is certified here)"
+    ranks = sorted({row["rank"] for row in updates})
+    return (
+        f"adapter: {len(updates)} weights of rank {' or '.join(map(str, ranks))}, {adapter['parameters']:,} parameters "
+        f"around the base: {adapter['nats']:,.0f} nats at radius 1/4, {adapter['nats_per_parameter']:.1f} for each. "
+        f"A covering certificate would begin to say something near n = {adapter['n_that_would_do']:,}; "
+        "nothing is certified here"
     )
 
 
@@ -223,6 +225,7 @@ def checkpoint_page(documents: Sequence[Document]) -> str:
             "totals": totals(document) if document["layers"] else [],
             "figure": layer_figure(document) if document["layers"] else "",
             "broken": broken(document) if document["violations"] else "",
+            "adapter": adapter_price(document["adapter"]) if document.get("adapter") else "",
         }
         for document in documents
     ]
