@@ -17,7 +17,7 @@ from certiformer.certification.document import Report
 from certiformer.certification.evidence import Findings
 from certiformer.certification.outputs import with_params
 from certiformer.certification.pipeline import build
-from certiformer.certification.predictions import of_predictions, refuse_unknown
+from certiformer.certification.predictions import margins_of, of_predictions, refuse_unknown
 from certiformer.certification.reading import Outputs, Reading
 from certiformer.certification.sources.npz import read_npz
 from certiformer.certification.sources.repeats import Repeats
@@ -75,7 +75,8 @@ def certify(
     - `certify(estimator, heldout=(x, y))` and `certify(module, heldout=loader)` take scikit-learn estimators and torch
       modules as they are, `certify(fit=estimator, data=(x, y))` plans, fits and certifies;
     - `certify(predictions="preds.csv")` (npz, npy, CSV, JSONL, Parquet, logs of lm-evaluation-harness, inspect_ai), a
-      mapping of arrays or the output of `Trainer.predict` certifies any model from its predictions or losses;
+      mapping of arrays or the output of `Trainer.predict` certifies any model from its predictions or losses; with the
+      path of a recognised checkpoint beside it, the covering bound of that architecture is listed, too;
     - `certify(evidence=HoldOut(errors=28, n=5000))` certifies what was counted elsewhere (`certiformer.certificates`),
       for `classes` classes;
     - `certify(model, train=(x, y), by=[PickToLearn(), ...])` trains and certifies on the same examples, by procedures
@@ -127,9 +128,11 @@ def certify(
             raise InputError("evidence", "given", "records alone", "Count compared models in the records")
         found = _counted(evidence, reading)
     elif predictions is not None:
-        if model is not None:
-            raise InputError("predictions", "both a model and predictions", "one of the two")
-        found = _from_predictions(predictions, columns, reading)
+        if model is not None and not isinstance(model, (str, Path)):
+            raise InputError(
+                "predictions", "both a model and predictions", "one of the two, or the path of a checkpoint"
+            )
+        found = _from_predictions(predictions, columns, reading, checkpoint=model)
     elif isinstance(model, (str, Path)):
         if data is None or isinstance(data, tuple):
             raise InputError("data", data if data is None else "arrays", "a file of held-out examples (data.npz)")
@@ -191,28 +194,36 @@ def _demo(seed: int | None, retrain: bool, progress: bool | None) -> Findings:
     return mnist.findings(**chosen, retrain=retrain, progress=progress)
 
 
-def _from_predictions(predictions: Any, columns: sources.Choice | None, reading: Reading) -> Findings:
+def _from_predictions(
+    predictions: Any, columns: sources.Choice | None, reading: Reading, *, checkpoint: str | Path | None = None
+) -> Findings:
+    """Findings from a file, a mapping of arrays, or the output of Trainer.predict; with a checkpoint, its class too."""
+    candidate, facts = None, {}
     if isinstance(predictions, (str, Path)):
         path = Path(predictions)
-        arrays = sources.read(path, columns)
+        arrays: Mapping[str, Any] = sources.read(path, columns)
         candidate = arrays.get("group_candidate")
         arrays = {name: value for name, value in arrays.items() if name not in sources.ASIDE}
         refuse_unknown(arrays, path.name)
-        found = of_predictions(
-            arrays,
-            replace(reading, title=reading.title or path.name),
-            provenance={"predictions": str(predictions), **({} if columns is None else {"columns": columns.as_text()})},
-        )
-        if candidate is None:
-            return found
-        said = f"whether rows of one {candidate} are independent: say --group {candidate} if they are not"
-        return replace(found, not_checked=(*found.not_checked, said))
-    if doors.is_trainer_output(predictions):
-        return of_predictions(doors.trainer_output(predictions, reading), reading)
-    if not isinstance(predictions, Mapping):
+        reading = replace(reading, title=reading.title or path.name)
+        facts = {"predictions": str(predictions), **({} if columns is None else {"columns": columns.as_text()})}
+    elif doors.is_trainer_output(predictions):
+        arrays = doors.trainer_output(predictions, reading)
+    elif isinstance(predictions, Mapping):
+        refuse_unknown(predictions, "predictions")
+        arrays = {name: doors.array_of(value) for name, value in predictions.items()}
+    else:
         raise InputError("predictions", type(predictions).__name__, "a file, a mapping of arrays, or Trainer.predict's")
-    refuse_unknown(predictions, "predictions")
-    return of_predictions({name: doors.array_of(value) for name, value in predictions.items()}, reading)
+    found = of_predictions(arrays, reading, provenance=facts)
+    if candidate is not None:
+        said = f"whether rows of one {candidate} are independent: say --group {candidate} if they are not"
+        found = replace(found, not_checked=(*found.not_checked, said))
+    if checkpoint is None:
+        return found
+    from certiformer.certification.composition import composed
+
+    architecture = composed(checkpoint, margins_of(arrays, reading))
+    return replace(found, composed=architecture, provenance={**found.provenance, "checkpoint": str(checkpoint)})
 
 
 def _from_checkpoint(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from certiformer.certificates import Evidence
+
+if TYPE_CHECKING:
+    from certiformer.certification.composition import Composed
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -43,3 +46,5 @@ class Findings:
     conditions: tuple[str, ...] = ()
     """What the caller vouches for beside the hypotheses of the certificates."""
     warnings: tuple[str, ...] = ()
+    composed: Composed | None = None
+    """The class of a checkpoint of another framework, where one was given beside its predictions."""

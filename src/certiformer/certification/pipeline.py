@@ -28,7 +28,9 @@ def build(findings: Findings, delta: float = 0.05, *, only: str | None = None, c
     if only is not None:
         findings = _only(findings, only)
     profile = None if only is not None else profile_of(findings)
-    ledger = divide_among(delta, findings.evidence, _paying(profile))
+    composed = None if only is not None else findings.composed
+    paying = ("composition",) if composed is not None and composed.analysis is not None else ()
+    ledger = divide_among(delta, findings.evidence, (*_paying(profile), *paying))
     handed, files = files_of(findings.evidence)
     rows = [
         replace(evidence_row(record, ledger.of(record.key), findings.classes), predictor=handed.get(record.key))
@@ -36,6 +38,8 @@ def build(findings: Findings, delta: float = 0.05, *, only: str | None = None, c
     ]
     rows += _absent(findings)
     rows += _papers(profile, ledger)
+    if composed is not None:
+        rows += composed.rows(ledger.shares.get("composition"))
     return report_of(findings, ledger, rows, profile, files, command)
 
 

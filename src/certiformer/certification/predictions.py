@@ -22,7 +22,7 @@ the rest is optional and each part adds a certificate or a check:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,15 @@ KNOWN = (
     "classes",
 )
 SEVERAL = "heldout_losses_"
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """f_y - max_j f_j (y f for one logit) on a sample, and the number of logits."""
+
+    values: npt.NDArray[np.float64]
+    logits: int
+    sample: str
 
 
 def refuse_unknown(names: Iterable[str], where: str) -> None:
@@ -195,6 +204,26 @@ def examples(rows: Mapping[str, Rows]) -> int:
 def scored(rows: Mapping[str, Rows], arrays: Arrays, reading: Reading) -> scores.Scored | None:
     """Right or wrong for every held-out example; None where only losses are told."""
     return _scored("heldout", rows, _coding(rows, class_names(arrays, reading), reading), reading)
+
+
+def margins_of(arrays: Arrays, reading: Reading) -> Margins | str:
+    """Margins on the training sample where its logits are given, otherwise on the held-out one; or why none."""
+    rows = {name: rows_of(value) for name, value in arrays.items() if name != "classes"}
+    part = next((part for part in ("train", "heldout") if {f"{part}_logits", f"{part}_labels"} <= set(rows)), None)
+    coding = _coding(rows, class_names(arrays, reading), reading)
+    if part is None or coding is None:
+        return "it needs margins: give train_logits and train_labels, or those of the held-out examples"
+    logits = np.asarray(whole(rows[f"{part}_logits"]), dtype=np.float64)
+    codes = coding.code(f"{part}_labels", whole(rows[f"{part}_labels"]))
+    if not np.all(np.isfinite(logits)):
+        return "some logits are infinite: the margins are not defined"
+    if logits.ndim == 1 or logits.shape[1] == 1:
+        values = np.where(codes == 1, 1.0, -1.0) * logits.reshape(-1)
+        return Margins(values, 1, "training" if part == "train" else "held-out")
+    own = logits[np.arange(len(codes)), codes]
+    others = logits.copy()
+    others[np.arange(len(codes)), codes] = -np.inf
+    return Margins(own - others.max(axis=1), logits.shape[1], "training" if part == "train" else "held-out")
 
 
 def told_by(rows: Mapping[str, Rows]) -> list[str]:

@@ -8,7 +8,7 @@ norm for bare encoders, 2-Lipschitz in the largest logit error for classifiers a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,8 @@ from certiformer.checkpoints.parts import Part, Parts
 from certiformer.checkpoints.roles import Roles, Settings
 from certiformer.networks import Activation, Head, Node, Reference, Weight
 
+Pay = Callable[[str, float], float]
+"""A measured norm by its name to the radius that was paid for."""
 QKV = ("query", "key", "value")
 ACTIVATIONS: Mapping[str, Activation] = {
     "gelu": networks.GELU,
@@ -52,13 +54,16 @@ class Built:
     blocks: tuple[Block, ...]
     heads: tuple[tuple[float, ...], ...]
     notes: tuple[str, ...]
+    logits: int
+    """How many the file's own head has; 0 where there is none."""
 
 
 class Builder:
     """Weights from parts, layers from weights. `centre` holds the parts of a reference checkpoint.
 
     `ranks`: the tensors whose distance from the reference has bounded rank (LoRA). `fused`: one cover for W_Q, W_K, W_V
-    of all heads together, instead of one per head.
+    of all heads together, instead of one per head. `margin` is that of the ramp loss at the end. `pay` rounds a norm up
+    to a grid and keeps the account: then every weight has one norm, the one its rule reads, and pays for that alone.
     """
 
     def __init__(
@@ -71,11 +76,14 @@ class Builder:
         input_radius: float | None = None,
         ranks: Mapping[str, int] | None = None,
         fused: bool = False,
+        margin: float = 1.0,
+        pay: Pay | None = None,
     ) -> None:
         assert roles.family is not None
         self.roles, self.settings, self.family, self.measurer = roles, settings, roles.family, measurer
         self.parts, self.centre, self.input_radius = Parts(roles, settings), centre, input_radius
-        self.ranks, self.fused = ranks or {}, fused
+        self.ranks, self.fused, self.margin, self.pay = ranks or {}, fused, margin, pay
+        self.logits = 0
         if settings.activation not in ACTIVATIONS:
             known = ", ".join(ACTIVATIONS)
             raise CheckpointError(
@@ -96,6 +104,11 @@ class Builder:
 
     def _weight(self, name: str, part: Part, role: str, layer: int | None, blocks: int) -> Weight:
         own = self.measurer.sizes(part)
+        if self.pay is not None:
+            by_rows = part.assigned.row.stored == "rows" or role.endswith(".gain") or role == "classifier"
+            if by_rows:
+                return Weight(name, part.shape, max_row=self.pay(f"largest row of {name}", own.max_row))
+            return Weight(name, part.shape, spectral=self.pay(f"spectral norm of {name}", own.spectral))
         width = part.shape[1] // blocks if blocks else 0
         cuts = [slice(h * width, (h + 1) * width) for h in range(blocks)]
         block_norms = tuple(self.measurer.sizes(part, cut).spectral for cut in cuts)
@@ -307,15 +320,31 @@ class Builder:
         word = self.find("word")
         classifier = self.find("classifier")
         head = self.find("head") or (word if self.family.ties_head else None)
+        said = f"ramp loss of margin {self.margin:g}"
         if classifier is not None and classifier.shape[1] == self.width(z):
-            self.notes.append("output: the classifier on one token (or the mean); ramp loss of margin 1")
-            return networks.loss(networks.vocabulary(z, classifier, self.find("classifier.bias")), 2.0, 1.0)
+            z, between = self._before_the_classifier(z)
+            self.notes.append(f"output: the classifier on one token (or the mean){between}; {said}")
+            self.logits = classifier.shape[0]
+            z = networks.vocabulary(z, classifier, self.find("classifier.bias"))
+            return networks.loss(z, (1.0 if self.logits == 1 else 2.0) / self.margin, 1.0)
         if head is not None:
-            self.notes.append("output: the logits of the next token at one position; ramp loss of margin 1")
-            return networks.loss(networks.vocabulary(z, head), 2.0, 1.0)
-        self.notes.append("output: a readout of unit norm on one token or the mean; ramp loss of margin 1")
+            self.notes.append(f"output: the logits of the next token at one position; {said}")
+            self.logits = head.shape[0]
+            return networks.loss(networks.vocabulary(z, head), 2.0 / self.margin, 1.0)
+        self.notes.append(f"output: a readout of unit norm on one token or the mean; {said}")
         readout = Weight("readout of unit norm", (1, self.width(z)), frobenius=1.0, spectral=1.0)
-        return networks.loss(networks.readout(z, readout), 1.0, 1.0)
+        return networks.loss(networks.readout(z, readout), 1.0 / self.margin, 1.0)
+
+    def _before_the_classifier(self, z: Node) -> tuple[Node, str]:
+        """A dense layer of its own, or the pooler: where the file has it beside a classifier, it is used."""
+        if (dense := self.find("classifier.dense")) is not None:
+            kind = "gelu" if self.roles.checkpoint.config.get("model_type") == "electra" else self.family.dense
+            z = networks.activation(networks.linear(z, dense, self.find("classifier.dense.bias")), ACTIVATIONS[kind])
+            return z, f" behind its dense layer ({kind})"
+        if (pooler := self.find("pooler")) is not None:
+            z = networks.activation(networks.linear(z, pooler, self.find("pooler.bias")), networks.TANH)
+            return z, " behind the pooler (tanh)"
+        return z, ""
 
     def width(self, z: Node) -> int:
         """The number of coordinates of the tokens in the layers: what the queries read."""
@@ -343,4 +372,4 @@ class Builder:
             seen[layer] = norms
         if self.parts.get("final.norm.gain") is not None:
             z = self.norm(z, "final.norm")
-        return Built(self.end(z), first, tuple(blocks), tuple(products), tuple(self.notes))
+        return Built(self.end(z), first, tuple(blocks), tuple(products), tuple(self.notes), self.logits)

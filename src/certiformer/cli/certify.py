@@ -28,14 +28,15 @@ def certify(
         typer.Argument(
             metavar="FILE",
             help="A model (.safetensors), or predictions, losses or a log of evaluations (.npz, .npy, .csv, .jsonl, "
-            ".parquet, .json, .eval); without it, the embedded demo.",
+            ".parquet, .json, .eval); any checkpoint beside --predictions; without it, the embedded demo.",
         ),
     ] = None,
     data: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Examples (.npz): heldout_inputs, heldout_labels, train_...")
     ] = None,
     predictions: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The same as FILE, for predictions: heldout_logits, ...")
+        Path | None,
+        typer.Option(metavar="FILE", help="The same as FILE, for predictions; of the checkpoint FILE, if both."),
     ] = None,
     fit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A recipe (.toml): train and certify on the same examples.")
@@ -82,13 +83,11 @@ def certify(
     from certiformer.certification import sources
     from certiformer.certification.api import certify as run
 
-    if source is not None and source.suffix.lower() in sources.ENDINGS and data is None:
-        if predictions is not None:
-            raise InputError("--predictions", str(predictions), f"one file: {source} is one already")
+    if predictions is None and data is None and source is not None and source.suffix.lower() in sources.ENDINGS:
         source, predictions = None, source
-    if source is not None and predictions is not None:
-        raise InputError("--predictions", str(predictions), f"a model or predictions, not {source} too")
-    if source is not None and data is None:
+    if predictions is not None and data is not None:
+        raise InputError("--predictions", str(predictions), f"predictions or examples, not {data} too")
+    if source is not None and data is None and predictions is None:
         raise InputError("--data", None, "the examples to certify on", "For example --data data.npz")
     if data is not None and source is None:
         raise InputError("checkpoint", None, "a model to go with --data", "Or use --predictions for any other model")

@@ -31,6 +31,12 @@ def probe(
     head: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A certified head: label the texts with it instead.")
     ] = None,
+    adapter: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Settings (.toml) of an adapter, written before: train and certify it instead."
+        ),
+    ] = None,
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep embeddings on disk, by content.")] = True,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
@@ -38,6 +44,10 @@ def probe(
     from certiformer.probing.probe import predict
     from certiformer.probing.probe import probe as run
 
+    if adapter is not None:
+        with _bar(quiet=json) as progress:
+            _adapted(path, texts, adapter, text, label, delta, cache, progress, out, json=json)
+        return
     with _bar(quiet=json) as progress:
         if head is not None:
             found = predict(path, head, texts, text=text, cache=cache, progress=progress)
@@ -73,6 +83,42 @@ def probe(
     console.print(f"exact duplicates removed before anything else: {removed}")
     console.print(f"wrote {page}, {report}, features.npz and the heads {', '.join(result.report.files)}")
     console.print("check it: certiformer verify report.json --data features.npz; use it: certiformer probe --head FILE")
+
+
+def _adapted(
+    path: Path,
+    texts: Path,
+    settings: Path,
+    text: str,
+    label: str,
+    delta: float,
+    cache: bool,
+    progress: Progress | None,
+    out: Path,
+    *,
+    json: bool,
+) -> None:
+    from certiformer.cli.certify import show
+    from certiformer.probing.adapter import AdapterSettings, adapt, told
+
+    found = adapt(
+        path,
+        texts,
+        AdapterSettings.of(settings),
+        text=text,
+        label=label,
+        delta=delta,
+        cache=cache,
+        progress=progress,
+        command=shlex.join(["certiformer", *sys.argv[1:]]),
+    )
+    page, report = found.write(out)
+    if json:
+        print_json({**found.report.document, "adapter": found.card})
+        return
+    show(console, found.report.document)
+    console.print(told(found.card))
+    console.print(f"wrote {page}, {report} and adapter.json")
 
 
 @contextmanager

@@ -44,6 +44,7 @@ from certiformer.measure.spectral import spectral_norms
 from certiformer.networks import Analysis, Reference, Weight
 from certiformer.probing.embedding import Progress, read, remembered
 from certiformer.probing.texts import read_texts
+from certiformer.report.numbers import percent_up
 
 Array = npt.NDArray[np.float64]
 SINGLE = 1.0 + 1e-4
@@ -365,6 +366,16 @@ def adapt(
     )
     report = build(findings, delta, only=evidence.id, command=command)
     return Adapted(report, _card(settings, evidence, best, errors, report, delta))
+
+
+def told(card: dict[str, Any]) -> str:
+    """Where the bound comes from, in a sentence."""
+    return (
+        f"of {percent_up(card['bound'])}: margin errors {100 * card['margin_errors']:.2f} %, texts with a token below "
+        f"the floor {100 * card['below_the_floor_only']:.2f} %, and what {card['nats'] + card['paid']:.0f} nats for "
+        f"{card['coordinates']} coordinates add, {100 * card['added_by_nats']:.2f} % "
+        f"(n = {card['n']:,}; errors on the same texts {100 * card['training_error']:.2f} %)"
+    )
 
 
 def prepared(

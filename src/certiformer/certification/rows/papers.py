@@ -39,7 +39,7 @@ def paper_rows(
     result: type[Result], application: Application | str, share: float | None, profile: Profile | None
 ) -> list[Certificate]:
     if isinstance(application, str):
-        return [does_not_apply(result, _paper_quantity(result), application)]
+        return [does_not_apply(result, paper_quantity(result), application)]
     rows = []
     if application.only_printed:
         rows.append(does_not_apply(result, application.bounds, application.only_printed))
@@ -51,7 +51,8 @@ def paper_rows(
     return rows if printed is None else [*rows, printed]
 
 
-def _paper_quantity(result: type[Result]) -> str:
+def paper_quantity(result: type[Result]) -> str:
+    """What a row about this result bounds."""
     return {
         Quantity.EXCESS_RISK: "excess_risk",
         Quantity.TRAINING_LOSS: "training_loss",

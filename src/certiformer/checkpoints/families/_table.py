@@ -40,6 +40,8 @@ class Family:
     causal: bool = False
     ties_head: bool = False
     shared_layers: bool = False
+    dense: Literal["tanh", "relu"] = "tanh"
+    """The activation of a dense layer before the classifier."""
     inputs: Literal["text", "patches", "tokens"] = "text"
     config: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     defaults: Mapping[str, object] = field(default_factory=dict)

@@ -7,6 +7,7 @@ FAMILY = Family(
     title="DistilBERT",
     model_types=("distilbert",),
     prefixes=("distilbert.",),
+    dense="relu",
     rows=(
         table("embeddings.word_embeddings", "word"),
         table("embeddings.position_embeddings", "position"),

@@ -1,0 +1,171 @@
+"""What the covering bound of a checkpoint's own architecture says beside its predictions, and why no paper's does.
+
+The class is that of networks of this architecture whose norms are those of the checkpoint, rounded up to a grid and
+paid for (`calculus/strata`): a bound for all radii at once, so that they may be read off the trained weights. The loss
+is the ramp loss at a margin of a paid grid; it lies in [0, 1] and is at least the 0-1 loss. The sample is the training
+sample where its logits are given, otherwise the held-out one: the bound holds uniformly over the class on either.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from certiformer.calculus import strata
+from certiformer.calculus.rademacher import gap_uniform
+from certiformer.certificates import THE_MODEL
+from certiformer.certification.predictions import Margins
+from certiformer.certification.rows.certificate import Certificate, confidence, does_not_apply, size_needed, verdict
+from certiformer.certification.rows.papers import GUARANTEES, paper_quantity
+from certiformer.checkpoints.adapters import is_adapter
+from certiformer.checkpoints.cache import Cache
+from certiformer.checkpoints.cache import folder as cache_folder
+from certiformer.checkpoints.measuring import Measurer
+from certiformer.checkpoints.network import Builder
+from certiformer.checkpoints.readers import open_checkpoint
+from certiformer.checkpoints.roles import assign, settings
+from certiformer.checkpoints.violations import facts, violations
+from certiformer.core import Bound, assumed, find, upper_bound, verified
+from certiformer.core.errors import CertiformerError
+from certiformer.measure.losses import ramp
+from certiformer.networks import Analysis, analyse
+
+ID = "composition"
+TITLE = "Covering bound of the checkpoint's architecture"
+SMALLEST, ALLOWANCE = -60, 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Composed:
+    """A checkpoint's class on a sample; `reason` where there is no bound, and the hypotheses the theorems lack."""
+
+    reason: str = ""
+    analysis: Analysis | None = None
+    paid: float = 0.0
+    radii: int = 0
+    margin: float = 0.0
+    loss: float = 0.0
+    n: int = 0
+    sample: str = ""
+    broken: Mapping[str, str] | None = None
+
+    def rows(self, share: float | None) -> list[Certificate]:
+        """The composition, then every theorem with what fails."""
+        found = [self._row(share) if self.analysis is not None and share is not None else self._absent()]
+        for id, reason in (self.broken or {}).items():
+            result = find(id)
+            found.append(does_not_apply(result, paper_quantity(result), reason))
+        return found
+
+    def _absent(self) -> Certificate:
+        return Certificate(
+            ID, "sound", TITLE, "gap", None, None, None, None, f"does not apply: {self.reason}", reason=self.reason
+        )
+
+    def _row(self, share: float) -> Certificate:
+        analysis, n = self.analysis, self.n
+        assert analysis is not None
+
+        def gap(complexity: float, size: float) -> float:
+            return gap_uniform(complexity, 1.0, self.paid - math.log(share), size)
+
+        deviation = gap(0.0, n)
+        complexity = analysis.rademacher(n)
+        bound: Bound = upper_bound(
+            gap(complexity, n),
+            terms={"complexity of the class": 2.0 * complexity, "confidence": deviation},
+            additive=True,
+            hypotheses=(
+                verified(f"{self.radii} norms read off the weights are rounded up and paid for", True, self.paid),
+                verified("the loss is the ramp loss at a paid margin, in [0, 1] and at least the 0-1 loss", True),
+                assumed("the logits are those of this checkpoint, on independent examples"),
+                assumed("the architecture, not only the norms, was fixed before the examples"),
+            ),
+        )
+        judged = verdict(bound, 1.0)
+        nats = analysis.log_size(0.25)
+        return Certificate(
+            ID,
+            "sound",
+            TITLE,
+            "gap",
+            bound.value,
+            bound.log10,
+            1.0,
+            confidence(share),
+            judged,
+            dominating=max(bound.terms, key=lambda term: bound.terms[term]),
+            n_needed=None
+            if judged == "informative"
+            else size_needed(lambda size: gap(analysis.rademacher(int(size)), size), float(n), 1.0),
+            checks=bound.hypotheses,
+            terms={
+                **bound.terms,
+                "Rademacher complexity": complexity,
+                "ln of the cover at 1/4": nats,
+                "paid for radii and margin (nats)": self.paid,
+                "margin": self.margin,
+                f"ramp loss on the {self.sample} sample": self.loss,
+                "share of delta": share,
+            },
+            guarantee=GUARANTEES["gap"],
+            subject=THE_MODEL,
+        )
+
+
+def composed(path: str | Path, margins: Margins | str, given: Mapping[str, Any] | None = None) -> Composed:
+    """The class of a checkpoint, its radii paid; `margins` may be the reason why there are none."""
+    target = Path(path)
+    if is_adapter(target):
+        return Composed("an adapter is not a network: merge it into its base, or see `certiformer inspect`")
+    roles = assign(open_checkpoint(target))
+    if roles.family is None:
+        return Composed(roles.reason)
+    try:
+        chosen = settings(roles, given)
+    except CertiformerError as error:
+        return Composed(f"{error}".rstrip("."))
+    broken: dict[str, list[str]] = {}
+    for entry in violations(facts(roles, chosen)):
+        broken.setdefault(entry["id"], []).append(entry["hypothesis"])
+    reasons = {id: "; ".join(sentences) for id, sentences in broken.items()}
+    if isinstance(margins, str):
+        return Composed(margins, broken=reasons)
+    index, margin = _margin(margins.values)
+    account: dict[str, int] = {}
+
+    def pay(name: str, norm: float) -> float:
+        account[name] = strata.index(norm)
+        return strata.radius(account[name])
+
+    measurer = Measurer(Cache(cache_folder(), "norms"))
+    built = Builder(roles, chosen, measurer, margin=margin, pay=pay).build()
+    if built.logits != margins.logits:
+        there = "no output head" if built.logits == 0 else f"a head with {built.logits:,} outputs"
+        reason = f"the file has {there}, the predictions have {margins.logits}: they are of another network"
+        return Composed(reason, broken=reasons)
+    return Composed(
+        analysis=analyse(built.output),
+        paid=strata.cost([*account.values(), index]),
+        radii=len(account),
+        margin=margin,
+        loss=float(np.mean(ramp(margins.values, margin))),
+        n=len(margins.values),
+        sample=margins.sample,
+        broken=reasons,
+    )
+
+
+def _margin(values: npt.NDArray[np.float64]) -> tuple[int, float]:
+    """The largest power of two at which the ramp loss exceeds the error by at most a tenth; its exponent first."""
+    error, top = float(np.mean(values <= 0.0)), float(np.max(np.abs(values)))
+    place = math.ceil(math.log2(top)) if 0.0 < top < math.inf else 0
+    while place > SMALLEST and np.mean(ramp(values, 2.0**place)) > error + ALLOWANCE:
+        place -= 1
+    return place, 2.0**place
