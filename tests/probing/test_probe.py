@@ -93,14 +93,20 @@ def test_the_forward_pass_against_a_plain_one(encoder):
     found = list(single.each(single.vector, texts))
     np.testing.assert_allclose(found, expected, atol=2e-6)
     np.testing.assert_array_equal(list(single.each(single.vector, texts[::-1])), found[::-1])
+    for tokens, last in zip(texts, expected, strict=True):
+        features = double.features(tokens).reshape(3, tiny.D)
+        np.testing.assert_allclose(np.linalg.norm(features, axis=1), 1.0)
+        np.testing.assert_allclose(features[2], last / np.linalg.norm(last), atol=1e-12)
+        first = double.states(tokens, 0).mean(axis=0)
+        np.testing.assert_allclose(features[0], first / np.linalg.norm(first), atol=1e-12)
 
 
 def test_every_text_is_embedded_once(encoder, texts, monkeypatch):
     """The cache knows texts, not runs: other texts beside them and another order change nothing."""
     pytest.importorskip("tokenizers")
     runs = []
-    plain = Encoder.vector
-    monkeypatch.setattr(Encoder, "vector", lambda self, tokens: runs.append(tokens) or plain(self, tokens))
+    plain = Encoder.features
+    monkeypatch.setattr(Encoder, "features", lambda self, tokens: runs.append(tokens) or plain(self, tokens))
     kept = list(read_texts(texts).texts[:60])
     store = Cache(cache_folder(), "embeddings")
     first = embed(encoder, kept[:40], longest=10, cache=store)
@@ -162,7 +168,7 @@ def test_probe_verify_and_predict(encoder, texts, tmp_path):
 def test_embeddings_are_remembered_and_the_same(encoder, texts, monkeypatch):
     pytest.importorskip("tokenizers")
     first = probe(encoder, texts, tokens=10, most=60)
-    monkeypatch.setattr(Encoder, "vector", lambda *_: pytest.fail("embedded again"))
+    monkeypatch.setattr(Encoder, "features", lambda *_: pytest.fail("embedded again"))
     second = probe(encoder, texts, tokens=10, most=60)
     assert first.report.document["certificates"] == second.report.document["certificates"]
 

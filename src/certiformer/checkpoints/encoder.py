@@ -172,6 +172,22 @@ class Encoder:
         pooled = states[0] if self.pooling == "cls" else states.mean(axis=0)
         return pooled.astype(np.float64)
 
+    def features(self, tokens: Sequence[int]) -> npt.NDArray[np.float64]:
+        """Pooled states at four places from the embedding to the output, each of unit length, one after the other.
+
+        What a text says is in the last state, how it says it is in earlier ones.
+        """
+        depth = self.settings.layers
+        places = sorted({round(place * depth / 3) for place in range(4)})
+        x = self.states(tokens, 0)
+        found = []
+        for layer in range(depth + 1):
+            x = self.layers[layer - 1](x) if layer else x
+            if layer in places:
+                pooled = (x[0] if self.pooling == "cls" and layer else x.mean(axis=0)).astype(np.float64)
+                found.append(pooled / max(float(np.linalg.norm(pooled)), 1e-30))
+        return np.concatenate(found)
+
     def states(self, tokens: Sequence[int], layers: int) -> Array:
         """tokens x width behind the first `layers` layers. A text without tokens counts as one padding token."""
         ids = np.array(tokens, np.int64) if len(tokens) else np.zeros(1, np.int64)

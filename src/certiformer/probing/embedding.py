@@ -57,10 +57,9 @@ def embed(
     cache: Cache,
     progress: Progress | None = None,
 ) -> npt.NDArray[np.float64]:
-    """One vector per text."""
+    """One vector of features per text."""
     encoder, ids = read(path, texts, longest)
-    found = remembered(encoder, "embedding", encoder.vector, ids, cache, progress)
-    return np.array(found).reshape(len(ids), encoder.width)
+    return np.array(remembered(encoder, "features", encoder.features, ids, cache, progress))
 
 
 def read(path: Path, texts: Sequence[str], longest: int) -> tuple[Encoder, list[list[int]]]:

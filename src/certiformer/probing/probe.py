@@ -23,7 +23,7 @@ from certiformer.certificates.surrogate import Surrogate
 from certiformer.certification.document import Report
 from certiformer.certification.handover import content_of, load_predictor
 from certiformer.certification.handover.heldout_head import HeldOutHead
-from certiformer.certification.handover.linear_head import prepared
+from certiformer.certification.handover.linear_head import mistakes, prepared
 from certiformer.certification.linear_head import fit
 from certiformer.certification.pipeline import build
 from certiformer.certification.predictions import of_predictions
@@ -42,6 +42,7 @@ TOKENS = 128
 HELD_OUT = 0.5
 """The part of the texts that certifies the hold-out head; the other part trains it."""
 LEAST = 40
+PENALTIES, FOLDS = (0.01, 0.1, 1.0), 5
 UNLABELLED = 1000
 """Texts beyond `most` whose labels are not looked at: they carry the hold-out's guarantee to the final head."""
 CARD = "probe.json"
@@ -98,7 +99,7 @@ def probe(
     vectors = embed(Path(path), kept, longest=tokens, cache=store, progress=progress)
     features, others = vectors[: len(used)], vectors[len(used) :]
     labels, classes = data.labels[used], len(data.names)
-    arrays, head = _arrays(features, labels, classes, seed)
+    arrays, head, penalty = _arrays(features, labels, classes, seed)
     findings = of_predictions(
         arrays,
         Reading(seed=seed, title=f"{Path(texts).name} with {Path(path).name}"),
@@ -113,7 +114,7 @@ def probe(
     files: dict[str, bytes] = {}
     evidence += (picked_head(features, labels, classes),)
     if len(others):
-        final = HeldOutHead(fit(prepared(features), labels, classes), np.zeros(0, np.int64))
+        final = HeldOutHead(fit(prepared(features), labels, classes, penalty), np.zeros(0, np.int64))
         evidence += (_surrogate(head, final, others, evidence),)
         files["head-final.safetensors"] = content_of(final)
     report = build(replace(findings, evidence=evidence), delta, command=command)
@@ -144,29 +145,44 @@ def _surrogate(
 
 def _arrays(
     features: npt.NDArray[np.float64], labels: npt.NDArray[np.int64], classes: int, seed: int
-) -> tuple[dict[str, npt.NDArray[Any]], HeldOutHead]:
-    """The arrays of a predictions file, and the head behind the held-out logits."""
+) -> tuple[dict[str, npt.NDArray[Any]], HeldOutHead, float]:
+    """The arrays of a predictions file, the head behind the held-out logits, and its penalty."""
     n = len(labels)
     held = round(HELD_OUT * n)
     parts = split(n, {"train": n - held, "certify": held}, seed)
     inside, outside = parts["train"], parts["certify"]
     seen = prepared(features)
-    weights = fit(seen[inside], labels[inside], classes)
+    penalty = chosen_penalty(seen[inside], labels[inside], classes)
+    weights = fit(seen[inside], labels[inside], classes, penalty)
     head = HeldOutHead(weights, outside)
     scores = seen @ weights
     logits = scores[:, 0] if scores.shape[1] == 1 else scores
     ids = np.arange(n)
-    return {
-        "heldout_logits": logits[outside],
-        "heldout_labels": labels[outside],
-        "heldout_ids": ids[outside],
-        "train_logits": logits[inside],
-        "train_labels": labels[inside],
-        "train_ids": ids[inside],
-        "head_features": features,
-        "head_labels": labels,
-        "classes": np.array(classes),
-    }, head
+    return (
+        {
+            "heldout_logits": logits[outside],
+            "heldout_labels": labels[outside],
+            "heldout_ids": ids[outside],
+            "train_logits": logits[inside],
+            "train_labels": labels[inside],
+            "train_ids": ids[inside],
+            "head_features": features,
+            "head_labels": labels,
+            "classes": np.array(classes),
+        },
+        head,
+        penalty,
+    )
+
+
+def chosen_penalty(features: npt.NDArray[np.float64], labels: npt.NDArray[np.int64], classes: int) -> float:
+    """The ridge penalty with the fewest errors in cross-validation, on the examples the head is trained on alone."""
+    fold = np.arange(len(labels)) % FOLDS
+    errors = []
+    for penalty in PENALTIES:
+        heads = [fit(features[fold != k], labels[fold != k], classes, penalty) for k in range(FOLDS)]
+        errors.append(sum(int(mistakes(features[fold == k] @ heads[k], labels[fold == k]).sum()) for k in range(FOLDS)))
+    return PENALTIES[int(np.argmin(errors))]
 
 
 def _provenance(
