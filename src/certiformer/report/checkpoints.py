@@ -88,8 +88,15 @@ def _layer_table(document: Document) -> Table:
         if tensor["layer"] is not None:
             by_layer.setdefault(tensor["layer"], {})[tensor["role"]] = tensor["spectral"]
     roles = [role for role in IN_LAYERS if any(role in row for row in by_layer.values())]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("layer", *roles, "max W_QK", "attention", "feed-forward", "layer factor"):
+    table = Table(
+        box=None,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        header_style="bold",
+        caption="spectral norms; W_QK: the largest of a head; decades of sensitivity: attention, feed-forward, layer",
+        caption_justify="left",
+    )
+    for name in ("layer", *roles, "W_QK", "att", "ff", "layer"):
         table.add_column(name, justify="right", no_wrap=True)
     distinct = len(by_layer)
     for layer in document["layers"]:
@@ -97,9 +104,9 @@ def _layer_table(document: Document) -> Table:
         row = by_layer[index if index < distinct else 0] if distinct else {}
         table.add_row(
             str(index),
-            *(_short(row.get(role)) for role in roles),
-            _short(max(layer["score_norms"], default=0.0)),
-            *(f"10^{layer[name]:.2f}" for name in ("attention_log10", "feed_forward_log10", "lipschitz_log10")),
+            *(_three(row.get(role)) for role in roles),
+            _three(max(layer["score_norms"], default=0.0)),
+            *(f"{layer[name]:.2f}" for name in ("attention_log10", "feed_forward_log10", "lipschitz_log10")),
         )
     return table
 
@@ -111,7 +118,7 @@ def totals(document: Document) -> list[str]:
     grows = f"from the embedding to the output an error grows at most 10^{document['sensitivity_log10']:.1f} times"
     return [
         f"{grows}; the class reaches 10^{_decades(document['log10_coefficient'])}",
-        f"ln N(1/4) = 10^{_decades(document['log10_ln_cover'])} nats, paid for {paid}",
+        f"its cover at radius 1/4 has 10^{_decades(document['log10_ln_cover'])} nats, paid for {paid}",
     ]
 
 
@@ -234,6 +241,7 @@ def checkpoint_page(documents: Sequence[Document]) -> str:
 
 
 ROW, LEFT, RIGHT, TOP, WIDTH = 18, 60, 130, 26, 720
+ATTENTION, FEED_FORWARD = "#0072b2", "#d55e00"
 
 
 def layer_figure(document: Document) -> Markup:
@@ -245,8 +253,10 @@ def layer_figure(document: Document) -> Markup:
     title = escape("Decades of sensitivity per layer")
     box = f'viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{title}"'
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" {box}>',
-        f'<text x="{LEFT}" y="14">log10 of the Lipschitz factor of each layer: attention, then feed-forward</text>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" {box} font-family="sans-serif" font-size="12">',
+        f'<text x="{LEFT}" y="14">log10 of the Lipschitz factor of each layer: '
+        f'<tspan fill="{ATTENTION}" font-weight="bold">attention</tspan>, then '
+        f'<tspan fill="{FEED_FORWARD}" font-weight="bold">feed-forward</tspan></text>',
     ]
     step = max(1, math.ceil(most / 8))
     foot = TOP + ROW * len(layers)
@@ -261,8 +271,8 @@ def layer_figure(document: Document) -> Markup:
         first, second = (unit * max(0.0, layer[name]) for name in ("attention_log10", "feed_forward_log10"))
         parts.append(
             f'<text x="{LEFT - 8}" y="{y + 10}" text-anchor="end">{layer["index"]}</text>'
-            f'<rect x="{LEFT}" y="{y}" width="{first:.1f}" height="{ROW - 6}" fill="#0072b2"/>'
-            f'<rect x="{LEFT + first:.1f}" y="{y}" width="{second:.1f}" height="{ROW - 6}" fill="#d55e00"/>'
+            f'<rect x="{LEFT}" y="{y}" width="{first:.1f}" height="{ROW - 6}" fill="{ATTENTION}"/>'
+            f'<rect x="{LEFT + first:.1f}" y="{y}" width="{second:.1f}" height="{ROW - 6}" fill="{FEED_FORWARD}"/>'
             f'<text x="{LEFT + first + second + 6:.1f}" y="{y + 10}">{layer["lipschitz_log10"]:.2f}</text>'
         )
     parts.append("</svg>")
@@ -273,6 +283,14 @@ def _short(value: Any) -> str:
     if value is None:
         return "–"
     return short(value) if isinstance(value, (int, float)) else str(value)
+
+
+def _three(value: Any) -> str:
+    """Three digits, rounded up as bounds are: a table of many columns fits a terminal."""
+    if not isinstance(value, (int, float)) or value <= 0.0:
+        return _short(value)
+    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return f"{math.ceil(value / unit * (1.0 - 1e-12)) * unit:.3g}"
 
 
 def _decades(value: Any) -> str:
