@@ -35,6 +35,10 @@ class Factors:
     def rank(self) -> int:
         return self.down.shape[0]
 
+    @property
+    def parameters(self) -> int:
+        return self.rank * (self.up.shape[0] + self.down.shape[1])
+
     def update(self) -> Any:
         """c B A, oriented as the base tensor is stored."""
         product = self.scale * (np.asarray(self.up.array(), np.float64) @ np.asarray(self.down.array(), np.float64))
@@ -60,7 +64,7 @@ class Adapter:
 
         A certificate by one scale of a cover needs ln N below about n/10 (its deviation alone is then 0.2 to 0.3).
         """
-        rows = []
+        rows: list[dict[str, Any]] = []
         for one in self.factors:
             size = sizes(one.update())
             rows.append(
@@ -69,10 +73,10 @@ class Adapter:
                     "rank": one.rank,
                     "spectral": size.spectral,
                     "frobenius": size.frobenius,
-                    "parameters": one.rank * (one.up.shape[0] + one.down.shape[1]),
+                    "parameters": one.parameters,
                 }
             )
-        parameters = sum(row["parameters"] for row in rows)
+        parameters = sum(one.parameters for one in self.factors)
         return {
             "base": str(self.base.path),
             "parameters": parameters,

@@ -170,7 +170,7 @@ class Encoder:
         """The pooled output of the last layer; not normalised."""
         states = self.states(tokens, self.settings.layers)
         pooled = states[0] if self.pooling == "cls" else states.mean(axis=0)
-        return pooled.astype(np.float64)
+        return np.asarray(pooled, dtype=np.float64)
 
     def features(self, tokens: Sequence[int]) -> npt.NDArray[np.float64]:
         """Pooled states at four places from the embedding to the output, each of unit length, one after the other.
@@ -248,7 +248,7 @@ def _one_thread_per_product() -> AbstractContextManager[object]:
         from threadpoolctl import threadpool_limits
     except ImportError:
         return nullcontext()
-    limits: AbstractContextManager[object] = threadpool_limits(1, "blas")
+    limits: AbstractContextManager[object] = threadpool_limits(1, "blas")  # type: ignore[no-untyped-call]
     return limits
 
 

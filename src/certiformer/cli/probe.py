@@ -14,7 +14,7 @@ import typer
 from certiformer.cli._output import console, print_json
 
 if TYPE_CHECKING:
-    from certiformer.probing.probe import Progress
+    from certiformer.probing.embedding import Progress
 
 
 def probe(

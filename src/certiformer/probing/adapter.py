@@ -19,7 +19,7 @@ import math
 import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,8 @@ class AdapterSettings:
         names = {one.name for one in fields(cls)}
         if set(found) != names:
             raise InputError("adapter", sorted(set(found) ^ names), f"exactly {', '.join(sorted(names))}", f"In {path}")
-        settings = cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in found.items()})
+        values: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in found.items()}
+        settings = cls(**values)
         sentences = len(settings.like) + len(settings.unlike)
         if not 1 <= max(settings.read, settings.readout) < sentences or min(settings.read, settings.readout) < 1:
             raise InputError("read, readout", (settings.read, settings.readout), f"counts below {sentences} sentences")
@@ -203,6 +204,7 @@ class Frozen:
         found = []
 
         def objective(v: Array, penalty: float, temperature: float | None) -> tuple[float, Array]:
+            """The loss with its penalty, and its gradient."""
             z, y = v[:size], v[size:]
             output, pooled, slope = self._outputs(z, y, tokens)
             slack = signs * output - margin
@@ -218,8 +220,8 @@ class Frozen:
         for penalty in PENALTIES:
             v = np.zeros(self.settings.coordinates)
             for temperature, steps in STAGES:
-                options = {"maxiter": steps}
-                end = minimize(objective, v, args=(penalty, temperature), jac=True, method="L-BFGS-B", options=options)
+                goal = partial(objective, penalty=penalty, temperature=temperature)
+                end = minimize(goal, v, jac=True, method="L-BFGS-B", options={"maxiter": steps})
                 v = np.asarray(end.x, dtype=np.float64)
             found.append((v[:size], v[size:]))
         return found

@@ -252,11 +252,13 @@ def layer_figure(document: Document) -> Markup:
     height = TOP + ROW * len(layers) + 30
     title = escape("Decades of sensitivity per layer")
     box = f'viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{title}"'
+    first, second = (
+        f'<tspan fill="{colour}" font-weight="bold">{name}</tspan>'
+        for colour, name in ((ATTENTION, "attention"), (FEED_FORWARD, "feed-forward"))
+    )
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" {box} font-family="sans-serif" font-size="12">',
-        f'<text x="{LEFT}" y="14">log10 of the Lipschitz factor of each layer: '
-        f'<tspan fill="{ATTENTION}" font-weight="bold">attention</tspan>, then '
-        f'<tspan fill="{FEED_FORWARD}" font-weight="bold">feed-forward</tspan></text>',
+        f'<text x="{LEFT}" y="14">log10 of the Lipschitz factor of each layer: {first}, then {second}</text>',
     ]
     step = max(1, math.ceil(most / 8))
     foot = TOP + ROW * len(layers)
@@ -268,12 +270,12 @@ def layer_figure(document: Document) -> Markup:
         )
     for at, layer in enumerate(layers):
         y = TOP + ROW * at + 3
-        first, second = (unit * max(0.0, layer[name]) for name in ("attention_log10", "feed_forward_log10"))
+        left, right = (unit * max(0.0, layer[name]) for name in ("attention_log10", "feed_forward_log10"))
         parts.append(
             f'<text x="{LEFT - 8}" y="{y + 10}" text-anchor="end">{layer["index"]}</text>'
-            f'<rect x="{LEFT}" y="{y}" width="{first:.1f}" height="{ROW - 6}" fill="{ATTENTION}"/>'
-            f'<rect x="{LEFT + first:.1f}" y="{y}" width="{second:.1f}" height="{ROW - 6}" fill="{FEED_FORWARD}"/>'
-            f'<text x="{LEFT + first + second + 6:.1f}" y="{y + 10}">{layer["lipschitz_log10"]:.2f}</text>'
+            f'<rect x="{LEFT}" y="{y}" width="{left:.1f}" height="{ROW - 6}" fill="{ATTENTION}"/>'
+            f'<rect x="{LEFT + left:.1f}" y="{y}" width="{right:.1f}" height="{ROW - 6}" fill="{FEED_FORWARD}"/>'
+            f'<text x="{LEFT + left + right + 6:.1f}" y="{y + 10}">{layer["lipschitz_log10"]:.2f}</text>'
         )
     parts.append("</svg>")
     return Markup("".join(parts))
