@@ -30,7 +30,7 @@ from certiformer.networks import Analysis
 
 LN10 = math.log(10.0)
 UNKNOWN = Row("", "not recognised", "bare")
-SCALES = (0.05, 0.1, 0.15, 0.2, 0.25)
+SCALES = (0.05, 0.25)
 """Radii (in units of a loss in [0, 1]) at which the cover is tried for the number of examples."""
 QUARTER = 0.25
 """The radius of a cover for a loss in [0, 1] at margin 1 and two classes or a ramp."""
