@@ -171,6 +171,29 @@ def test_the_network_is_the_one_composed_by_hand(tmp_path):
     assert document["layers"][0]["score_norms"][0] == pytest.approx(first, rel=1e-8)
 
 
+def test_gains_are_folded_into_what_reads_them(tmp_path):
+    """The same function with W diag(g) in the file and gains of one is the same network, LoRA's price included."""
+    tensors, config = tiny.llama()
+    folded = dict(tensors)
+    for n in range(tiny.L):
+        at = f"model.layers.{n}."
+        readers = {"input_layernorm": ("q", "k", "v"), "post_attention_layernorm": ("gate", "up")}
+        for norm, names in readers.items():
+            gain = tensors[f"{at}{norm}.weight"].astype(np.float64)
+            folded[f"{at}{norm}.weight"] = np.ones(tiny.D)
+            for name in names:
+                where = f"{at}{'self_attn' if norm.startswith('input') else 'mlp'}.{name}_proj.weight"
+                folded[where] = tensors[where] * gain
+    plain = look(tiny.write_folder(tmp_path / "a", tensors, config))
+    other = look(tiny.write_folder(tmp_path / "b", folded, config))
+    for key in ("sensitivity_log10", "log10_coefficient", "log10_n_needed", "log10_ln_cover"):
+        assert plain[key] == pytest.approx(other[key], rel=1e-9)
+    short = {**tensors, "model.layers.0.input_layernorm.weight": np.ones(tiny.D - 1, np.float32)}
+    folder = tiny.write_folder(tmp_path / "c", short, config)
+    with pytest.raises(CheckpointError, match="15 entries"):
+        look(folder)
+
+
 def test_norms_on_queries_and_keys(tmp_path):
     """Qwen3: the scores have a bound whatever W_Q and W_K are, so the sizes of these no longer matter to the rest."""
     tensors, config = tiny.llama(qk_norm=True)
@@ -205,6 +228,7 @@ def test_norms_on_queries_and_keys(tmp_path):
     by_hand = networks.analyse(networks.join(heads, weight("o", tensors[f"{at}o_proj.weight"])))
     roles = assign(open_checkpoint(tmp_path / "a"))
     builder = Builder(roles, settings(roles), Measurer(Cache(None, "norms")))
+    builder.folds = False
     built, _ = builder.attention(z, 0)
     blind = networks.analyse(built)
     # The builder knows the norms of the blocks of W_O, too: it can only be smaller.

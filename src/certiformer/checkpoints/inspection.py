@@ -208,7 +208,7 @@ def _shares(analysis: Analysis, roles: Roles) -> list[dict[str, Any]]:
         count = counts[term.name]
         if not (0 < count < math.inf):
             continue
-        role = by_name.get(term.name.split("[")[0], term.name)
+        role = by_name.get(term.name.split(" x ")[0].split("[")[0], term.name)
         ln_eps = math.log(0.25) + math.log(count / total) - term.ln_beta
         nats[role] = nats.get(role, 0.0) + term.cover.log_size_ln(ln_eps)
         decades[role] = max(decades.get(role, -math.inf), term.ln_beta / LN10)

@@ -69,7 +69,8 @@ class Measurer:
     def _key(self, what: str, part: Part, columns: slice | None) -> str:
         cut = "" if columns is None else f" columns {columns.start}:{columns.stop}"
         stored = part.assigned.row.stored
-        return f"{what} {self.digest(part.assigned.tensor)} {stored} {part.start}:{part.stop} {part.shape}{cut}"
+        gain = "" if part.gain is None else f" times {self.digest(part.gain.tensor)}"
+        return f"{what} {self.digest(part.assigned.tensor)} {stored} {part.start}:{part.stop} {part.shape}{cut}{gain}"
 
     def _remembered(self, key: str, part: Part, compute: Callable[[], Sizes]) -> Sizes:
         known = self.cache.get(key)
@@ -91,8 +92,13 @@ class Measurer:
         self.cache.put(key, found.as_json())
         return found
 
-    def _matrix(self, part: Part) -> npt.NDArray[Any] | Tensor:
-        """The matrix of a part; the last tensor stays in memory while its heads are cut out of it."""
+    def _matrix(self, part: Part) -> Matrix:
+        """The matrix of a part, its columns times the gain it is folded with."""
+        found = self._plain(part)
+        return found if part.gain is None else _Scaled(found, part.gain.tensor.array().astype(np.float64))
+
+    def _plain(self, part: Part) -> npt.NDArray[Any] | Tensor:
+        """The last tensors stay in memory while heads are cut out of them."""
         key = id(part.assigned.tensor)
         if key not in self.arrays or part.assigned.row.stored == "rows":
             if part.assigned.row.stored == "rows":
@@ -108,9 +114,30 @@ class Measurer:
             self.progress(self.done, self.work, what)
 
 
-def _dense(matrix: npt.NDArray[Any] | Tensor) -> npt.NDArray[Any]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scaled:
+    """W diag(g), multiplied when its rows are read."""
+
+    matrix: npt.NDArray[Any] | Tensor
+    gain: npt.NDArray[np.float64]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        rows, columns = self.matrix.shape
+        return rows, columns
+
+    def __getitem__(self, rows: slice) -> npt.NDArray[Any]:
+        return np.asarray(self.matrix[rows], np.float64) * self.gain
+
+
+Matrix = npt.NDArray[Any] | Tensor | _Scaled
+
+
+def _dense(matrix: Matrix) -> npt.NDArray[Any]:
+    if isinstance(matrix, _Scaled):
+        return matrix[0 : matrix.shape[0]]
     return matrix.array() if isinstance(matrix, Tensor) else matrix
 
 
-def _cut(matrix: npt.NDArray[Any] | Tensor, columns: slice | None) -> Any:
+def _cut(matrix: Matrix, columns: slice | None) -> Any:
     return matrix if columns is None else _dense(matrix)[:, columns]

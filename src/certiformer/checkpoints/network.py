@@ -9,19 +9,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from certiformer import networks
 from certiformer.checkpoints.errors import CheckpointError, shown
 from certiformer.checkpoints.measuring import Measurer
 from certiformer.checkpoints.parts import Part, Parts
-from certiformer.checkpoints.roles import Roles, Settings
+from certiformer.checkpoints.roles import Assigned, Roles, Settings
 from certiformer.networks import Activation, Head, Node, Reference, Weight
 
 Pay = Callable[[str, float], float]
 """A measured norm by its name to the radius that was paid for."""
 QKV = ("query", "key", "value")
+READERS = {
+    **dict.fromkeys(QKV, "attention.norm.gain"),
+    **dict.fromkeys(("gate", "up"), "feedforward.norm.gain"),
+}
+"""Which norm a weight reads when norms stand before the halves of a layer."""
 ACTIVATIONS: Mapping[str, Activation] = {
     "gelu": networks.GELU,
     "gelu_new": networks.GELU_TANH,
@@ -83,6 +88,8 @@ class Builder:
         self.roles, self.settings, self.family, self.measurer = roles, settings, roles.family, measurer
         self.parts, self.centre, self.input_radius = Parts(roles, settings), centre, input_radius
         self.ranks, self.fused, self.margin, self.pay = ranks or {}, fused, margin, pay
+        # x -> W(g u) is x -> (W diag(g)) u: where nothing else reads the gain, the two are one weight of smaller norm.
+        self.folds = settings.norm_first and self.family.norm == "rms"
         self.logits = 0
         if settings.activation not in ACTIVATIONS:
             known = ", ".join(ACTIVATIONS)
@@ -112,7 +119,7 @@ class Builder:
         width = part.shape[1] // blocks if blocks else 0
         cuts = [slice(h * width, (h + 1) * width) for h in range(blocks)]
         block_norms = tuple(self.measurer.sizes(part, cut).spectral for cut in cuts)
-        centre = None if self.centre is None else self.centre.get(role, layer)
+        centre = None if self.centre is None else self.part(role, layer, of=self.centre)
         if centre is None:
             return Weight(
                 name,
@@ -127,7 +134,7 @@ class Builder:
         centre = centre.rows(part.start - whole.start, part.stop - whole.start)
         moved, there = self.measurer.difference(part, centre), self.measurer.sizes(centre)
         rank = self.ranks.get(part.assigned.tensor.name)
-        if rank is not None:
+        if rank is not None and self._same(part.gain, centre.gain):
             # Nothing but rank, spectral and Frobenius distance: the low-rank cover stays in this class.
             return Weight(
                 name,
@@ -152,23 +159,46 @@ class Builder:
             ),
         )
 
+    def _same(self, one: Assigned | None, other: Assigned | None) -> bool:
+        """Whether two gains are the same numbers."""
+        if one is None or other is None:
+            return one is other
+        return self.measurer.digest(one.tensor) == self.measurer.digest(other.tensor)
+
+    def part(self, role: str, layer: int | None = None, *, of: Parts | None = None) -> Part | None:
+        """A weight's part, with the gain of the norm it reads folded in where the architecture allows it."""
+        parts = self.parts if of is None else of
+        found = parts.get(role, layer)
+        if found is None or not self.folds or role not in READERS:
+            return found
+        gain = parts.get(READERS[role], layer)
+        if gain is None:
+            return found
+        if gain.shape != (found.shape[1], 1):
+            problem = f"{shown(gain.name)} has {gain.shape[0]} entries, {shown(found.name)} reads {found.shape[1]}"
+            raise CheckpointError(self.roles.checkpoint.path, problem)
+        return replace(found, gain=gain.assigned)
+
     def find(self, role: str, layer: int | None = None, **options: Any) -> Weight | None:
-        part = self.parts.get(role, layer)
+        part = self.part(role, layer)
         return None if part is None else self.weight(part, role, layer, **options)
 
     def need(self, role: str, layer: int | None = None, **options: Any) -> Weight:
-        return self.weight(self.parts.need(role, layer), role, layer, **options)
+        found = self.find(role, layer, **options)
+        return self.weight(self.parts.need(role, layer), role, layer, **options) if found is None else found
 
     # --- layers ----------------------------------------------------------------------------------------------------
 
     def norm(self, z: Node, role: str, layer: int | None = None) -> Node:
+        if self.folds and f"{role}.gain" in READERS.values():
+            return networks.rms_norm(z, eps=self.settings.eps)
         gain, shift = self.find(f"{role}.gain", layer), self.find(f"{role}.shift", layer)
         if self.family.norm == "rms":
             return networks.rms_norm(z, gain, eps=self.settings.eps)
         return networks.layer_norm(z, gain, shift, eps=self.settings.eps)
 
-    def head_rows(self, role: str, layer: int, head: int, count: int) -> Part | None:
-        part = self.parts.get(role, layer)
+    def head_rows(self, role: str, layer: int, head: int, count: int, *, bare: bool = False) -> Part | None:
+        part = self.parts.get(role, layer) if bare else self.part(role, layer)
         if part is None:
             return None
         if part.shape[0] % count:
@@ -202,7 +232,8 @@ class Builder:
                     rotary=self.family.rotary,
                 )
             )
-            first, second = self.head_rows("query", layer, h, count), self.head_rows("key", layer, g, shared)
+            first = self.head_rows("query", layer, h, count, bare=True)
+            second = self.head_rows("key", layer, g, shared, bare=True)
             assert first is not None
             assert second is not None
             products.append(self.measurer.product(first, second))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,16 +17,21 @@ Matrix = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """Rows `start` to `stop` of an oriented tensor: a weight, a head, or the share of q, k or v in a fused tensor."""
+    """Rows `start` to `stop` of an oriented tensor: a weight, a head, or the share of q, k or v in a fused tensor.
+
+    `gain`: W diag(g) instead of W, for the gain of a norm that the weight reads.
+    """
 
     assigned: Assigned
     start: int
     stop: int
+    gain: Assigned | None = None
 
     @property
     def name(self) -> str:
         whole = (self.start, self.stop) == (0, oriented_shape(self.assigned)[0])
-        return self.assigned.tensor.name if whole else f"{self.assigned.tensor.name}[{self.start}:{self.stop}]"
+        own = self.assigned.tensor.name if whole else f"{self.assigned.tensor.name}[{self.start}:{self.stop}]"
+        return own if self.gain is None else f"{own} x {self.gain.tensor.name}"
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -42,7 +47,7 @@ class Part:
         return oriented(self.assigned)[self.start : self.stop]
 
     def rows(self, start: int, stop: int) -> Part:
-        return Part(self.assigned, self.start + start, self.start + stop)
+        return replace(self, start=self.start + start, stop=self.start + stop)
 
 
 def oriented_shape(assigned: Assigned) -> tuple[int, int]:
