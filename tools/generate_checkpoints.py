@@ -127,7 +127,7 @@ def spam() -> list[str]:
         # Embeddings anew, so that the time is that of a first run.
         os.environ["CERTIFORMER_CACHE"] = place
         start, clock = time.process_time(), time.perf_counter()
-        found = probe(material("minilm"), material("spam"), most=4000, delta=0.05)
+        found = probe(material("minilm"), material("spam"), most=4000, models=2, delta=0.05)
         spent, waited = time.process_time() - start, time.perf_counter() - clock
         del os.environ["CERTIFORMER_CACHE"]
     rows: list[Any] = [row for row in found.report.certificates if row.version == "sound" and row.value is not None]
@@ -140,7 +140,8 @@ def spam() -> list[str]:
     lines += [
         "",
         f"{said}; observed on the held-out half: {100 * observed:.2f} %.",
-        "All rows hold together with probability 0.95.",
+        "All rows hold together with probability 0.95. Two ways were tried on these mails (the last state of the",
+        "encoder alone, then four places); the second was chosen on movie reviews, and both are paid for.",
         f"A first run, nothing remembered: {spent:.0f} s of processor time, {waited / 60:.1f} minutes here.",
     ]
     return lines

@@ -12,7 +12,11 @@ import numpy as np
 import pytest
 
 from certiformer.checkpoints import Options, inspect, open_checkpoint
+from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.encoder import Encoder
+from certiformer.checkpoints.measuring import Measurer
+from certiformer.checkpoints.network import Builder
+from certiformer.checkpoints.roles import assign, settings
 from certiformer.measure.spectral import spectral_norms
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(1800)]
@@ -80,6 +84,9 @@ def test_smollm2_in_gguf():
     found = by_name(document)
     for name, value in REFERENCE["smollm2"]["spectral"].items():
         assert found[f"{name}.weight"]["spectral"] == pytest.approx(value, rel=1e-9)
+    roles = assign(open_checkpoint(path))
+    builder = Builder(roles, settings(roles), Measurer(Cache(None, "norms")))
+    assert builder.measurer.sizes(builder.part("query", 0)).spectral == pytest.approx(7.636507, abs=1e-6)
     table = open_checkpoint(path).tensors["token_embd.weight"].array().astype(float)
     assert math.sqrt((table**2).sum(1).max()) == pytest.approx(REFERENCE["smollm2"]["largest_row"], rel=1e-8)
 

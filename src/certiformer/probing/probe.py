@@ -82,13 +82,18 @@ def probe(
     group: str | None = None,
     most: int | None = None,
     tokens: int = TOKENS,
+    models: int = 1,
     delta: float = 0.05,
     seed: int = 0,
     cache: bool = True,
     progress: Progress | None = None,
     command: str = "",
 ) -> Probe:
-    """Embed, split, train heads, certify. `most` uses at most that many texts, drawn at random."""
+    """Embed, split, train heads, certify. `most` uses at most that many texts, drawn at random.
+
+    `models`: how many ways of doing this (encoders, settings) were or will be tried on these texts, all fixed before
+    their results were seen: they divide delta.
+    """
     data = read_texts(texts, text=text, label=label, group=group)
     order = chosen(data, None, seed)
     used, rest = order[:most], order[most:][:UNLABELLED] if most is not None else order[:0]
@@ -102,7 +107,7 @@ def probe(
     arrays, head, penalty = _arrays(features, labels, classes, seed)
     findings = of_predictions(
         arrays,
-        Reading(seed=seed, title=f"{Path(texts).name} with {Path(path).name}"),
+        Reading(models=models, seed=seed, title=f"{Path(texts).name} with {Path(path).name}"),
         provenance=_provenance(path, texts, data, used, tokens),
     )
     evidence = tuple(
@@ -112,7 +117,7 @@ def probe(
         for record in findings.evidence
     )
     files: dict[str, bytes] = {}
-    evidence += (picked_head(features, labels, classes),)
+    evidence += (replace(picked_head(features, labels, classes), models=models),)
     if len(others):
         final = HeldOutHead(fit(prepared(features), labels, classes, penalty), np.zeros(0, np.int64))
         evidence += (_surrogate(head, final, others, evidence),)
@@ -138,6 +143,7 @@ def _surrogate(
         disagreements=int(np.sum(surrogate.predict(others) != final.predict(others))),
         m=len(others),
         form="joint",
+        models=counted.models,
         subject="the linear head trained on every labelled text",
         note="Written as head-final.safetensors; the unlabelled texts are drawn from the same file.",
     )
