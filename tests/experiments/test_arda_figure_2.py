@@ -175,19 +175,41 @@ def words(analysis, *parts):
 
 def test_planted_growth_is_found():
     analysis = figure.analyse(planted())
-    low, high = analysis.fits["largest gradient norm over training, IndRNN, exponent in the lag L"]["ci"]
+    low, high = analysis.fits["largest gradient norm in the first 10 steps, IndRNN, exponent in the lag L"]["ci"]
     assert low < 1.0 < high
-    loss = analysis.fits["lowest validation loss, IndRNN, exponent in the lag L"]
+    loss = analysis.fits["lowest validation loss in 10 steps, IndRNN, exponent in the lag L"]
     assert loss["value"] == pytest.approx(0.5, abs=0.02)
     assert words(analysis, "largest gradient norm", "IndRNN, exponent") == {"agrees"}
     assert words(analysis, "largest gradient norm", "Transformer, exponent") == {"agrees"}
     assert words(analysis, "largest gradient norm", "at L = 64") == {"agrees"}
-    assert words(analysis, "lowest validation loss, IndRNN / Transformer") == {"measured"}
+    assert words(analysis, "lowest validation loss in 10 steps, IndRNN / Transformer") == {"measured"}
     spread = analysis.fits[
-        "largest gradient norm over training: spread of its logarithm between seeds, IndRNN / Transformer"
+        "largest gradient norm in the first 10 steps: spread of its logarithm between seeds, IndRNN / Transformer"
     ]
     assert spread["ci"][0] < 10.0 < spread["ci"][1]
     assert any("5 of 30" in remark for remark in analysis.remarks)
+
+
+def test_the_headline_follows_the_verdicts():
+    rows = planted()
+    text = figure.analyse(rows).headline
+    assert "(grows: agrees) for the IndRNN" in text
+    assert "(stable: agrees) for the Transformer" in text
+    for row in rows:
+        if row.config["network"] == "transformer":
+            row.values["jacobian"] *= row.config["lag"]
+    assert figure.analyse(rows).headline.endswith("(stable: differs).")
+
+
+def test_of_the_loss_the_paper_speaks_after_long_training_only():
+    rows = planted()
+    assert words(figure.analyse(rows), "lowest validation loss", "exponent in the lag") == {"measured"}
+    for row in rows:
+        row.config["steps"] = runs.LONG
+    found = figure.analyse(rows)
+    assert words(found, "lowest validation loss in 5,000 steps, IndRNN, exponent") == {"agrees"}
+    assert words(found, "lowest validation loss in 5,000 steps, Transformer, exponent") == {"agrees"}
+    assert "the lowest validation loss in 5,000 steps has" in found.headline
 
 
 def test_short_runs_make_the_upper_panel_and_long_ones_the_rest():

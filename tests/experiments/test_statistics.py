@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certiformer.experiments import statistics
+from certiformer.experiments import statistics, verdicts
 
 REPETITIONS = 300
 
@@ -86,6 +86,9 @@ def test_ratio():
 )
 def test_too_few_runs_say_nothing(few):
     assert few.ends == (-math.inf, math.inf)
+    said = [verdicts.number(few, 0.0, 1e9), verdicts.sign(few, 1e9), verdicts.no_more_than(few, 1e9)]
+    assert [one.word for one in said] == ["cannot tell"] * 3
+    assert verdicts.rate_allowed(few, 1e9).word == "not violated"
 
 
 @given(st.lists(st.floats(0.1, 10), min_size=2, max_size=6), st.floats(0.1, 10))

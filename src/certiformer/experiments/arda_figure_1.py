@@ -62,11 +62,15 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         "Three errors against the width. Lines: medians over seeds, with the slope fitted to them; bands: 95 % "
         "intervals of the medians; dashed: the paper's slope through the first point."
     )
-    slopes = [trend.slope for (measure, _), trend in trends.items() if measure in LEMMA]
-    low, high = min(s.value for s in slopes), max(s.value for s in slopes)
+    told = [
+        f"{MEASURES[measure]} {trend.slope}, {notes.word(trend.name)}"
+        for (measure, teacher), trend in trends.items()
+        if measure in LEMMA and teacher == teachers[0] and len(trend.points) > 1
+    ]
+    widths = list(table.by("width"))
     return notes.analysis(
-        f"errors fall with the width with exponents between {low:.2f} and {high:.2f}, against the paper's “close to "
-        f"-1/2”; linearisation {slopes[0]} ({slopes[0].seeds} seeds).",
+        f"exponents in the width, m = {widths[0]} to {widths[-1]} ({len(table.where(teacher=teachers[0]).seeds)} "
+        f"seeds), against the paper's “close to -1/2”: {'; '.join(told) or 'one width only'}.",
         figure_1=Plot(panels, caption, height=2.9),
     )
 
@@ -162,8 +166,7 @@ def _remarks(notes: Notes, table: Table) -> None:
     notes.remarks.append(
         f"The projection held a block in {held} of {len(table)} runs; the longest way was "
         f"{np.max(table.column('travelled')):.2g} of the radius. The step times the sound bound on the squared "
-        f"gradient "
-        f"is {curvature:.2g} at m = {m}"
+        f"gradient is {curvature:.2g} at m = {m}"
         + ("; Theorem 1 needs it below 1, so that it certifies nothing here." if curvature >= 1.0 else ".")
     )
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import special
 
 from certiformer.core import find
-from certiformer.experiments._arda_lag_runs import ALPHA, COEFFICIENT, NETWORKS, experiment
+from certiformer.experiments._arda_lag_runs import ALPHA, COEFFICIENT, LONG, NETWORKS, SHORT, experiment
 from certiformer.experiments.panel import Panel, Plot, Series
 from certiformer.experiments.statistics import Interval, mean_interval
 from certiformer.experiments.study import Analysis, Study
@@ -20,30 +21,52 @@ from certiformer.experiments.verdicts import MEASURED, sign
 from certiformer.sweep import Row
 
 NAMES = {"indrnn": "IndRNN", "transformer": "Transformer"}
-MEASURES = {
-    "gradient_short": "largest gradient norm in the first 500 steps",
-    "gradient": "largest gradient norm over training",
-    "jacobian": "largest Jacobian norm over training",
-    "validation": "lowest validation loss",
-}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number of each run: the value it comes from, its name with the steps that it looks at, and the runs it is of.
+
+    Short runs make the figure's upper panel, long ones the rest. Of the validation loss the paper speaks after long
+    training only.
+    """
+
+    value: str
+    name: str
+    table: Table
+    claimed: bool = True
+
+    @property
+    def loss(self) -> bool:
+        return self.value == "validation"
+
+
+def measures(both: Table) -> tuple[Measure, ...]:
+    lengths = list(both.by("steps"))
+    first, last = lengths[0], lengths[-1]
+    short, long = both.where(steps=first), both.where(steps=last)
+    over = f"in {last:,} steps"
+    found = [Measure("gradient_short", f"largest gradient norm in the first {min(SHORT, first)} steps", short)]
+    if last > SHORT:
+        found.append(Measure("gradient", f"largest gradient norm {over}", long))
+    found.append(Measure("jacobian", f"largest Jacobian norm {over}", long))
+    return (*found, Measure("validation", f"lowest validation loss {over}", long, claimed=last >= LONG))
 
 
 def analyse(rows: Sequence[Row]) -> Analysis:
     """Growth with the lag, network by network, and the two networks against each other at each lag."""
-    both, notes = Table(rows), Notes()
-    # the upper panel is made of short runs, the rest of long ones
-    lengths = list(both.by("steps"))
-    short, table = both.where(steps=lengths[0]), both.where(steps=lengths[-1])
-    tables = {m: short if m == "gradient_short" else table for m in MEASURES}
-    trends = {(m, network): _growth(tables[m], m, network) for m in MEASURES for network in NETWORKS}
+    notes = Notes()
+    shown = measures(Table(rows))
+    trends = {(m.value, network): _growth(m, network) for m in shown for network in NETWORKS}
     for trend in trends.values():
         notes.note(trend)
-    for measure, name in MEASURES.items():
-        _ratios(notes, tables[measure], measure)
-        if measure != "validation":
-            spread = _spread(tables[measure], measure)
-            setting = f"{name}: spread of its logarithm between seeds, IndRNN / Transformer"
+    for measure in shown:
+        _ratios(notes, measure)
+        if not measure.loss:
+            spread = _spread(measure.table, measure.value)
+            setting = f"{measure.name}: spread of its logarithm between seeds, IndRNN / Transformer"
             notes.found(setting, spread, sign(spread, 1.0, below=False), paper="> 1")
+    table = shown[-1].table
     for network in NETWORKS:
         overlap = _geometric(table.where(network=network), "validation_fresh", "validation")
         setting = f"lowest validation loss, {NAMES[network]}: on a series of its own / on the released split"
@@ -52,32 +75,44 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     panels = [
         Panel(
             "lag L (steps)",
-            "loss (labels of variance 1)" if m == "validation" else "norm",
-            _series(trends, tables[m], m),
-            name,
-            "x" if m == "validation" else "xy",
+            "loss (labels of variance 1)" if m.loss else "norm",
+            _series(trends, m),
+            m.name,
+            "x" if m.loss else "xy",
         )
-        for m, name in MEASURES.items()
+        for m in shown
     ]
-    recurrent, attention = (trends["gradient_short", network].slope for network in NETWORKS)
-    jacobian = trends["jacobian", "transformer"].slope
     caption = (
         "Norms of the gradients of the memory's weights (recurrent or attention weights) and lowest validation loss, "
         "against the lag. Lines: means over seeds; bands: 95 % intervals."
     )
-    return notes.analysis(
-        f"the {MEASURES['gradient_short']} grows with the lag with exponent {recurrent} for the IndRNN and "
-        f"{attention} for the "
-        f"Transformer, whose Jacobian grows with exponent {jacobian} where the paper says stable.",
-        figure_2=Plot(panels, caption, columns=2),
+    return notes.analysis(_headline(notes, shown, trends), figure_2=Plot(panels, caption, columns=2))
+
+
+def _headline(notes: Notes, shown: Sequence[Measure], trends: Mapping[tuple[str, str], Trend]) -> str:
+    """Exponents in the lag, each with what the paper says of it and the verdict."""
+
+    def told(measure: Measure, network: str) -> str:
+        trend = trends[measure.value, network]
+        claim = "" if trend.printed is None else f" ({trend.printed.name}: {notes.word(trend.name)})"
+        return f"{trend.slope}{claim}"
+
+    first, jacobian, loss = shown[0], shown[-2], shown[-1]
+    text = (
+        f"the {first.name} changes with the lag with exponent {told(first, 'indrnn')} for the IndRNN and "
+        f"{told(first, 'transformer')} for the Transformer, whose {jacobian.name} has {told(jacobian, 'transformer')}"
     )
+    if loss.claimed:
+        text += f"; the {loss.name} has {told(loss, 'indrnn')} and {told(loss, 'transformer')}"
+    return f"{text}."
 
 
-def _growth(table: Table, measure: str, network: str) -> Trend:
+def _growth(measure: Measure, network: str) -> Trend:
     """The exponent b of L^b in the arithmetic mean, as plotted; a seed is one draw for all lags."""
     claim = Theory("grows", exponent=0.0, relation=">") if network == "indrnn" else Theory("stable", exponent=0.0)
-    name = f"{MEASURES[measure]}, {NAMES[network]}, exponent in the lag L"
-    return Trend(name, table.where(network=network), "lag", measure, claim, paired=True, label=NAMES[network])
+    name = f"{measure.name}, {NAMES[network]}, exponent in the lag L"
+    runs, said = measure.table.where(network=network), claim if measure.claimed else None
+    return Trend(name, runs, "lag", measure.value, said, paired=True, label=NAMES[network])
 
 
 def recurrent_bound(lag: int) -> float:
@@ -87,18 +122,18 @@ def recurrent_bound(lag: int) -> float:
     return find("arda.prop2").evaluate({**run, **small}).sound["Lu"].value
 
 
-def _ratios(notes: Notes, table: Table, measure: str) -> None:
+def _ratios(notes: Notes, measure: Measure) -> None:
     """IndRNN / Transformer at each lag: geometric mean over seeds; both saw the same series."""
-    for lag, part in table.by("lag").items():
-        pair = {n: {r.config["seed"]: r.values[measure] for r in part.where(network=n)} for n in NETWORKS}
+    for lag, part in measure.table.by("lag").items():
+        pair = {n: {r.config["seed"]: r.values[measure.value] for r in part.where(network=n)} for n in NETWORKS}
         shared = sorted(set.intersection(*(set(by) for by in pair.values())))
         logs = [math.log(pair[NETWORKS[0]][s] / pair[NETWORKS[1]][s]) for s in shared]
         if logs:
-            found = _exp(mean_interval(logs))
+            found = mean_interval(logs)
             # of the validation loss the paper says that it degrades, not where the curves cross
-            claimed = {} if measure == "validation" else {"paper": "> 1"}
-            verdict = sign(found, 1.0, below=False) if claimed else MEASURED
-            notes.found(f"{MEASURES[measure]}, IndRNN / Transformer at L = {lag}", found, verdict, **claimed)
+            claimed = {} if measure.loss else {"paper": "> 1"}
+            verdict = sign(found, 0.0, below=False) if claimed else MEASURED
+            notes.found(f"{measure.name}, IndRNN / Transformer at L = {lag}", _exp(found), verdict, **claimed)
 
 
 def _geometric(table: Table, over: str, under: str) -> Interval:
@@ -129,15 +164,15 @@ def _spread(table: Table, measure: str) -> Interval:
     return Interval(math.sqrt(quotient), math.sqrt(quotient / below), math.sqrt(quotient / above))
 
 
-def _series(trends: Mapping[tuple[str, str], Trend], table: Table, measure: str) -> list[Series]:
-    series = [one for network in NETWORKS for one in trends[measure, network].series()[:1]]
-    lags = list(table.by("lag"))
-    if measure == "jacobian":
+def _series(trends: Mapping[tuple[str, str], Trend], measure: Measure) -> list[Series]:
+    series = [one for network in NETWORKS for one in trends[measure.value, network].series()[:1]]
+    lags = list(measure.table.by("lag"))
+    if measure.value == "jacobian":
         # the bound leaves the panel: only where it is within three decades of what is seen
         top = 1e3 * max(max(one.y) for one in series)
         bound = {lag: value for lag in lags if (value := recurrent_bound(lag)) < top}
         series.append(Series.theory("sound bound at the start, IndRNN", bound))
-    if measure == "validation":
+    if measure.loss:
         series.append(Series.theory("noise: nobody does better", dict.fromkeys(lags, 1.0 - COEFFICIENT**2)))
     return series
 
@@ -171,15 +206,13 @@ STUDIES = (
         "gets worse; the Transformer's norms stay stable and its validation loss roughly constant.",
         experiment,
         analyse,
-        cell=("lag",),
+        cell=("lag", "steps"),
         readings=(
             (
                 "The text calls the norm a Jacobian; the released program logs the gradient of the training loss. We "
                 "show both: the loss gradient with respect to the recurrent or attention weights, largest over the "
-                "first "
-                "500 steps (the released short runs) and over all, and the root mean square over training windows of "
-                "||df/dweights||, largest over the steps "
-                "looked at."
+                "first 500 steps (the released short runs) and over all, and the root mean square over training "
+                "windows of ||df/dweights||, largest over the steps looked at."
             ),
             (
                 "Windows have L + 1 tokens of 17 channels (the value, 8 sines, 8 cosines), are not scaled into the "

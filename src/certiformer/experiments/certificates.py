@@ -127,8 +127,7 @@ def _of_task(notes: Notes, line: list[Cell]) -> None:
     rivals = len(largest.rivals)
     notes.remarks.append(
         f"{title}, n = {largest.n:,}: the choice among {rivals} certificates costs {math.log(rivals):.2f} nats and "
-        f"turns "
-        f"{100 * first:.2g} % into {100 * best:.2g} %."
+        f"turns {100 * first:.2g} % into {100 * best:.2g} %."
     )
     better = [f"that of {LETTERS[cell.better]} at {cell.n:,}" for cell in line if cell.better is not None]
     if better:

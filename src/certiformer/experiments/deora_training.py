@@ -167,8 +167,8 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     panels += [Panel("sample size n", "loss", right, "sample size", "xy")] if right else []
     low, high = min(s.value for s in slopes), max(s.value for s in slopes)
     return notes.analysis(
-        f"the training loss falls with the steps K with exponents {low:.2f} to {high:.2f} in {len(slopes)} settings of "
-        "start and heads.",
+        f"the training loss changes with the steps K with exponents {low:.2f} to {high:.2f} in {len(slopes)} settings "
+        "of start and heads.",
         losses=_loss_plot(grid, bounds),
         orders=Plot(
             panels,
@@ -222,8 +222,7 @@ def _few_or_many(notes: Notes, start: str, table: Table) -> None:
     mass = [float(np.mean(by_heads[heads].column(_at("relevant_mass")))) for heads in (few, many)]
     notes.remarks.append(
         f"{start} start: the share of attention on relevant tokens, {table.config['zeta']:.2f} when it is uniform, "
-        f"ends "
-        f"at {mass[0]:.2f} with {_power(few)} heads and at {mass[1]:.2f} with {_power(many)}."
+        f"ends at {mass[0]:.2f} with {_power(few)} heads and at {mass[1]:.2f} with {_power(many)}."
     )
 
 

@@ -109,9 +109,8 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         "of the readout is shared by the heads, so the class has the same range for every H."
     )
     return notes.analysis(
-        f"with a shared budget of norms the excess risk grows with the number of heads with exponent {grown.slope}, "
-        f"the "
-        f"printed bound with exponent {grown.said(printed):.2g}.",
+        f"with a shared budget of norms the excess risk changes with the number of heads with exponent {grown.slope}, "
+        f"the printed bound with exponent {grown.said(printed):.2g}.",
         heads=Plot(panels, caption, height=3.0),
     )
 

@@ -171,8 +171,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     printed, sound = (sum(pair[side] for pair in told) for side in (0, 1))
     return notes.analysis(
         f"the printed Corollary 4.5 is violated in {printed} of {len(told)} problems that move with n, its sound "
-        f"repair in "
-        f"{sound}.",
+        f"repair in {sound}.",
         misspecified=Plot(panels, caption, height=3.1),
     )
 

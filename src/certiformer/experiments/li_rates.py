@@ -174,8 +174,7 @@ def _noise(notes: Notes, table: Table) -> Panel:
     kept = mean_interval(loudest.column("local"))
     notes.remarks.append(
         f"At n = {n} and σ = {loudest.config['sigma']:g} the excess is {kept}, {kept.value / classical(loudest):.2g} "
-        f"of "
-        "σ²P/n: the class is bounded, and directions that the data cannot resolve cost no more than its size."
+        "of σ²P/n: the class is bounded, and directions that the data cannot resolve cost no more than its size."
     )
     series = [
         Series.means("started at the teacher", table.points("sigma", "local")),
@@ -218,8 +217,13 @@ def _ball(notes: Notes, ball: Table) -> str:
         setting = f"{trend.name}: what the example predicts"
         notes.findings.append(Finding.of(setting, trend.slope, claim.judge(trend.slope, 0.05), sound=str(claim)))
     start = broken(notes, ball, "n", _printed_ball, "l1 ball: excess over printed bound (B.1), largest, n = {}")
-    told = f"in the l1 ball of growing dimension the excess risk falls like n^{trend.slope.value:.2f}, not like 1/n"
-    return told + ("" if start is None else f", and the printed bound is violated from n = {start:.0e} on") + "."
+    if len(trend.points) < 2 or trend.printed is None:
+        return "too few runs in the l1 ball of growing dimension."
+    told = (
+        f"in the l1 ball of growing dimension the excess risk changes with n with exponent {trend.slope}; "
+        f"the printed Theorem B.1 allows {trend.said(trend.printed):.2f}: {notes.word(f'{trend.name}: printed')}"
+    )
+    return told + ("." if start is None else f", and the bound itself is violated from n = {start:.0e} on.")
 
 
 def _calibration(notes: Notes, quiet: Table, loud: Table, ball: Table) -> Panel:

@@ -273,8 +273,8 @@ STUDIES = (
             "Minima are local: descent starts at the teacher, so that optimisation plays no part.",
             (
                 "Rates are read as bounds, printed and sound alike: a faster decay is compatible with both. That "
-                "Remark "
-                "6.12 reflects how hard such data are is a claim of its own, tested by the difference of exponents."
+                "Remark 6.12 reflects how hard such data are is a claim of its own, tested by the difference of "
+                "exponents."
             ),
             "Clipped: target and predictor are confined to [−0.5, 0.5], the predictor inside the training objective.",
             (

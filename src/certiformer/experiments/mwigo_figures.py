@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from certiformer.experiments._mwigo_runs import PAPER_TABLE_1, READINGS, experiment
-from certiformer.experiments.mwigo_table_1 import one_more_run
+from certiformer.experiments.mwigo_table_1 import PAPER_RUNS, one_more_run
 from certiformer.experiments.panel import Panel, Plot, Series
 from certiformer.experiments.statistics import mean_interval
 from certiformer.experiments.study import Analysis, Study
@@ -37,8 +37,8 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     )
     notes.note(falls)
     panels = [
-        Panel("epoch", f"{what} loss (nats)", _curves(d_m, n, part, what), f"N = {n:,}", "y")
-        for what in ("train", "test")
+        Panel("epoch", f"{name} loss (nats)", _curves(d_m, n, part, what), f"N = {n:,}", "y")
+        for what, name in (("train", "training"), ("test", "test"))
         for n, part in table.by("n").items()
     ]
     fitted = [float(np.mean(part.column(_fitted))) for part in table.by("n").values()]
@@ -70,10 +70,8 @@ def _of_cell(notes: Notes, d_m: int, n: int, table: Table) -> None:
     risen = table.column(lambda row: float(row.arrays["test"][-1]) / row.values["lowest"])
     notes.remarks.append(
         f"{name}: on average the test loss is lowest at epoch {np.mean(table.column('epoch')):.0f} of {length} and "
-        f"ends "
-        f"at {np.mean(risen):.2f} times that value; {int(np.sum(table.column('falling')))} of {len(table)} runs are "
-        f"still "
-        "at their lowest."
+        f"ends at {np.mean(risen):.2f} times that value; {int(np.sum(table.column('falling')))} of {len(table)} runs "
+        "are still at their lowest."
     )
 
 
@@ -102,6 +100,7 @@ STUDIES = tuple(
         analyse=analyse,
         readings=READINGS,
         cell=("d_m", "n"),
+        enough=PAPER_RUNS,
     )
     for id, d_m in WIDTHS.items()
 )

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from certiformer.experiments.statistics import Interval, Vector, mean_interval
 from certiformer.report.figure import PRINTED_COLOUR
@@ -191,6 +191,9 @@ def _ticks_at_data(axes: Axes, panel: Panel) -> None:
     if not 2 <= len(at) <= MOST_TICKS:
         if "x" in panel.log:
             axes.xaxis.set_minor_formatter(NullFormatter())
+        else:
+            axes.xaxis.set_major_locator(MaxNLocator(5))
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
         return
     axes.xaxis.set_major_locator(FixedLocator(at))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))

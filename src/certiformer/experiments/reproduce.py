@@ -239,6 +239,7 @@ def write(
         "only": dict(only),
         "set": {name: list(chosen) for name, chosen in values.items()},
         "runs": swept.runs,
+        "finished": len(done),
         "reused": swept.reused,
         "failed": swept.failed,
         "errors": sorted({row.error for row in failed if row.error}),

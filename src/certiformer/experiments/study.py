@@ -92,17 +92,18 @@ class Analysis:
 
 @dataclass(frozen=True)
 class Covered:
-    """How many cells of the full grid were run, with all their seeds."""
+    """How many cells of the paper's figure or table were run with as many seeds as it has; how many were begun."""
 
     cells: int
     of: int
+    begun: int = 0
 
     def opening(self, scale: Scale) -> str:
         """How a headline begins."""
         if scale != "paper":
             return f"Self-test, none of the {self.of} cells of the full grid: "
         if not self.cells:
-            return f"None of {self.of} cells has all its seeds yet: "
+            return f"With some of the seeds in {self.begun} of {self.of} cells, and all of them in none: "
         return "" if self.cells >= ENOUGH * self.of else f"In {self.cells} of {self.of} cells: "
 
 
@@ -119,7 +120,8 @@ class Study:
     readings    what the paper leaves open, and how we read it;
     cell        the entries of a configuration that name a cell of the paper's figure or table; all but the seed, if
                 none are given;
-    counts      which runs of the full grid the cells are made of: those of the paper's setting; all, if not given.
+    counts      which runs of the full grid the cells are made of: those of the paper's setting; all, if not given;
+    enough      how many of its runs make a cell the paper's: as many as the paper has there; all, if 0.
     """
 
     id: str
@@ -131,20 +133,22 @@ class Study:
     readings: tuple[str, ...] = ()
     cell: tuple[str, ...] = ()
     counts: Callable[[Config], bool] | None = None
+    enough: int = 0
 
     def __post_init__(self) -> None:
         if self.paper not in PAPERS or self.id.split(".")[0] != self.paper:
             raise CertiformerError(f"{self.id!r} must begin with its paper, one of {', '.join(PAPERS)}")
 
     def covered(self, rows: Iterable[Row]) -> Covered:
-        """The cells of which every seed of the full grid is among the finished runs."""
+        """The cells of the full grid of which so many runs are finished as the paper has."""
         done = {canonical(row.config) for row in rows if row.state == "done"}
-        cells: dict[str, bool] = {}
+        cells: dict[str, list[bool]] = {}
         for config in self.experiment("paper").configs:
             if self.counts is None or self.counts(config):
                 name = canonical({k: v for k, v in config.items() if (k in self.cell if self.cell else k != "seed")})
-                cells[name] = cells.get(name, True) and canonical(config) in done
-        return Covered(sum(cells.values()), len(cells))
+                cells.setdefault(name, []).append(canonical(config) in done)
+        whole = [sum(each) >= (self.enough or len(each)) for each in cells.values()]
+        return Covered(sum(whole), len(cells), sum(map(any, cells.values())))
 
 
 def strict(value: Any) -> Any:

@@ -154,8 +154,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     )
     return notes.analysis(
         f"at the {len(table)} of {len(everything)} networks that learned, the sound Theorem 4.1 is {level} decades "
-        f"above "
-        f"the loss of guessing{': it says nothing' if level.low > 0 else ''}.",
+        f"above the loss of guessing{': it says nothing' if level.low > 0 else ''}.",
         bounds=Plot([_panel(table, found)], caption, height=3.0),
     )
 

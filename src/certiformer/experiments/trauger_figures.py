@@ -112,8 +112,7 @@ def _analyse(rows: Sequence[Row], main: Measure, judge: Callable[[Interval, floa
     else:
         headline = (
             f"over the {len(able)} of {len(table)} runs that learned, the {main.name} changes by {found} per 100 "
-            f"tokens, "
-            f"against “{claim}”, of more than {main.size:g}, in the paper."
+            f"tokens, against “{claim}”, of more than {main.size:g}, in the paper."
         )
     caption = (
         f"Left: {main.name} against the number of tokens T, runs that learned: mean with 95 % interval, and the "

@@ -18,7 +18,7 @@ from certiformer.experiments.panel import Plot, Series
 from certiformer.experiments.statistics import Centre, Interval, Vector, bootstrap, mean_interval, power_law
 from certiformer.experiments.study import Analysis, Finding
 from certiformer.experiments.table import Key, Table, Value
-from certiformer.experiments.verdicts import MEASURED, SLOPE_MARGIN, Claim, Relation, Verdict
+from certiformer.experiments.verdicts import MEASURED, SLOPE_MARGIN, Claim, Relation, Verdict, holm
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Trend:
         if not self.points:
             return []
         middle = {x: self._middle(y) for x, y in self.points.items()}
-        slope = f"{self.label or 'measured'}: slope {self.slope.value:.2f}" if len(middle) > 1 else self.label
+        slope = f"{self.label or 'measured'}: slope {_told(self.slope)}" if len(middle) > 1 else self.label
         out = [Series.measured(slope, middle)]
         first = next(iter(middle))
         for theory, printed in ((self.printed, True), (self.sound, False)):
@@ -145,8 +145,21 @@ class Notes:
         self.findings.append(Finding.of(setting, found, verdict, **said))
         self.fits[setting] = found.as_json()
 
+    def word(self, setting: str) -> str:
+        """The verdict of the first row whose setting begins so, as the table will have it: among all comparisons."""
+        said = holm([finding.verdict for finding in self.findings])
+        found = (v.word for f, v in zip(self.findings, said, strict=True) if f.setting.startswith(setting))
+        return next(found, MEASURED.word)
+
     def analysis(self, headline: str, **plots: Plot) -> Analysis:
         return Analysis(tuple(self.findings), headline, self.fits, plots, tuple(self.remarks))
+
+
+def _told(slope: Interval) -> str:
+    """-0.52 [-0.55, -0.49]; without ends that are not known."""
+    if math.isinf(slope.low) and math.isinf(slope.high):
+        return f"{slope.value:.2f}"
+    return f"{slope.value:.2f} [{slope.low:.2f}, {slope.high:.2f}]"
 
 
 def fitted_exponent(x: Sequence[float], y: Sequence[float]) -> float:

@@ -116,8 +116,9 @@ def tally(document: Document) -> str:
     """How often each word is said, and how much of the full grid that rests on."""
     words = ", ".join(f"{count} × {word}" for word, count in document["tally"].items())
     covered = document["covered"]
-    share = f"Cells of the full grid: {covered['cells']} of {covered['of']}."
-    return f"{len(document['rows'])} rows: {words or 'none'}. {share}"
+    share = f"Cells with all their seeds: {covered['cells']} of {covered['of']}"
+    runs = f"runs: {document['finished']:,} of {document['runs']:,}"
+    return f"{len(document['rows'])} rows: {words or 'none'}. {share}; {runs}."
 
 
 def said(row: Mapping[str, Any]) -> str:
@@ -128,7 +129,8 @@ def said(row: Mapping[str, Any]) -> str:
 def provenance(document: Document) -> str:
     """What stands under each figure: the digest of the runs, the code, the seeds, the time, and what computed them."""
     words = [f"ledger {document['ledger'][:16]}", f"code {document['version'][:12]}"]
-    words.append(f"{document['runs']} runs" + (f", {document['failed']} failed" if document["failed"] else ""))
+    runs = f"{document['finished']:,} of {document['runs']:,} runs"
+    words.append(runs + (f", {document['failed']} failed" if document["failed"] else ""))
     if document["seeds"]:
         words.append(f"seeds {seeds(document['seeds'])}")
     words.append(f"{span(document['wall_seconds'])} wall time, {span(document['work_seconds'])} of work")
