@@ -88,6 +88,18 @@ def page() -> str:
         "whoever does them again, or some of them (`--verify 5`), gets the same numbers. Each verdict is one of nine",
         "words, by [rules that were fixed before the runs](verdicts.md).",
         "",
+        "What is here is what has been run: the last two columns say how many cells of a paper's figure or table have",
+        "as many seeds as the paper has there (of our own designs: all seeds of the grid), and how many runs of the grid",
+        "exist. Runs go seed by seed over all cells. Two commands, on any machine, go on from here:",
+        "",
+        "```",
+        "certiformer reproduce merge docs/reproduction/runs/*.runs",
+        "certiformer reproduce all --scale paper              # or one ID; --estimate says how long, --only takes a part",
+        "```",
+        "",
+        "Scale `quick` is a self-test of minutes on smaller grids: it shows that the machinery works, and says nothing",
+        "about a paper.",
+        "",
         summary(documents),
         "",
     ]
@@ -102,19 +114,21 @@ def page() -> str:
 
 def summary(documents: list[Document]) -> str:
     """A line per experiment: what we found, and on how much of the full grid it rests."""
-    lines = ["| experiment | what we found | verdicts | cells |", "|---|---|---|---|"]
+    lines = ["| experiment | what we found | verdicts | cells | runs |", "|---|---|---|---|---|"]
     found = {document["id"]: document for document in documents}
     for study in studies():
         document = found.get(study.id)
         if document is None:
-            lines.append(f"| `{study.id}` | {study.title}: not published yet | | 0 of {study.covered([]).of} |")
+            of, runs = study.covered([]).of, len(study.experiment("paper").configs)
+            lines.append(f"| `{study.id}` | {study.title}: not published yet | | 0 of {of} | 0 of {runs:,} |")
             continue
         anchor = f"{document['id']}: {document['title']}".lower()
         anchor = "".join(c for c in anchor if c.isalnum() or c in " -_").replace(" ", "-")
         words = ", ".join(f"{count} × {word}" for word, count in document["tally"].items())
         cells = f"{document['covered']['cells']} of {document['covered']['of']}"
         link = f"[`{document['id']}`](reproduction.md#{anchor})"
-        lines.append(f"| {link} | {document['headline'].replace('|', '&#124;')} | {words} | {cells} |")
+        runs = f"{document['finished']:,} of {document['runs']:,}"
+        lines.append(f"| {link} | {document['headline'].replace('|', '&#124;')} | {words} | {cells} | {runs} |")
     return "\n".join(lines)
 
 

@@ -89,7 +89,7 @@ def test_batches_are_of_equal_shape_and_depend_on_the_configurations_only():
     configs = [{"seed": s, "n": n} for s in range(5) for n in (2, 3)]
     experiment = Experiment("e", WALK, configs, run_batch=WALKS, batch_key=lambda c: c["n"], batch_size=2)
     shapes = [[run.config["n"] for run in batch] for batch in experiment.batches]
-    assert shapes == [[2, 2], [2, 2], [2], [3, 3], [3, 3], [3]]
+    assert shapes == [[2, 2], [3, 3], [2, 2], [3, 3], [2], [3]]  # in the order of the configurations
     assert {run.key for batch in experiment.batches for run in batch} == {run.key for run in experiment.runs}
     assert all(len(batch) == 1 for batch in Experiment("e", WALK, configs).batches)
 

@@ -24,7 +24,7 @@ from certiformer.experiments._deora_runs import (
 )
 from certiformer.experiments.panel import Panel, Plot, Series
 from certiformer.experiments.statistics import mean_interval
-from certiformer.experiments.study import Analysis, Finding, Scale, Study
+from certiformer.experiments.study import Analysis, Finding, Scale, Study, seed_by_seed
 from certiformer.experiments.table import Table
 from certiformer.experiments.trend import Notes, Theory, Trend, fitted_exponent
 from certiformer.experiments.verdicts import MEASURED, Verdict, bound_always, sign
@@ -107,7 +107,7 @@ def _grid(scale: Scale) -> list[Config]:
         seeds, steps = 20, 8 * STEPS
     settings = [{**middle, name: value} for name, values in axes.items() for value in values]
     distinct = list({tuple(sorted(each.items())): each for each in settings}.values())
-    return [
+    cells = [
         {
             **_mixture(each),
             **each,
@@ -116,12 +116,11 @@ def _grid(scale: Scale) -> list[Config]:
             "eta": ETA,
             # gradient descent only where heads are varied
             "steps": steps if all(each[name] == middle[name] for name in middle if name != "heads") else 0,
-            "seed": seed,
         }
         for each in distinct
         for start in STARTS
-        for seed in range(seeds)
     ]
+    return seed_by_seed(cells, seeds)
 
 
 def _mixture(setting: Config) -> Config:

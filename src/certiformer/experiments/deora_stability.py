@@ -25,7 +25,7 @@ from certiformer.experiments._deora_runs import (
 )
 from certiformer.experiments.panel import Panel, Plot, Series
 from certiformer.experiments.statistics import mean_interval, power_law
-from certiformer.experiments.study import Analysis, Finding, Scale, Study
+from certiformer.experiments.study import Analysis, Finding, Scale, Study, seed_by_seed
 from certiformer.experiments.table import Table
 from certiformer.experiments.trend import Notes, Theory, Trend, fitted_exponent
 from certiformer.experiments.verdicts import rate_allowed
@@ -107,12 +107,8 @@ def _grid(scale: Scale) -> list[Config]:
     if scale != "smoke":
         kinds += [("one-step", ENOUGH), ("random", FEW)]
     common = {**MIXTURE, "n1": 2000, "n_test": tests, "eta": ETA, "checkpoints": octaves(8, last, 1)}
-    return [
-        {**common, "start": start, "heads": heads, "n": n, "seed": seed}
-        for start, heads in kinds
-        for n in sizes
-        for seed in range(seeds)
-    ]
+    cells = [{**common, "start": start, "heads": heads, "n": n} for start, heads in kinds for n in sizes]
+    return seed_by_seed(cells, seeds)
 
 
 def _shorten(config: Config) -> tuple[Config, float]:

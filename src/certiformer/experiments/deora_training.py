@@ -27,7 +27,7 @@ from certiformer.experiments._deora_runs import (
 )
 from certiformer.experiments.panel import Panel, Plot, Series
 from certiformer.experiments.statistics import Interval, mean_interval, power_law, ratio
-from certiformer.experiments.study import Analysis, Finding, Scale, Study
+from certiformer.experiments.study import Analysis, Finding, Scale, Study, seed_by_seed
 from certiformer.experiments.table import Table
 from certiformer.experiments.trend import Notes, Theory, Trend, fitted_exponent
 from certiformer.experiments.verdicts import MEASURED, rate_allowed
@@ -136,11 +136,7 @@ def _grid(scale: Scale) -> list[Config]:
     cells = [(start, heads, n) for start in STARTS for heads in (few if start == "random" else few + many)]
     cells += [("one-step", few[-1], size) for size in sizes if size != n]
     common = {**MIXTURE, "n1": 2000, "n_test": tests, "eta": ETA, "checkpoints": octaves(25, last)}
-    return [
-        {**common, "start": start, "heads": heads, "n": size, "seed": seed}
-        for start, heads, size in cells
-        for seed in range(seeds)
-    ]
+    return seed_by_seed([{**common, "start": start, "heads": heads, "n": size} for start, heads, size in cells], seeds)
 
 
 def _shorten(config: Config) -> tuple[Config, float]:

@@ -12,7 +12,7 @@ from certiformer.experiments import _li_runs
 from certiformer.experiments._li_analysis import OUR_DESIGN, calibration, growth, rate, scaled, shorten
 from certiformer.experiments._li_theory import inputs_of, printed_bound, sound_bound
 from certiformer.experiments.panel import Panel, Plot, Series
-from certiformer.experiments.study import Analysis, Scale, Study
+from certiformer.experiments.study import Analysis, Scale, Study, seed_by_seed
 from certiformer.experiments.table import Table
 from certiformer.experiments.trend import Notes
 from certiformer.sweep import Experiment, Outcome, Row
@@ -69,7 +69,7 @@ def experiment(scale: Scale) -> Experiment:
         "li.depth",
         run=f"{__name__}:run",
         shorten=shorten,
-        configs=[{**cell, "seed": seed} for cell in cells for seed in range(grid["seeds"])],
+        configs=seed_by_seed(cells, grid["seeds"]),
     )
 
 

@@ -14,7 +14,7 @@ from certiformer.calculus.truncation import SubGaussian, gaussian_tokens
 from certiformer.experiments import _li_tails_runs as runs
 from certiformer.experiments.panel import Panel, Plot, Series
 from certiformer.experiments.statistics import mean_interval, trend
-from certiformer.experiments.study import Analysis, Finding, Scale, Study
+from certiformer.experiments.study import Analysis, Finding, Scale, Study, seed_by_seed
 from certiformer.experiments.table import Table
 from certiformer.experiments.trend import Notes, Theory, Trend, fitted_exponent
 from certiformer.experiments.verdicts import SLOPE_MARGIN, Claim
@@ -79,7 +79,7 @@ def experiment(scale: Scale) -> Experiment:
         "draws": draws,
         "test": test,
     }
-    configs = [{**shape, "tokens": T, "seed": s} for T in lengths for s in range(seeds)]
+    configs = seed_by_seed([{**shape, "tokens": T} for T in lengths], seeds)
     return Experiment(NAME, run=f"{__name__}:run", configs=configs, shorten=_shorten)
 
 

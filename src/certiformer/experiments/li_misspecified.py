@@ -16,7 +16,7 @@ from scipy import special
 import certiformer
 from certiformer.experiments.panel import Panel, Plot, Series
 from certiformer.experiments.statistics import Interval, mean_interval
-from certiformer.experiments.study import Analysis, Scale, Study
+from certiformer.experiments.study import Analysis, Scale, Study, seed_by_seed
 from certiformer.experiments.table import Table
 from certiformer.experiments.trend import Notes, Theory, Trend
 from certiformer.experiments.verdicts import rate_allowed
@@ -105,12 +105,9 @@ def experiment(scale: Scale) -> Experiment:
         run=f"{__name__}:run",
         shorten=lambda config: (config, 1.0),
         # Odd sample sizes have one median.
-        configs=[
-            {**problem, "n": 10**e + 1, "draws": draws, "seed": s}
-            for problem in problems
-            for e in exponents
-            for s in range(seeds)
-        ],
+        configs=seed_by_seed(
+            [{**problem, "n": 10**e + 1, "draws": draws} for problem in problems for e in exponents], seeds
+        ),
     )
 
 

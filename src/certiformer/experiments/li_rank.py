@@ -11,7 +11,7 @@ from certiformer.experiments import _li_exact, _li_runs
 from certiformer.experiments._li_analysis import OUR_DESIGN, at, broken, calibration, growth, rate, shorten
 from certiformer.experiments._li_theory import exact_inputs, inputs_of, printed_bound, sound_bound
 from certiformer.experiments.panel import Panel, Plot
-from certiformer.experiments.study import Analysis, Scale, Study
+from certiformer.experiments.study import Analysis, Scale, Study, seed_by_seed
 from certiformer.experiments.table import Table
 from certiformer.experiments.trend import Notes, Theory, Trend
 from certiformer.sweep import Experiment, Outcome, Row
@@ -91,7 +91,7 @@ def experiment(scale: Scale) -> Experiment:
         "li.rank",
         run=f"{__name__}:run",
         shorten=_shorten,
-        configs=[{**cell, "seed": seed} for cell in cells for seed in range(grid["seeds"])],
+        configs=seed_by_seed(cells, grid["seeds"]),
     )
 
 

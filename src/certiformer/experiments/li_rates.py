@@ -12,7 +12,7 @@ from certiformer.experiments._li_analysis import LEVEL_MARGIN, OUR_DESIGN, at, b
 from certiformer.experiments._li_theory import exact_inputs, inputs_of, printed_bound, sound_bound
 from certiformer.experiments.panel import Panel, Plot, Series
 from certiformer.experiments.statistics import mean_interval
-from certiformer.experiments.study import Analysis, Finding, Scale, Study
+from certiformer.experiments.study import Analysis, Finding, Scale, Study, seed_by_seed
 from certiformer.experiments.table import Table
 from certiformer.experiments.trend import Notes, Theory, Trend
 from certiformer.experiments.verdicts import Claim
@@ -86,12 +86,11 @@ def experiment(scale: Scale) -> Experiment:
     for power in grid["ball"]:
         n = 10**power
         cells.append({"kind": "ball", "norm": "one", "n": n, "d": round(0.8 * n ** (1 / 3))})
-    seeds = range(grid["seeds"])
     return Experiment(
         "li.rates",
         run=f"{__name__}:run",
         shorten=_shorten,
-        configs=[{**cell, "seed": seed} for cell in cells for seed in seeds],
+        configs=seed_by_seed(cells, grid["seeds"]),
     )
 
 

@@ -16,7 +16,7 @@ from certiformer.experiments._li_analysis import LEVEL_MARGIN
 from certiformer.experiments._li_tails_fits import asymptotic_variance, quantile_power_law
 from certiformer.experiments.panel import Panel, Plot, Series
 from certiformer.experiments.statistics import Vector, bootstrap, mean_interval, median_interval
-from certiformer.experiments.study import Analysis, Finding, Scale, Study
+from certiformer.experiments.study import Analysis, Finding, Scale, Study, seed_by_seed
 from certiformer.experiments.table import Table
 from certiformer.experiments.trend import Notes, Theory, Trend
 from certiformer.experiments.verdicts import SLOPE_MARGIN, Claim
@@ -96,7 +96,7 @@ def experiment(scale: Scale) -> Experiment:
         NAME,
         run=f"{__name__}:run",
         shorten=_shorten,
-        configs=[{**one, **shape, "n": n, "seed": s} for n in sizes for one in cells(scale) for s in range(seeds)],
+        configs=seed_by_seed([{**one, **shape, "n": n} for n in sizes for one in cells(scale)], seeds),
     )
 
 

@@ -14,7 +14,7 @@ import certiformer
 from certiformer.experiments import _li_tails_runs as runs
 from certiformer.experiments.panel import Panel, Plot, Series
 from certiformer.experiments.statistics import Vector, bootstrap, power_law
-from certiformer.experiments.study import Analysis, Scale, Study
+from certiformer.experiments.study import Analysis, Scale, Study, seed_by_seed
 from certiformer.experiments.table import Table
 from certiformer.experiments.trend import Notes, Theory, Trend
 from certiformer.experiments.verdicts import SLOPE_MARGIN, number, sign
@@ -83,32 +83,15 @@ def experiment(scale: Scale) -> Experiment:
             32768,
         ),
     }[scale]
-    configs = []
-    for n in sizes:
-        for tail, beta in TAILS.items():
-            # The grid first; then the two thresholds of the remark at this n.
-            thresholds = [*(float(M) for M in grid), *remark(n, beta)]
-            configs += [
-                {
-                    "tail": tail,
-                    "beta": beta,
-                    "noise": "gaussian",
-                    "nu": 2.2,
-                    "sigma": SIGMA,
-                    "d": 2,
-                    "k": 2,
-                    "tokens": 4,
-                    "teacher": 0,
-                    "iterations": 100,
-                    "test": test,
-                    "draws": draws,
-                    "thresholds": thresholds,
-                    "n": n,
-                    "seed": s,
-                }
-                for s in range(seeds)
-            ]
-    return Experiment(NAME, run=f"{__name__}:run", configs=configs, shorten=_shorten)
+    shape = {"noise": "gaussian", "nu": 2.2, "sigma": SIGMA, "d": 2, "k": 2, "tokens": 4, "teacher": 0}
+    effort = {"iterations": 100, "test": test, "draws": draws}
+    # thresholds: the grid first; then the two of the remark at this n
+    cells = [
+        {"tail": tail, "beta": beta, "thresholds": [*map(float, grid), *remark(n, beta)], "n": n, **shape, **effort}
+        for n in sizes
+        for tail, beta in TAILS.items()
+    ]
+    return Experiment(NAME, run=f"{__name__}:run", configs=seed_by_seed(cells, seeds), shorten=_shorten)
 
 
 # --- analysis -----------------------------------------------------------------------------------------------------

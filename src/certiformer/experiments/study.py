@@ -151,6 +151,11 @@ class Study:
         return Covered(sum(whole), len(cells), sum(map(any, cells.values())))
 
 
+def seed_by_seed(cells: Sequence[Config], seeds: int) -> list[Config]:
+    """Every cell with every seed, in the order in which an interruption leaves whole seeds over all cells."""
+    return [{**cell, "seed": seed} for seed in range(seeds) for cell in cells]
+
+
 def strict(value: Any) -> Any:
     """JSON has no infinities: they are the strings "inf" and "-inf"; what is undefined is null."""
     if isinstance(value, Mapping):

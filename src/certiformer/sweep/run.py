@@ -142,7 +142,9 @@ class Experiment:
             shape = "" if self.batch_key is None else repr(self.batch_key(run.config))
             groups.setdefault(shape, []).append(run)
         size = self.batch_size
-        return tuple(tuple(g[i : i + size]) for g in groups.values() for i in range(0, len(g), size))
+        batches = [tuple(g[i : i + size]) for g in groups.values() for i in range(0, len(g), size)]
+        place = {run.key: i for i, run in enumerate(self.runs)}
+        return tuple(sorted(batches, key=lambda batch: place[batch[0].key]))
 
     def task(self, runs: Iterable[Run]) -> Task:
         """The order to execute `runs` together."""
