@@ -93,7 +93,7 @@ def _trend(table: Table, measure: str, teacher: str) -> Trend:
         sound=sound,
         centre="median",
         paired=True,
-        label=short.get(measure, TITLES[teacher]),
+        label=short.get(measure, TITLES[teacher].removeprefix("the ")),
     )
 
 

@@ -291,7 +291,8 @@ def _theorem_5(notes: Notes, base: Table) -> None:
             negative = sum(math.isinf(ratio) for ratio in ratios)
             setting = f"test loss over Theorem 5 ({who}), largest"
             setting += f" ({negative} of {len(ratios)} printed bounds are negative)" if negative else ""
-            notes.findings.append(Finding(setting, None, max(ratios), None, verdict).told(**{side_name: "≤ 1"}))
+            largest = "negative bound" if negative else max(ratios)
+            notes.findings.append(Finding(setting, None, largest, None, verdict).told(**{side_name: "≤ 1"}))
 
 
 def _remarks(notes: Notes, table: Table, base: Table) -> None:

@@ -18,7 +18,10 @@ from certiformer.report.figure import PRINTED_COLOUR
 from certiformer.report.plots import COLOURS, COLUMN, HEIGHT, MARKERS, PAGE
 
 Kind = Literal["measured", "runs", "printed", "sound", "paper"]
+Place = Literal["none", "inside", "above"]  # of a panel's legend
 MOST_TICKS = 9
+MOST_INSIDE = 2  # lines of a legend that find a place among the curves
+LINE = 10.5  # height of a line of a legend, in points
 REACH = 4.0
 
 
@@ -84,14 +87,26 @@ class Plot:
         columns = self.columns or min(3, len(self.panels))
         rows = math.ceil(len(self.panels) / columns)
         width = COLUMN * 1.3 if columns == 1 else PAGE
-        figure = Figure(figsize=(width, self.height * rows), layout="constrained")
+        lines = 0 if self._one_legend else max((len(_labels(panel)) for panel in self.panels), default=0)
+        place: Place = "none" if self._one_legend else "above" if lines > MOST_INSIDE else "inside"
+        room = LINE / 72 * lines if place == "above" else 0.0
+        figure = Figure(figsize=(width, (self.height + room) * rows), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False)
         for axes, panel in zip(grid.flat, self.panels, strict=False):
-            _draw(axes, panel)
-        _one_legend(figure, list(grid.flat)[: len(self.panels)])
+            _draw(axes, panel, place)
+        if self._one_legend:
+            named = grid.flat[0].get_legend_handles_labels()
+            columns = min(4, len(named[1]))
+            figure.legend(*named, fontsize=7.5, frameon=False, loc="outside lower center", ncols=columns)
         for axes in list(grid.flat)[len(self.panels) :]:
             axes.set_axis_off()
         return figure
+
+    @property
+    def _one_legend(self) -> bool:
+        """Panels that say the same names share one legend below them."""
+        first, *others = (_labels(panel) for panel in self.panels)
+        return bool(first) and bool(others) and all(labels == first for labels in others)
 
     def tidy(self, name: str) -> Iterator[dict[str, Any]]:
         """One record for each point that is drawn."""
@@ -103,9 +118,18 @@ class Plot:
                     yield {**where, "kind": series.kind, "x": float(x), "y": float(y), "low": ends[0], "high": ends[1]}
 
 
-def _draw(axes: Axes, panel: Panel) -> None:
+def _shown(panel: Panel) -> list[Series]:
+    """Those with something to see: a bound that is negative everywhere has nothing on a logarithmic axis."""
+    return [series for series in panel.series if np.isfinite(_drawable(series.y, "y" in panel.log)).any()]
+
+
+def _labels(panel: Panel) -> list[str]:
+    return [series.label for series in _shown(panel) if series.label] + list(panel.marks)
+
+
+def _draw(axes: Axes, panel: Panel, place: Place) -> None:
     measured = 0
-    for series in panel.series:
+    for series in _shown(panel):
         if series.kind in ("measured", "runs"):
             _measured(axes, series, measured, "y" in panel.log)
             measured += series.kind == "measured"
@@ -115,7 +139,8 @@ def _draw(axes: Axes, panel: Panel) -> None:
         axes.axhline(level, color="0.5", lw=1.0, ls=":", label=name)
     axes.set_xlabel(panel.x, fontsize=9)
     axes.set_ylabel(panel.y, fontsize=9)
-    axes.set_title(panel.title, fontsize=9)
+    lines = len(_labels(panel)) if panel.legend else 0
+    axes.set_title(panel.title, fontsize=9, pad=6.0 + (LINE * lines if place == "above" else 0.0))
     if "x" in panel.log:
         axes.set_xscale("log")
     if "y" in panel.log:
@@ -127,7 +152,9 @@ def _draw(axes: Axes, panel: Panel) -> None:
     axes.grid(True, which="major", color="0.9", lw=0.6)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    if panel.legend and axes.get_legend_handles_labels()[0]:
+    if lines and place == "above":
+        axes.legend(fontsize=7.0, frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 0.99), borderpad=0.1)
+    elif lines and place == "inside":
         axes.legend(fontsize=7.0, frameon=False, loc="best")
 
 
@@ -145,18 +172,6 @@ def _within_reach(axes: Axes, panel: Panel) -> None:
     elif "y" not in panel.log and most > least:
         room = 0.5 * (most - least)
         axes.set_ylim(max(low, least - room), min(high, most + room))
-
-
-def _one_legend(figure: Figure, axes: Sequence[Axes]) -> None:
-    """Panels that say the same names share one legend below them."""
-    named = [axis.get_legend_handles_labels() for axis in axes]
-    if len(axes) > 1 and named[0][1] and all(labels == named[0][1] for _, labels in named):
-        for axis in axes:
-            legend = axis.get_legend()
-            if legend is not None:
-                legend.remove()
-        columns = min(4, len(named[0][1]))
-        figure.legend(*named[0], fontsize=7.5, frameon=False, loc="outside lower center", ncols=columns)
 
 
 def _measured(axes: Axes, series: Series, index: int, positive: bool) -> None:
