@@ -1,5 +1,6 @@
 """Mwigo's runs against plain descent on the plain model, and the analyses on rows with a known answer."""
 
+import dataclasses
 import itertools
 import math
 
@@ -223,6 +224,34 @@ def test_readings_are_scored(analysed):
     assert other.setting.startswith("reading: pixels in [-1, 1]")
     assert other.verdict.word == "incompatible"
     assert analysed.fits["adequacy of our reading"]["of"] == 4
+
+
+def test_a_batch_that_grows_with_n_is_a_reading_of_its_own():
+    grown = {**runs.BASE, "batch": runs.batch_that_grows(10_000)}
+    cells = {400: (0.1048, 150, runs.BASE), 1200: (0.0668, 160, runs.BASE), 10_000: (0.05, 100, runs.BASE)}
+    rows = [
+        row(64, n, s, loss * noise(s), epochs=600, best=best + 10 * s, chosen=chosen)
+        for n, (loss, best, chosen) in [*cells.items(), (10_000, (0.0263, 540, grown))]
+        for s in range(3)
+    ]
+    analysis = mwigo_table_1.analyse(rows)
+    one = found(analysis, f"reading: {mwigo_table_1.GROWS}")
+    assert (one.ours, one.verdict.word) == (0.0, "compatible")
+    assert "6 numbers" in one.setting
+    assert found(analysis, "reading: batches of 32 and").verdict.word == "incompatible"
+
+
+def test_the_headline_counts_what_lies_where_one_more_run_would_fall(analysed):
+    assert "2 of 4 printed numbers" in analysed.headline
+    assert "(5 seeds in a cell)" in analysed.headline
+    assert analysed.headline.endswith("not explained: the epoch at (64, 400), the epoch at (64, 1,200).")
+
+
+def test_one_run_makes_a_cell_of_table_1(planted):
+    (study,) = mwigo_table_1.STUDIES
+    paper = next(c for c in study.experiment("paper").configs if runs.reading(c) == runs.BASE)
+    one = dataclasses.replace(planted[0], config=paper)
+    assert (study.covered([one]).cells, study.covered([one]).of, study.covered([]).cells) == (1, 9, 0)
 
 
 def test_a_wide_interval_says_nothing():

@@ -57,8 +57,10 @@ def log_density(values: Sequence[float] | Vector, truth: float, spread: Spread) 
 def p_value(values: Sequence[float] | Vector, truth: float, spread: Spread) -> float:
     """Two-sided: how often one more run would lie at least as far away as the paper's number."""
     logs = np.log(np.asarray(values, float))
-    if not len(logs) or spread.freedom < 1 or spread.deviation == 0.0:
+    if not len(logs) or spread.freedom < 1:
         return 1.0
+    if spread.deviation == 0.0:
+        return float(math.isclose(math.log(truth), float(logs.mean())))
     t = abs(math.log(truth) - float(logs.mean())) / (spread.deviation * math.sqrt(1.0 + 1.0 / len(logs)))
     return min(1.0, 2.0 * float(special.stdtr(spread.freedom, -t)))
 

@@ -1,0 +1,40 @@
+"""Figures as data: legends that hide no curve, and curves that are not there."""
+
+import math
+
+from certiformer.experiments.panel import Panel, Plot, Series
+
+MEASURED = Series("measured: slope -0.50 [-0.60, -0.40]", [1, 10], [1.0, 0.3], [0.9, 0.2], [1.1, 0.4])
+PRINTED = Series.theory("printed", {1: 2.0, 10: 0.2}, printed=True)
+SOUND = Series.theory("sound", {1: 4.0, 10: 1.3})
+
+
+def legends(plot):
+    plot.figure.draw_without_rendering()
+    return [axes.get_legend() for axes in plot.figure.axes]
+
+
+def test_many_lines_stand_above_the_curves_and_few_among_them():
+    three, one = Panel("n", "risk", [MEASURED, PRINTED, SOUND], log="xy"), Panel("n", "risk", [MEASURED], log="xy")
+    tall = Plot([three, one], "")
+    for axes, legend in zip(tall.figure.axes, legends(tall), strict=True):
+        assert legend.get_window_extent().y0 >= axes.get_window_extent().y1 - 2.0
+    inside = Plot([one, Panel("n", "risk", [PRINTED], log="xy")], "")
+    (legend, _) = legends(inside)
+    assert legend.get_window_extent().y1 <= inside.figure.axes[0].get_window_extent().y1
+    assert tall.figure.get_figheight() > inside.figure.get_figheight()
+
+
+def test_equal_names_share_one_legend():
+    plot = Plot([Panel("n", "a", [MEASURED, PRINTED]), Panel("n", "b", [MEASURED, PRINTED])], "")
+    assert legends(plot) == [None, None]
+    (shared,) = plot.figure.legends
+    assert [text.get_text() for text in shared.get_texts()] == [MEASURED.label, PRINTED.label]
+
+
+def test_what_cannot_be_drawn_has_no_name_in_the_legend():
+    negative = Series.theory("printed", {1: -1.0, 10: math.inf}, printed=True)
+    (legend,) = legends(Plot([Panel("n", "gap", [MEASURED, negative], log="y")], ""))
+    assert [text.get_text() for text in legend.get_texts()] == [MEASURED.label]
+    (both,) = legends(Plot([Panel("n", "gap", [MEASURED, negative])], ""))
+    assert len(both.get_texts()) == 2
