@@ -68,9 +68,10 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         if measure in LEMMA and teacher == teachers[0] and len(trend.points) > 1
     ]
     widths = list(table.by("width"))
+    seeds = len(table.where(teacher=teachers[0]).seeds)
     return notes.analysis(
-        f"exponents in the width, m = {widths[0]} to {widths[-1]} ({len(table.where(teacher=teachers[0]).seeds)} "
-        f"seeds), against the paper's “close to -1/2”: {'; '.join(told) or 'one width only'}.",
+        f"exponents in the width, m = {widths[0]} to {widths[-1]} ({seeds} seed{'s' if seeds > 1 else ''}), against "
+        f"the paper's “close to -1/2”: {'; '.join(told) or 'one width only'}.",
         figure_1=Plot(panels, caption, height=2.9),
     )
 

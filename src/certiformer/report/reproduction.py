@@ -116,7 +116,7 @@ def tally(document: Document) -> str:
     """How often each word is said, and how much of the full grid that rests on."""
     words = ", ".join(f"{count} × {word}" for word, count in document["tally"].items())
     covered = document["covered"]
-    share = f"Cells with all their seeds: {covered['cells']} of {covered['of']}"
+    share = f"Cells covered: {covered['cells']} of {covered['of']}"
     runs = f"runs: {document['finished']:,} of {document['runs']:,}"
     return f"{len(document['rows'])} rows: {words or 'none'}. {share}; {runs}."
 
