@@ -86,7 +86,8 @@ class MeanLoss(Evidence):
     """Losses of independent units in [low, high], declared beforehand, in an order made without looking at them.
 
     `weights` ask for E[w loss]/E[w]. `unit` is what was drawn independently, `of` what the mean is taken over; `what`
-    is the loss in words ("loss", "error rate", the name of a metric).
+    is the loss in words ("loss", "error rate", the name of a metric). `perplexity`: the loss is -ln p, so that exp of
+    its limit is one. `guess` is the loss of a predictor that knows nothing, where there is one.
     """
 
     bound: ClassVar[type[Result]] = MeanLossBound
@@ -109,6 +110,8 @@ class MeanLoss(Evidence):
     what: str = "loss"
     unit: str = "example"
     of: str = "examples"
+    perplexity: bool = False
+    guess: float | None = None
 
     @property
     def size(self) -> int:
@@ -138,7 +141,7 @@ class MeanLoss(Evidence):
         return replace(self, losses=np.resize(self.losses, wanted), weights=weights)
 
     def trivial(self, classes: int) -> float:
-        return self.high
+        return self.high if self.guess is None else self.guess
 
     def terms(self, delta: float) -> dict[str, float]:
         return {"least possible": self.low, "largest possible": self.high}

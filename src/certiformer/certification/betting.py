@@ -6,13 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.certificates.betting import Betting
-from certiformer.certification.losses import MOST_UNITS, averaged_blocks
+from certiformer.certification.losses import MOST_UNITS, SMOOTHING, averaged_blocks
 from certiformer.core.errors import InputError
 
 Array = npt.NDArray[np.float64]
 
 LEAST_EXAMPLES = 10
-SMOOTHING = 0.01
 ORDER_SEED = 20_000
 
 

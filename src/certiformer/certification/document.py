@@ -148,9 +148,10 @@ def headline(rows: tuple[Certificate, ...], delta: float) -> str:
     if isinstance(chosen.evidence, MeanLoss):
         record = chosen.evidence
         within = "" if record.what.endswith("rate") else f", for losses between {record.low:g} and {record.high:g}"
+        perplexity = f" (a perplexity of at most {rounded_up(math.exp(chosen.value)):.4g})" if record.perplexity else ""
         return (
             f"The mean {record.what} of {chosen.subject} over new {record.of} is at most "
-            f"{_figure(chosen, chosen.value)}{between}, {confidence}{within}."
+            f"{_figure(chosen, chosen.value)}{between}{perplexity}, {confidence}{within}."
         )
     if chosen.informative:
         return (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,25 +16,75 @@ from certiformer.certification.reading import Reading
 from certiformer.core.errors import InputError
 from certiformer.evaluation.mean import MOST_AVERAGED
 from certiformer.evaluation.order import hash_order, refuse_sorted
-from certiformer.evaluation.units import units_of
+from certiformer.evaluation.units import shares_of, units_of
 
 Array = npt.NDArray[np.float64]
 
+SMOOTHING = 0.01
+"""The part of the uniform distribution in a smoothed predictor: fixed here, not an option."""
 MOST_UNITS = 100_000
 """Beyond this many units consecutive ones are averaged: their means are independent, bounded, of the same mean."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The rows: their ids in text, where there are some, and their groups."""
+    """The rows: their ids in text, where there are some, their groups, and how many tokens (words, ...) each has."""
 
     n: int
     ids: list[str] | None = None
     groups: npt.NDArray[Any] | None = None
+    sizes: Array | None = None
+
+    def part(self, rows: npt.NDArray[np.bool_]) -> Sample:
+        """Some of the rows, chosen without looking at their losses."""
+        return Sample(
+            int(rows.sum()),
+            None if self.ids is None else [id for id, kept in zip(self.ids, rows.tolist(), strict=True) if kept],
+            None if self.groups is None else self.groups[rows],
+            None if self.sizes is None else self.sizes[rows],
+        )
+
+
+def log_losses(
+    name: str, values: Array, sample: Sample, reading: Reading, classes: int
+) -> tuple[list[Evidence], list[str]]:
+    r"""Records of -ln p per token, one number per document: clipped, or smoothed by the vocabulary.
+
+    The predictor (1-a) p + a/V has a loss of at most min(-ln p - ln(1-a), ln(V/a)) at every token, so that of a
+    document of mean l is at most min(l - ln(1-a), ln(V/a)): an upper limit of the mean of these speaks about it, a
+    lower limit does not.
+    """
+    x = np.asarray(values, dtype=np.float64)
+    if reading.clip is None and not classes:
+        raise InputError(
+            "classes",
+            None,
+            "how many tokens (words, bytes) there are to choose from, or a clip",
+            f"{name} has no largest value: classes=V (--classes V) certifies the predictor smoothed with 1 % of the "
+            "uniform one, clip=C (--clip C) the loss cut off at C",
+        )
+    if np.any(x < 0.0):
+        raise InputError(name, float(np.min(x)), "-ln p of at least 0", f"Look at example {int(np.argmin(x))}")
+    if reading.clip is not None:
+        return records(name, x, sample, reading, what="log-loss")
+    low, high = -math.log1p(-SMOOTHING), math.log(classes / SMOOTHING)
+    smoothed = np.clip(x - math.log1p(-SMOOTHING), low, high)
+    declared = replace(reading, low=low, high=high, two_sided=False)
+    found, warnings = records(name, smoothed, sample, declared, what="smoothed log-loss")
+    if reading.two_sided:
+        warnings.append("of a smoothed log-loss only the upper limit is known from means of documents")
+    return [replace(record, guess=math.log(classes)) for record in found if isinstance(record, MeanLoss)], warnings
 
 
 def records(
-    name: str, values: Array, sample: Sample, reading: Reading, *, what: str = "loss", label: str = ""
+    name: str,
+    values: Array,
+    sample: Sample,
+    reading: Reading,
+    *,
+    what: str = "loss",
+    label: str = "",
+    subject: str = THE_MODEL,
 ) -> tuple[list[Evidence], list[str]]:
     """The record of one loss (and of the rate beyond its clip), and warnings for the reader."""
     x = np.asarray(values, dtype=np.float64)
@@ -55,7 +106,7 @@ def records(
                     models=reading.models,
                     two_sided=reading.two_sided,
                     label=f"{label or 'loss'} beyond {high:g}",
-                    subject=f"{THE_MODEL}, counting a {what} beyond {high:g} as an error,",
+                    subject=f"{subject}, counting a {what} beyond {high:g} as an error,",
                 )
             )
         x = np.minimum(x, high)
@@ -73,12 +124,21 @@ def records(
         )
     units, warnings = _units(name, x, sample, reading, high)
     shown = f"clipped {what}" if reading.clip is not None else what
-    found.insert(0, MeanLoss(**units, low=reading.low, high=high, what=shown, **_common(reading, label)))
+    found.insert(
+        0,
+        MeanLoss(
+            **units,
+            low=reading.low,
+            high=high,
+            what=shown,
+            perplexity=what.endswith("log-loss"),
+            models=reading.models,
+            two_sided=reading.two_sided,
+            label=label,
+            subject=subject,
+        ),
+    )
     return found, warnings
-
-
-def _common(reading: Reading, label: str) -> dict[str, Any]:
-    return {"models": reading.models, "two_sided": reading.two_sided, "label": label}
 
 
 def _units(name: str, x: Array, sample: Sample, reading: Reading, high: float) -> tuple[dict[str, Any], list[str]]:
@@ -88,11 +148,19 @@ def _units(name: str, x: Array, sample: Sample, reading: Reading, high: float) -
     ids, unit, of = sample.ids, "example", "examples"
     if sample.groups is not None:
         units = units_of(
-            x, sample.groups.tolist(), estimand=reading.estimand, max_size=reading.max_size, row_ids=sample.ids
+            x,
+            sample.groups.tolist(),
+            estimand=reading.estimand,
+            max_size=reading.max_size,
+            row_ids=sample.ids,
+            sizes=sample.sizes,
         )
         x, weights, ids, unit = units.losses, units.weights, list(units.ids), "group"
-        of = "groups" if units.estimand == "groups" else f"rows, at most {reading.max_size} in a group"
+        of = "groups" if units.estimand == "groups" else f"rows (at most {reading.max_size:,} in a group)"
         warnings += units.warnings
+    elif sample.sizes is not None and reading.estimand == "rows":
+        weights = shares_of(sample.sizes, reading.max_size)
+        of = f"tokens (at most {reading.max_size:,} in an example)"
     if ids is None:
         refuse_sorted(name, x)
     elif len(ids) == len(x):

@@ -6,11 +6,13 @@ One of these says how the held-out examples went:
     heldout_correct                          right or wrong, as found elsewhere
     heldout_losses, heldout_losses_NAME      any loss in a known range (`low`, `high`), one or several metrics
     heldout_label_probabilities              the probability of the true label (with `classes`), for language models
+    heldout_log_losses                       -ln p per token, a mean per document (with `classes` = V, or `clip`)
 
 the rest is optional and each part adds a certificate or a check:
 
     heldout_groups                           what was drawn independently: document, writer, patient, template
     heldout_slices                           a name for every row: each slice is certified too
+    heldout_sizes                            tokens (words, ...) behind each loss, for a mean over them (`max_size`)
     heldout_inputs, train_inputs             to see that no example repeats or was trained on (or *_ids instead)
     train_labels with train_logits, ...      the training error
     progressive_losses                       0-1 losses of one training pass, each before it was learnt: V
@@ -32,9 +34,9 @@ from certiformer.certificates import THE_MODEL, Evidence
 from certiformer.certificates.disagreement import Disagreement
 from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.progressive import Progressive
-from certiformer.certification.betting import LEAST_EXAMPLES, SMOOTHING, betting, enough
+from certiformer.certification.betting import LEAST_EXAMPLES, betting, enough
 from certiformer.certification.evidence import Findings
-from certiformer.certification.losses import Sample, records
+from certiformer.certification.losses import SMOOTHING, Sample, log_losses, records
 from certiformer.certification.reading import Reading
 from certiformer.certification.sources import repeats, scores
 from certiformer.certification.sources.coding import Coding, decide, distinct
@@ -50,6 +52,8 @@ KNOWN = (
     "heldout_correct",
     "heldout_losses",
     "heldout_label_probabilities",
+    "heldout_log_losses",
+    "heldout_sizes",
     "heldout_slices",
     "heldout_confidences",
     "progressive_losses",
@@ -61,6 +65,8 @@ KNOWN = (
     "classes",
 )
 SEVERAL = "heldout_losses_"
+OUTCOMES = ("heldout_correct", "heldout_losses", "heldout_label_probabilities", "heldout_log_losses")
+"""What tells how examples went without predictions; labels beside them only name slices."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +111,11 @@ def of_predictions(arrays: Arrays, reading: Reading, *, provenance: Mapping[str,
             evidence += found
             warnings += more
             missing["holdout"] = "rows of one group are not independent draws: the mean over groups is certified"
-    evidence += _slices(rows, heldout, coding, sample, reading)
+    sliced, more = _slices(rows, heldout, sample, reading)
+    evidence += sliced
+    warnings += more
     evidence += _betting(heldout, rows, classes, sample, reading, missing)
-    losses, more = _losses(rows, sample, reading, observed)
+    losses, more = _losses(rows, sample, reading, classes, observed)
     evidence += losses
     warnings += more
     if not losses and sample.groups is None:
@@ -178,18 +186,13 @@ def _count(named: int | list[str] | None) -> int:
 
 def examples(rows: Mapping[str, Rows]) -> int:
     """The number of held-out examples, on which all arrays agree."""
-    outcomes = [
-        name
-        for name in rows
-        if name in ("heldout_labels", "heldout_correct", "heldout_losses", "heldout_label_probabilities")
-        or name.startswith(SEVERAL)
-    ]
+    outcomes = [name for name in rows if name in ("heldout_labels", *OUTCOMES) or name.startswith(SEVERAL)]
     if not outcomes:
         raise InputError(
             "arrays",
             sorted(rows),
             "heldout_labels and exactly one of heldout_logits, heldout_probabilities, heldout_predictions; or "
-            "heldout_correct, heldout_losses or heldout_label_probabilities",
+            "heldout_correct, heldout_losses, heldout_label_probabilities or heldout_log_losses",
         )
     for name in outcomes:
         if len(rows[name].shape) != 1 or rows[name].shape[0] == 0:
@@ -228,7 +231,7 @@ def margins_of(arrays: Arrays, reading: Reading) -> Margins | str:
 
 def told_by(rows: Mapping[str, Rows]) -> list[str]:
     """The names of the losses that were given."""
-    return [name for name in rows if name == "heldout_losses" or name.startswith(SEVERAL)]
+    return [name for name in rows if name in ("heldout_losses", "heldout_log_losses") or name.startswith(SEVERAL)]
 
 
 def row_ids(ids: npt.NDArray[Any]) -> list[str]:
@@ -284,9 +287,7 @@ def _scored(part: str, rows: Mapping[str, Rows], coding: Coding | None, reading:
 
 def _others(rows: Mapping[str, Rows]) -> bool:
     """Whether the outcomes are told by something else than predictions: labels then only name slices."""
-    return any(name in rows for name in ("heldout_correct", "heldout_losses", "heldout_label_probabilities")) or any(
-        name.startswith(SEVERAL) for name in rows
-    )
+    return any(name in OUTCOMES or name.startswith(SEVERAL) for name in rows)
 
 
 def _sample(
@@ -302,6 +303,7 @@ def _sample(
     ids = whole(rows["heldout_ids"]) if "heldout_ids" in rows else None
     inputs = whole(rows["heldout_inputs"]) if "heldout_inputs" in rows else None
     groups = np.asarray(whole(rows["heldout_groups"])) if "heldout_groups" in rows else None
+    sizes = np.asarray(whole(rows["heldout_sizes"]), dtype=np.float64) if "heldout_sizes" in rows else None
     facts |= _overlap(rows, reading.allow_twins)
     if groups is None:
         found = repeats.look(ids, inputs, reading.same_inputs_allowed)
@@ -322,7 +324,7 @@ def _sample(
         text = [digest.hex() for digest in repeats.hashes(inputs)]
     if text is None and (told_by(rows) or groups is not None):
         not_checked.append("the order of the rows: no ids were given, so it must have been made before scoring")
-    return Sample(n, text, groups), facts, not_checked, conditions, warnings
+    return Sample(n, text, groups, sizes), facts, not_checked, conditions, warnings
 
 
 def _across_groups(
@@ -381,39 +383,73 @@ def _unit_range(reading: Reading) -> Reading:
 
 
 def _slices(
-    rows: Mapping[str, Rows],
-    heldout: scores.Scored | None,
-    coding: Coding | None,
-    sample: Sample,
-    reading: Reading,
-) -> list[Evidence]:
-    """A hold-out record for every slice: given which rows are in it, their errors are independent draws."""
-    if heldout is None or (reading.slices is None and "heldout_slices" not in rows):
-        return []
-    if sample.groups is not None:
-        raise InputError(
-            "slices", "slices of grouped rows", "independent rows", "Certify each slice in a file of its own"
-        )
+    rows: Mapping[str, Rows], heldout: scores.Scored | None, sample: Sample, reading: Reading
+) -> tuple[list[Evidence], list[str]]:
+    """Records for every slice, and warnings. Which rows are in a slice is decided without looking at their losses.
+
+    Given that, the errors of rows in a slice are independent draws. Of grouped rows, the groups that have any row in
+    the slice are independent draws from such groups, and the mean of each over its rows in the slice is its loss.
+    """
+    if reading.slices is None and "heldout_slices" not in rows:
+        return [], []
     if "heldout_slices" in rows:
         kind, names = "slice", np.array([str(_plain(value)) for value in whole(rows["heldout_slices"]).tolist()])
     elif reading.slices == "label" and "heldout_labels" in rows:
         kind, names = "label", np.array([str(_plain(value)) for value in whole(rows["heldout_labels"]).tolist()])
+    elif reading.slices == "group":
+        raise InputError(
+            "slices",
+            "group",
+            "slices that hold several groups",
+            "A group is a single draw: nothing follows about one of them. If the groups are fixed by design, and the "
+            "rows inside are independent, they are slices: heldout_slices (--slice COLUMN), without groups",
+        )
     else:
         raise InputError("slices", reading.slices, "heldout_slices, or labels for slices by label")
     found: list[Evidence] = []
+    warnings: list[str] = []
     for name in np.unique(names).tolist():
         inside = names == name
-        found.append(
-            HoldOut(
-                errors=int(np.sum(heldout.wrong[inside])),
-                n=int(inside.sum()),
-                models=reading.models,
-                two_sided=reading.two_sided,
-                label=f"{kind} {name}",
-                subject=f"{THE_MODEL} on {kind} {name}",
+        part, label, subject = sample.part(inside), f"{kind} {name}", f"{THE_MODEL} on {kind} {name}"
+        if part.groups is not None and len(np.unique(part.groups)) < 2:
+            warnings.append(f"{label} has rows in one group only: nothing can be said about it")
+            continue
+        if heldout is not None and part.groups is None:
+            found.append(
+                HoldOut(
+                    errors=int(np.sum(heldout.wrong[inside])),
+                    n=part.n,
+                    models=reading.models,
+                    two_sided=reading.two_sided,
+                    label=label,
+                    subject=subject,
+                )
             )
-        )
-    return found
+        elif heldout is not None:
+            wrong = heldout.wrong[inside].astype(np.float64)
+            more, said = records(
+                "errors", wrong, part, _unit_range(reading), what="error rate", label=label, subject=subject
+            )
+            found += more
+            warnings += [f"{label}: {text}" for text in said]
+        for losses in told_by(rows):
+            if losses == "heldout_log_losses":
+                continue
+            metric = losses.removeprefix(SEVERAL) if losses != "heldout_losses" else "loss"
+            both = label if losses == "heldout_losses" else f"{metric}, {label}"
+            more, said = records(
+                losses, _numbers(losses, rows)[inside], part, reading, what=metric, label=both, subject=subject
+            )
+            found += more
+            warnings += [f"{label}: {text}" for text in said]
+    return found, warnings
+
+
+def _numbers(name: str, rows: Mapping[str, Rows]) -> npt.NDArray[Any]:
+    values = whole(rows[name])
+    if values.dtype.kind not in "fiub":
+        raise InputError(name, f"type {values.dtype}", "numbers")
+    return values
 
 
 def _betting(
@@ -448,19 +484,22 @@ def _betting(
 
 
 def _losses(
-    rows: Mapping[str, Rows], sample: Sample, reading: Reading, observed: dict[str, Any]
+    rows: Mapping[str, Rows], sample: Sample, reading: Reading, classes: int, observed: dict[str, Any]
 ) -> tuple[list[Evidence], list[str]]:
     found: list[Evidence] = []
     warnings: list[str] = []
     for name in told_by(rows):
-        label = name.removeprefix(SEVERAL) if name != "heldout_losses" else ""
-        values = whole(rows[name])
-        if values.dtype.kind not in "fiub":
-            raise InputError(name, f"type {values.dtype}", "numbers")
-        more, said = records(name, values, sample, reading, what=label or "loss", label=label)
+        values = _numbers(name, rows)
+        if name == "heldout_log_losses":
+            what = "log-loss"
+            more, said = log_losses(name, values, sample, reading, classes)
+        else:
+            label = name.removeprefix(SEVERAL) if name != "heldout_losses" else ""
+            what = label or "loss"
+            more, said = records(name, values, sample, reading, what=what, label=label)
         found += more
         warnings += said
-        observed[f"mean_{label or 'loss'}"] = float(np.mean(values))
+        observed[f"mean_{what}"] = float(np.mean(values))
     return found, list(dict.fromkeys(warnings))
 
 

@@ -1,16 +1,126 @@
-"""Where text goes: one JSON document on stdout, or tables for people."""
+"""Where text goes: one JSON document on stdout, or tables for people, whole at every width."""
 
 from __future__ import annotations
 
 import csv
 import json
+import os
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, NoReturn
 
-from rich.console import Console
+import typer
+from rich.console import Console, ConsoleDimensions, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
 
-console = Console(highlight=False, soft_wrap=False)
+PIPED = 100_000
+"""The width of a pipe or a file: nothing is wrapped there."""
+NARROW = 16
+"""A column of words that gets less room than this is read more easily as a line of its own."""
+
+Csv = Annotated[bool, typer.Option("--csv", help="Comma-separated values.")]
+Markdown = Annotated[bool, typer.Option("--markdown", help="A Markdown table.")]
+
+
+class Whole(Console):
+    """A console that cuts nothing: tables that do not fit are written row by row; pipes get the full width."""
+
+    @property
+    def size(self) -> ConsoleDimensions:
+        columns = os.environ.get("COLUMNS", "")
+        if columns.isdigit() and int(columns) > 0:
+            return ConsoleDimensions(int(columns), 25)
+        return super().size if self.is_terminal else ConsoleDimensions(PIPED, 25)
+
+    @size.setter
+    def size(self, new_size: tuple[int, int]) -> None:
+        raise AttributeError("the width is that of the terminal")
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        super().print(*map(_fitted, objects), **options)
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Whoever read our output has gone: `main` ends the process."""
+        raise BrokenPipeError
+
+
+console = Whole(highlight=False, soft_wrap=False)
+
+
+def _fitted(thing: Any) -> Any:
+    if isinstance(thing, Table):
+        return _Fitted(thing)
+    if isinstance(thing, Group):
+        return Group(*map(_fitted, thing.renderables))
+    return thing
+
+
+class _Fitted:
+    """A table, or its rows one below the other where it is too wide: no mark, exponent or title is cut."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        table = self.table
+        for column in table.columns:
+            column.overflow = "fold"
+            column.no_wrap = column.no_wrap or column.justify == "right"
+        if _room(console, options, table) <= options.max_width:
+            yield from _stripped(console.render_lines(table, options, pad=False))
+        else:
+            yield from _rows(console, table)
+
+
+def _room(console: Console, options: ConsoleOptions, table: Table) -> int:
+    """The least width at which every cell is whole, and words have some room."""
+    wide = options.update(width=PIPED)
+    needed = 0
+    for column in table.columns:
+        cells = [*([column.header] if table.show_header else []), *column.cells]
+        found = [Measurement.get(console, wide, cell) for cell in cells if cell != ""]
+        longest = max((one.maximum for one in found), default=0)
+        words = max((one.minimum for one in found), default=0)
+        needed += longest if column.no_wrap else min(longest, max(words, NARROW))
+    gaps = max(0, len(table.columns) - 1) * (table.padding[1] + table.padding[3])
+    edges = 0 if table.box is None else 3 * len(table.columns) + 1
+    return needed + max(gaps, edges)
+
+
+def _stripped(lines: list[list[Segment]]) -> Iterator[Segment]:
+    """Lines without the blanks that fill up the last column."""
+    for line in lines:
+        kept = list(line)
+        while kept and not kept[-1].text.strip():
+            kept.pop()
+        if kept:
+            last = kept.pop()
+            kept.append(Segment(last.text.rstrip(), last.style))
+        yield from kept
+        yield Segment.line()
+
+
+def _rows(console: Console, table: Table) -> Iterator[RenderableType]:
+    """Every row as lines `name  value`, rows apart by an empty line."""
+    if table.title:
+        yield console.render_str(table.title) if isinstance(table.title, str) else table.title
+    columns = [(_text(console, column.header), list(column.cells)) for column in table.columns]
+    heads = [Text(" ".join(head.plain.split())) if table.show_header else Text() for head, _ in columns]
+    for at, row in enumerate(table.rows):
+        if at:
+            yield Text()
+        for head, (_, cells) in zip(heads, columns, strict=True):
+            cell = _text(console, cells[at])
+            if cell.plain:
+                cell.stylize_before(row.style or "")
+                yield Text.assemble((f"{head.plain}: " if head.plain else "", "bold"), cell)
+
+
+def _text(console: Console, cell: RenderableType) -> Text:
+    return cell.copy() if isinstance(cell, Text) else console.render_str(str(cell))
 
 
 def print_json(document: Any) -> None:
@@ -19,24 +129,18 @@ def print_json(document: Any) -> None:
     sys.stdout.write("\n")
 
 
-def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Rows as comma-separated values; lists inside a cell are joined by spaces."""
-    if not rows:
+def print_rows(rows: Sequence[Mapping[str, Any]], *, markdown: bool = False) -> None:
+    """Rows as comma-separated values, or as a Markdown table; lists inside a cell are joined by spaces."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    cells = [[_flat(row.get(name)) for name in names] for row in rows]
+    if not markdown:
+        csv.writer(sys.stdout, lineterminator="\n").writerows([names, *cells] if names else [])
         return
-    writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _flat(value) for name, value in row.items()} for row in rows)
-
-
-def print_markdown(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Rows as a Markdown table."""
-    if not rows:
-        return
-    names = list(rows[0])
-    lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
-    lines += ["| " + " | ".join(str(_flat(row[name])).replace("|", "\\|") for name in names) + " |" for row in rows]
-    sys.stdout.write("\n".join(lines) + "\n")
+    lines = [names, ["---"] * len(names), *([str(cell).replace("|", "\\|") for cell in row] for row in cells)]
+    sys.stdout.writelines(f"| {' | '.join(line)} |\n" for line in lines if names)
 
 
 def _flat(value: Any) -> Any:
-    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        return " ".join(map(str, value))
+    return "" if value is None else " ".join(value.splitlines()) if isinstance(value, str) else value

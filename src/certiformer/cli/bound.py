@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from certiformer.cli._output import console, print_csv, print_json, print_markdown
-from certiformer.core import Result, find
+from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
+from certiformer.core import Evaluation, Result, find
 from certiformer.core.errors import InputError
 from certiformer.core.sweeping import Sweep, parse_sweep, sweep
 from certiformer.report.table import evaluation_table, sweep_table
@@ -25,8 +25,8 @@ def bound(
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the sweep (.png, .pdf or .svg).")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="The sweep as comma-separated values.")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="The sweep as a Markdown table.")] = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
 ) -> None:
     """Evaluate a result at the given inputs: as printed and sound, side by side, with every hypothesis checked."""
     result = find(id)
@@ -34,11 +34,11 @@ def bound(
     if sweep_over is None:
         if plot is not None:
             raise InputError("--plot", str(plot), "a sweep to draw", "Add for example --sweep n=1e2:1e8:40")
-        if csv or markdown:
-            raise InputError("--csv", "no sweep", "a sweep to list", "Add for example --sweep n=1e2:1e8:40")
         evaluation = result.evaluate(given)
         if json:
             print_json(evaluation.as_json())
+        elif csv or markdown:
+            print_rows(_sides(evaluation), markdown=markdown)
         else:
             console.print(evaluation_table(evaluation))
         return
@@ -48,11 +48,29 @@ def bound(
     if json:
         print_json(swept.as_json())
     elif csv or markdown:
-        (print_csv if csv else print_markdown)(swept.rows())
+        print_rows(swept.rows(), markdown=markdown)
     else:
         console.print(sweep_table(swept))
         if plot is not None:
             console.print(f"wrote {plot}")
+
+
+def _sides(evaluation: Evaluation) -> list[dict[str, object]]:
+    """Every variant of both sides as a plain row."""
+    return [
+        {
+            "result": evaluation.result.id,
+            "side": side,
+            "variant": name,
+            "value": bound.value,
+            "log10": bound.log10,
+            "applies": bound.applies,
+            "best": side == "sound" and name == evaluation.best,
+            "open": "; ".join(one.requires for one in bound.hypotheses if one.state == "open"),
+        }
+        for side, variants in (("printed", evaluation.printed), ("sound", evaluation.sound))
+        for name, bound in variants.items()
+    ]
 
 
 def _pairs(result: type[Result], words: list[str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from certiformer.cli import _reading as reading
-from certiformer.cli._output import console, print_json
+from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
 from certiformer.core.errors import InputError
 from certiformer.report.numbers import percent_up
 from certiformer.report.page import guaranteed, number, percent
@@ -78,6 +78,8 @@ def certify(
     classes: reading.Classes = None,
     abstain: reading.Abstain = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
 ) -> None:
     """Certify a model: what is guaranteed about its error on new data, and what would make the rest say something."""
     from certiformer.certification import sources
@@ -137,6 +139,9 @@ def certify(
     if json:
         print_json(report.document)
         return
+    if csv or markdown:
+        print_rows([_row(row) for row in report.document["certificates"] if _says(row)], markdown=markdown)
+        return
     show(console, report.document)
     console.print(f"wrote {page} and {text}")
     if report.files:
@@ -169,17 +174,16 @@ def show(target: Console, document: Mapping[str, Any]) -> None:
     table.add_column("n needed", justify="right")
     silent = []
     for row in document["certificates"]:
-        if row["value"] is None and row["log10"] is None:
+        if not _says(row):
             silent.append(row["id"])
             continue
         style = "green" if row["version"] == "sound" and row["verdict"] == "informative" else None
-        name = row["id"] if row["evidence"] is None else row["evidence"]["key"]
-        label = f"{name} (printed)" if row["version"] == "printed" else name
+        label = f"{_key(row)} (printed)" if row["version"] == "printed" else _key(row)
         table.add_row(
             _plain(label),
             _measures(row),
             _value(row),
-            number(row["trivial"]),
+            percent(row["trivial"]) if _is_rate(row) else number(row["trivial"]),
             row["verdict"],
             number(row["n_needed"]),
             style="dim" if row["version"] == "printed" else style,
@@ -189,9 +193,31 @@ def show(target: Console, document: Mapping[str, Any]) -> None:
         target.print(f"Does not apply here, the report says why: {', '.join(dict.fromkeys(silent))}")
 
 
+def _says(row: Mapping[str, Any]) -> bool:
+    return row["value"] is not None or row["log10"] is not None
+
+
+def _key(row: Mapping[str, Any]) -> str:
+    return str(row["id"] if row["evidence"] is None else row["evidence"]["key"])
+
+
+def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of the table as plain values."""
+    names = ("version", "bounds", "value", "lower", "log10", "trivial", "verdict", "n_needed", "delta", "subject")
+    return {"certificate": _key(row), **{name: row.get(name) for name in names}}
+
+
+def _is_rate(row: Mapping[str, Any]) -> bool:
+    what = (row["evidence"] or {}).get("what", "")
+    return ("risk" in row["bounds"] and "excess" not in row["bounds"]) or str(what).endswith("rate")
+
+
 def _measures(row: Mapping[str, Any]) -> str:
     from certiformer.certificates import certificates
 
+    what = (row["evidence"] or {}).get("what")
+    if what is not None:
+        return f"mean {what}"
     kind = certificates().get(row["id"])
     return SHORT.get(row["bounds"], row["bounds"]) if kind is None else kind.measures
 
@@ -200,7 +226,7 @@ def _value(row: Mapping[str, Any]) -> str:
     value = row["value"]
     if value is None:
         return f"10^{row['log10']:.1f}"
-    if isinstance(value, (int, float)) and 0 <= value <= 1 and "risk" in row["bounds"]:
+    if isinstance(value, (int, float)) and 0 <= value <= 1 and _is_rate(row):
         return percent_up(value)
     return guaranteed(value)
 

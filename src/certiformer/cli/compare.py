@@ -9,9 +9,11 @@ import typer
 from rich.table import Table
 
 from certiformer.cli import _reading as reading
-from certiformer.cli._output import console, print_json
+from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
 from certiformer.core.errors import InputError
 from certiformer.core.sweeping import parse_sweep
+
+COLUMNS = ("id", "sound", "variant", "printed")
 
 
 def compare(
@@ -46,13 +48,15 @@ def compare(
     classes: reading.Classes = None,
     outputs: reading.Outputs = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
 ) -> None:
     """Which of two models is better on new items, or which of several results bounds a quantity best."""
     from certiformer.certification import sources
 
     files = [word for word in what if Path(word).suffix.lower() in sources.ENDINGS or Path(word).is_file()]
     if not files:
-        _results(what, sweep, plot, json)
+        _results(what, sweep, plot, json, "csv" if csv else "markdown" if markdown else "")
         return
     if len(files) < len(what):
         raise InputError("compare", [word for word in what if word not in files], "files, or ids, not both")
@@ -90,6 +94,9 @@ def compare(
     if json:
         print_json(document)
         return
+    if csv or markdown:
+        print_rows([one.as_json() for one in found], markdown=markdown)
+        return
     for one in found:
         low, high = one.interval
         console.print(f"[bold]{one.a} against {one.b}: {one.verdict}.[/bold]")
@@ -106,7 +113,7 @@ def compare(
     console.print("Both models must have been fixed before either was scored on these items.", style="dim")
 
 
-def _results(words: list[str], sweep: str | None, plot: Path | None, json: bool) -> None:
+def _results(words: list[str], sweep: str | None, plot: Path | None, json: bool, rows_as: str) -> None:
     from certiformer.report.comparison import compare_results, draw
 
     ids = [word for word in words if "=" not in word]
@@ -120,9 +127,19 @@ def _results(words: list[str], sweep: str | None, plot: Path | None, json: bool)
     if json:
         print_json(found.as_json())
         return
+    if rows_as:
+        listed = [(quantity, row) for quantity, rows in found.by_quantity().items() for row in rows]
+        print_rows(
+            [
+                {"quantity": quantity, **{name: getattr(row, name) for name in COLUMNS}, "why": row.why}
+                for quantity, row in listed
+            ],
+            markdown=rows_as == "markdown",
+        )
+        return
     for quantity, rows in found.by_quantity().items():
         table = Table(box=None, pad_edge=False, header_style="bold", title=quantity, title_justify="left")
-        for column in ("result", "sound", "variant", "printed", "why"):
+        for column in ("result", *COLUMNS[1:], "why"):
             table.add_column(column, justify="right" if column in ("sound", "printed") else "left", overflow="fold")
         for row in rows:
             table.add_row(

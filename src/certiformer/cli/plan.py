@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from certiformer.cli._output import console, print_json
+from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
 from certiformer.core.errors import InputError
 
 
@@ -25,6 +25,8 @@ def plan(
     ] = 0.1,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the chance of success (.png, .svg).")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
 ) -> None:
     """How many labels, for which certificate, with which chance of success; and the whole curve."""
     if (error is None) == (difference is None):
@@ -39,12 +41,16 @@ def plan(
     if json:
         print_json(document)
         return
+    if csv or markdown:
+        print_rows([{"labels": n, "chance": chance} for n, chance in document["curve"]], markdown=markdown)
+        return
     console.print(f"[bold]{document['answer']}[/bold]")
     for text in document["details"]:
         console.print(text)
     console.print("labels  chance of success")
+    bar = max(4, min(40, console.width - 16))
     for n, chance in document["curve"][:: max(1, len(document["curve"]) // 12)]:
-        console.print(f"{n:6,d}  {'█' * round(40 * chance)} {100 * chance:.0f} %")
+        console.print(f"{n:6,d}  {'█' * round(bar * chance)} {100 * chance:.0f} %", soft_wrap=True)
     if plot is not None:
         console.print(f"wrote {plot}")
 

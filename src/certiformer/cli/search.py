@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from certiformer.cli._output import console, print_json
+from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
 from certiformer.core.errors import InputError
 from certiformer.core.registry import search as found_by
 from certiformer.report.table import theorem_rows, theorem_table
@@ -15,6 +15,8 @@ from certiformer.report.table import theorem_rows, theorem_table
 def search(
     words: Annotated[list[str], typer.Argument(help="Words that must all occur, for example: heavy tails.")],
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
 ) -> None:
     """Find results by words in their title, statement, defects, assumptions and inputs."""
     found = found_by(" ".join(words))
@@ -22,5 +24,7 @@ def search(
         print_json(theorem_rows(found))
     elif not found:
         raise InputError("words", " ".join(words), "words that occur in a result", "Try fewer or shorter words")
+    elif csv or markdown:
+        print_rows(theorem_rows(found), markdown=markdown)
     else:
         console.print(theorem_table(found, console.width))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import certiformer
-from certiformer.cli._output import console, print_csv, print_json, print_markdown
+from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
 from certiformer.core import Quantity, Status
 from certiformer.core.errors import UnknownNameError
 from certiformer.report.table import theorem_rows, theorem_table
@@ -22,8 +22,8 @@ def theorems(
         str | None, typer.Option(metavar="STATUS", help="Only these printed statements: true, false, unproven, ...")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Comma-separated values.")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="A Markdown table.")] = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
 ) -> None:
     """List the results: what each bounds, and what became of its printed statement."""
     found = certiformer.results(paper)
@@ -40,9 +40,7 @@ def theorems(
     rows = theorem_rows(found)
     if json:
         print_json(rows)
-    elif csv:
-        print_csv(rows)
-    elif markdown:
-        print_markdown(rows)
+    elif csv or markdown:
+        print_rows(rows, markdown=markdown)
     else:
         console.print(theorem_table(found, console.width))

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from certiformer.cli._output import console, print_json
@@ -182,7 +181,7 @@ def _list(presets: Any, json: bool) -> None:
     table = Table("preset", "model", "task", "what", box=None)
     for name, one in presets.items():
         table.add_row(name, one.model, one.task, one.what)
-    Console(width=140).print(table)
+    console.print(table)
 
 
 def _show(report: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from certiformer.cli._output import console, print_json
+from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
 from certiformer.report.page import guaranteed
 
 
@@ -20,6 +20,8 @@ def verify(
         Path | None, typer.Option(metavar="FILE", help="What it was certified with: predictions or examples (.npz).")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
 ) -> None:
     """Recompute every row of a report from predictor, data and report, and say which could not be checked."""
     if report.is_dir() or report.name == "log.jsonl":
@@ -30,6 +32,8 @@ def verify(
     found = run(report, data=data)
     if json:
         print_json(found.as_json())
+    elif csv or markdown:
+        print_rows([row.as_json() for row in found.rows], markdown=markdown)
     else:
         table = Table(box=None, pad_edge=False, header_style="bold")
         table.add_column("row", no_wrap=True)

@@ -43,8 +43,12 @@ def units_of(
     estimand: Estimand = "groups",
     max_size: int | None = None,
     row_ids: Sequence[str] | None = None,
+    sizes: npt.ArrayLike | None = None,
 ) -> Units:
     """The groups of rows as units for `mean_limits`.
+
+    `sizes` says how many tokens (words, ...) each loss is the mean of: a group's loss is then the mean over these, and
+    `max_size` the most of them that a group can have.
 
     >>> units_of([0.0, 1.0, 0.5], ["a", "a", "b"]).losses.tolist()
     [0.5, 0.5]
@@ -60,31 +64,60 @@ def units_of(
             "max_size",
             None,
             "the largest number of rows a group can have, declared beforehand",
-            "Without it the mean over rows has no bound; or ask for the mean over groups",
+            _NO_BOUND,
         )
     distinct, index = np.unique(np.array(names), return_inverse=True)
     if len(distinct) < 2:
         raise InputError("groups", f"{len(distinct)} group", "at least 2 groups", "A single group is a single draw")
     kept = np.ones(len(x), dtype=bool)
-    if estimand == "rows" and max_size is not None:
+    tokens = np.ones(len(x)) if sizes is None else _sizes(sizes, len(x))
+    if estimand == "rows" and max_size is not None and sizes is None:
         kept = _kept(index, max_size, row_ids)
-    sizes = np.bincount(index[kept], minlength=len(distinct)).astype(np.float64)
-    totals = np.bincount(index[kept], weights=x[kept], minlength=len(distinct))
+    rows = np.bincount(index[kept], weights=tokens[kept], minlength=len(distinct))
+    totals = np.bincount(index[kept], weights=(tokens * x)[kept], minlength=len(distinct))
     warnings = []
     if len(distinct) < FEW_GROUPS:
         warnings.append(f"only {len(distinct)} groups: the limit is wide")
-    if sizes.max() > LARGE_SHARE * sizes.sum():
-        warnings.append(f"one group holds {100 * sizes.max() / sizes.sum():.0f} % of the rows")
+    if rows.max() > LARGE_SHARE * rows.sum():
+        warnings.append(f"one group holds {100 * rows.max() / rows.sum():.0f} % of the rows")
     if not kept.all():
         warnings.append(f"{int((~kept).sum())} rows beyond {max_size} per group were left out, by hash")
     return Units(
-        losses=totals / sizes,
-        weights=None if estimand == "groups" or max_size is None else sizes / max_size,
+        losses=np.clip(totals / rows, np.min(x), np.max(x)),  # the mean of equal numbers may round beyond them
+        weights=None if estimand == "groups" else shares_of(rows, max_size),
         ids=tuple(distinct.tolist()),
         rows=int(kept.sum()),
         estimand=estimand,
         warnings=tuple(warnings),
     )
+
+
+def shares_of(sizes: npt.ArrayLike, max_size: int | None) -> Array:
+    """n_g/N: the weights of the mean over rows, for a largest size N declared beforehand."""
+    found = _sizes(sizes, len(np.asarray(sizes)))
+    if max_size is None:
+        raise InputError("max_size", None, "the largest size a unit can have, declared beforehand", _NO_BOUND)
+    if np.max(found) > max_size:
+        raise InputError(
+            "max_size",
+            max_size,
+            f"at least {np.max(found):g}, the size of unit {int(np.argmax(found))}",
+            "A unit beyond the declared size cannot be cut: declare a size that none can exceed",
+        )
+    return found / max_size
+
+
+def _sizes(sizes: npt.ArrayLike, n: int) -> Array:
+    found = np.asarray(sizes, dtype=np.float64)
+    if found.shape != (n,):
+        raise InputError("sizes", f"shape {found.shape}", f"one number for each of {n} losses")
+    if not np.all(np.isfinite(found) & (found > 0.0)):
+        odd = int(np.flatnonzero(~(np.isfinite(found) & (found > 0.0)))[0])
+        raise InputError("sizes", float(found[odd]), "numbers above 0", f"Look at entry {odd}")
+    return found
+
+
+_NO_BOUND = "Without it the mean over rows has no bound; or ask for the mean over groups"
 
 
 def _name(group: Any, row: int) -> str:

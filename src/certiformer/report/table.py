@@ -42,7 +42,7 @@ def theorem_rows(results: Sequence[type[Result]]) -> list[dict[str, Any]]:
 
 
 def theorem_table(results: Sequence[type[Result]], width: int = 80) -> RenderableType:
-    """One line per result: id, what it bounds, what became of the printed statement, and, if there is room, why."""
+    """One row per result: id, what it bounds, what became of the printed statement, and, if there is room, why."""
     table = Table(box=None, pad_edge=False, header_style="bold", expand=False)
     columns = {
         "id": [result.id for result in results],
@@ -52,7 +52,7 @@ def theorem_table(results: Sequence[type[Result]], width: int = 80) -> Renderabl
     for name, entries in columns.items():
         table.add_column(name, no_wrap=True, min_width=max(map(len, entries), default=0))
     roomy = width >= 110
-    table.add_column("why" if roomy else "title", no_wrap=not roomy, overflow="fold" if roomy else "ellipsis")
+    table.add_column("why" if roomy else "title", overflow="fold")
     for result in results:
         status = Text(result.status.value, STATUS_STYLES[result.status])
         table.add_row(result.id, result.bounds.value, status, escape(result.reason if roomy else result.title))

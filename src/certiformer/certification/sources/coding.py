@@ -142,6 +142,7 @@ def _texts(
             "predictions",
             preview(sorted(map(str, predictions))),
             f"some of the labels {preview(sorted(map(str, labels)))}",
+            "Use the same names, or the same numbers, for both",
         )
     count = max(2, len(names), classes or 0)
     return Coding({name: place for place, name in enumerate(names)}, count, f"{len(names)} names", abstain)
@@ -173,6 +174,7 @@ def _hard(labels: set[int], predictions: set[int], classes: int | None, abstain:
             f"If {negative[0]} means that the model abstained, say abstain={negative[0]} (--abstain {negative[0]}): it "
             "is then counted as an error",
         )
+    _refuse_shifted(labels, predictions, classes)
     count = max(2, len(together))
     if classes is not None:
         if max(together, default=0) > classes:
@@ -180,3 +182,18 @@ def _hard(labels: set[int], predictions: set[int], classes: int | None, abstain:
         count = max(classes, 2)
     codes: dict[Value, int] = {value: place for place, value in enumerate(sorted(together))}
     return Coding(codes, count, f"{len(together)} classes, {min(together)} to {max(together)}", abstain)
+
+
+def _refuse_shifted(labels: set[int], predictions: set[int], classes: int | None) -> None:
+    """Labels 0..K-1 beside predictions 1..K (or the reverse) are two codings, unless K+1 classes were declared."""
+    for mine, other in ((labels, predictions), (predictions, labels)):
+        last = max(mine, default=0)
+        from_zero = last >= 1 and mine == set(range(last + 1))
+        if from_zero and 0 not in other and max(other, default=0) == last + 1 and classes != last + 2:
+            raise InputError(
+                "labels, predictions",
+                f"labels {min(labels)} to {max(labels)} beside predictions {min(predictions)} to {max(predictions)}",
+                "one coding for both",
+                f"One counts from 0 and the other from 1? If there are {last + 2} classes, say classes={last + 2} "
+                f"(--classes {last + 2})",
+            )

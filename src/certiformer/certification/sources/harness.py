@@ -1,8 +1,9 @@
 """`lm-evaluation-harness --log_samples`: one JSON object per line and per filter.
 
 A task with several filters holds every document once for each: `--filter` says which one is meant. Metrics are
-higher-is-better numbers, so the loss is 1 - value in [0, 1]; values that are pairs are parts of a corpus figure, not
-losses of documents, and are refused with the reason.
+higher-is-better numbers, so the loss is 1 - value in [0, 1]. A perplexity is a pair for each document, the sum of ln p
+and the number of words (or bytes): -ln p per word is its log-loss. Other pairs are parts of a corpus figure, not losses
+of documents, and are refused with the reason.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import numpy as np
 from certiformer.certification.sources.table import Choice
 from certiformer.core.errors import InputError, UnknownNameError
 
-NOT_HIGHER_IS_BETTER = ("perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte", "brier_score", "ter")
+PERPLEXITIES = ("perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte")
+"""[sum of ln p, words or bytes] for each document; `perplexity` is ln p of its one continuation."""
+NOT_HIGHER_IS_BETTER = (*PERPLEXITIES, "brier_score", "ter")
 
 
 def recognised(first: Mapping[str, Any]) -> bool:
@@ -35,6 +38,9 @@ def arrays_of(samples: list[Mapping[str, Any]], choice: Choice, where: str) -> d
     if all("prompt_hash" in sample for sample in kept):
         found["prompt_hashes"] = np.array([str(sample["prompt_hash"]) for sample in kept])
     for name in names:
+        if name in PERPLEXITIES and len(names) == 1:
+            found |= _log_losses(kept, name, where)
+            continue
         values, right_or_wrong = _values(kept, name, where)
         if len(names) > 1:
             found[f"heldout_losses_{name}"] = 1.0 - values
@@ -77,7 +83,8 @@ def _values(samples: list[Mapping[str, Any]], name: str, where: str) -> tuple[An
             "--metric",
             name,
             "a score in [0, 1] of which more is better",
-            "Certify the loss of each document instead: a table with a column `loss` and --range",
+            "A perplexity is certified alone; of anything else certify the loss of each document: a table with a "
+            "column `loss` and --range",
         )
     values = np.empty(len(samples))
     for row, sample in enumerate(samples):
@@ -100,6 +107,22 @@ def _values(samples: list[Mapping[str, Any]], name: str, where: str) -> tuple[An
     if binary and np.any((values != 0.0) & (values != 1.0)):
         binary = False
     return values, binary
+
+
+def _log_losses(samples: list[Mapping[str, Any]], name: str, where: str) -> dict[str, Any]:
+    """-ln p per word (byte) of every document, and how many it has."""
+    sums, sizes = np.empty(len(samples)), np.ones(len(samples))
+    for row, sample in enumerate(samples):
+        value = sample.get(name)
+        pair = value if isinstance(value, (list, tuple)) else [value, 1] if name == "perplexity" else None
+        if pair is None or len(pair) != 2 or not all(isinstance(part, (int, float)) for part in pair):
+            expected = "[sum of ln p, number of words]" if name != "perplexity" else "ln p"
+            raise InputError("--metric", f"{name}: {value!r}"[:80], expected, f"Document {sample['doc_id']} of {where}")
+        if not (pair[0] <= 0.0 and pair[1] > 0):
+            raise InputError("--metric", pair, "ln p <= 0, and words", f"Document {sample['doc_id']} of {where}")
+        sums[row], sizes[row] = -float(pair[0]), float(pair[1])
+    found: dict[str, Any] = {"heldout_log_losses": sums / sizes}
+    return found if name == "perplexity" else {**found, "heldout_sizes": sizes}
 
 
 def _inside(sample: Mapping[str, Any], path: str, where: str) -> Any:

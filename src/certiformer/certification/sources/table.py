@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
@@ -28,6 +29,9 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 """What a column is by default, whatever its case."""
 BINARY_SCORES = ("correct",)
 """Scores that are right/wrong by construction; others are numbers in [0, 1], whatever values are seen."""
+
+
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.0*)?")
 
 
 @dataclass(frozen=True)
@@ -90,10 +94,9 @@ def _outcomes(columns: Mapping[str, Column], choice: Choice, where: str) -> dict
     if choice.label is None and choice.prediction is None and loss is not None and score is None:
         return _metrics(columns, (loss,), where)
     if label is not None and prediction is not None:
-        return {
-            "heldout_labels": _filled(columns[label], label, where),
-            "heldout_predictions": _filled(columns[prediction], prediction, where),
-        }
+        both = _filled(columns[label], label, where), _filled(columns[prediction], prediction, where)
+        labels, predictions = (_whole(each) for each in both) if all(map(_is_whole, both)) else both
+        return {"heldout_labels": labels, "heldout_predictions": predictions}
     if score is not None and loss is not None:
         raise InputError("columns", [score, loss], "one of them", "Choose with --metric")
     raise InputError(
@@ -120,6 +123,17 @@ def _metrics(columns: Mapping[str, Column], names: Sequence[str], where: str) ->
             values = 1.0 - values if name.lower() in NAMES["score"] or _boolean(columns[name]) else values
         found[key] = values
     return found
+
+
+def _is_whole(column: npt.NDArray[Any]) -> bool:
+    """Whether all cells are whole numbers, written plainly: 3, -1, 2.0 (but not 007, which is a name)."""
+    if column.dtype.kind not in "US":
+        return column.dtype.kind in "iub" or (column.dtype.kind == "f" and bool(np.all(column == np.round(column))))
+    return all(_WHOLE.fullmatch(cell) for cell in np.unique(column).tolist())
+
+
+def _whole(column: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    return column.astype(np.float64).astype(np.int64)
 
 
 def _boolean(column: Column) -> bool:
