@@ -1,6 +1,8 @@
 """plan, watch, select and compare as a user types them."""
 
 import json
+import os
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -8,6 +10,7 @@ import numpy as np
 import pytest
 
 from certiformer.cli import main
+from subprocesses import python_path
 
 RANDOM = np.random.default_rng(0)
 LABELS = RANDOM.integers(3, size=300)
@@ -84,6 +87,71 @@ def test_watch_reads_what_people_log(run, tmp_path):
     right = json.loads(run("watch", "-", "--correct", "--json", stdin=_Lines(["1"] * 50)).out)
     assert right["mean"] == 0.0
     assert run("watch", "absent.txt").code == 2
+
+
+def test_watch_keeps_what_came_before_a_line_it_cannot_read(run, tmp_path):
+    words = ("watch", "-", "--state", "s.json", "--json")
+    found = run(*words, stdin=_Lines(["0"] * 30 + ["\ufffd"]))
+    assert found.code == 2
+    assert "line 31" in found.err
+    assert json.loads(found.out)["n"] == 30
+    assert json.loads(run(*words, stdin=_Lines(["0"] * 20)).out)["n"] == 50
+    (tmp_path / "bytes.txt").write_bytes(b"0\n1\n\xff\xfe\n")
+    assert "line 3" in run("watch", "bytes.txt").err
+
+
+def test_watch_never_guesses(run):
+    assert "--correct" in run("watch", "-", stdin=_Lines(["true"])).err
+    for word, wrong in (("true", 0.0), ("right", 0.0), ("wrong", 1.0), ("0", 1.0)):
+        found = json.loads(run("watch", "-", "--correct", "--json", stdin=_Lines([word] * 10)).out)
+        assert found["mean"] == wrong, word
+    scores = _Lines(['{"score": 8}'] * 10)
+    assert json.loads(run("watch", "-", "--range", 0, 10, "--json", stdin=scores).out)["mean"] == 2.0
+    for line in ("nan", '{"loss": null}', '{"loss": "x"}', "{", "[1]", '{"other": 1}', "1e400"):
+        assert run("watch", "-", "--range", 0, 1, stdin=_Lines([line])).code == 2, line
+
+
+def test_limits_begin_anew_after_a_change(run, tmp_path):
+    (tmp_path / "s.txt").write_text("0\n" * 400 + "1\n" * 400)
+    found = [json.loads(line) for line in run("watch", "s.txt", "--json", "--every", 50).out.splitlines()]
+    changed = next(one for one in found if one["since"])
+    # What decided when they begin is no part of them.
+    assert (changed["since"], changed["mean"], changed["lower"], changed["upper"]) == (changed["n"], None, 0.0, 1.0)
+    assert found[-1]["lower"] > 0.9
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"settings": {}}', "\x00"])
+def test_a_state_of_something_else_is_refused(run, tmp_path, content):
+    (tmp_path / "s.json").write_text(content)
+    found = run("watch", "-", "--state", "s.json", stdin=_Lines(["0"]))
+    assert found.code == 2
+    assert "--state" in found.err
+
+
+def test_a_killed_watch_leaves_a_whole_state(tmp_path):
+    """kill -9 at random moments: the state is there, can be read, and going on ends where an undisturbed run ends."""
+    rows = RANDOM.integers(2, size=6000)
+    (tmp_path / "s.txt").write_text("\n".join(map(str, rows)) + "\n")
+    slow = (
+        "import os, sys, time; from certiformer.cli import main, watch; watch.SAVED_EVERY = 0.0;"
+        "replace = os.replace; os.replace = lambda a, b: (time.sleep(0.01), replace(a, b));"
+        "sys.argv = ['certiformer', *sys.argv[1:]]; main()"
+    )
+    words = ["watch", "s.txt", "--certified", "0.5", "--state", "s.json", "--every", "20", "--json"]
+    environment = {**os.environ, "PYTHONPATH": python_path()}
+    for lines in (1, 3):
+        with subprocess.Popen(
+            [sys.executable, "-c", slow, *words], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
+        ) as running:
+            for _ in range(lines):
+                running.stdout.readline()
+            running.kill()
+        assert json.loads((tmp_path / "s.json").read_text())["sequence"]["n"] >= 20
+    rest = subprocess.run(
+        [sys.executable, "-m", "certiformer", *words], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    last = json.loads(rest.stdout.splitlines()[-1])
+    assert (last["n"], last["mean"]) == (6000, pytest.approx(rows.mean()))
 
 
 class _Lines:

@@ -1,25 +1,48 @@
 """Claims are false in at most a fraction delta of repetitions; broken procedures are caught by the same test."""
 
+import os
+import subprocess
+import sys
+
+import numpy as np
 import pytest
 
 from evaluation import coverage
+from subprocesses import python_path
+
+SLOW = ("certify: mean, rare", "certify: mean, levels", "certify: mean over groups", "certify: repeats, grouped")
+"""Sixteen orders each: half as many repetitions by default."""
 
 
 @pytest.mark.parametrize("name", coverage.VALID)
 def test_valid(name):
-    failures, p_value = coverage.judged(coverage.VALID[name], 200)
-    assert p_value > 1e-4, f"{failures} of 200 false at level {coverage.DELTA}"
+    repetitions = 100 if name in SLOW else 200
+    failures, p_value = coverage.judged(coverage.VALID[name], repetitions)
+    assert p_value > 1e-4, f"{failures} of {repetitions} false at level {coverage.DELTA}"
 
 
 @pytest.mark.parametrize("name", coverage.BROKEN)
 def test_broken_procedures_are_caught(name):
-    repetitions = 40 if name in ("best of shuffles", "peeking") else 200
-    _, p_value = coverage.judged(coverage.BROKEN[name], repetitions)
+    slow = name in ("best of shuffles", "pairs of groups as items", "peeking", "certify until it pleases")
+    _, p_value = coverage.judged(coverage.BROKEN[name], 60 if slow else 200)
     assert p_value < 1e-3
 
 
 @pytest.mark.deep
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", coverage.LONG)
 def test_valid_at_length(name):
-    failures, p_value = coverage.judged(coverage.LONG[name], 2500, seed=1)
-    assert p_value > 1e-4, f"{failures} of 2500 false at level {coverage.DELTA}"
+    failures, p_value = coverage.judged(coverage.LONG[name], 2000, seed=1)
+    assert p_value > 1e-4, f"{failures} of 2000 false at level {coverage.DELTA}"
+
+
+def test_from_the_shell(tmp_path):
+    """One smoke test of the whole way: a file, a process, a number."""
+    np.savez(tmp_path / "p.npz", heldout_correct=np.arange(200) >= 10)
+    command = [sys.executable, "-m", "certiformer", "certify", "p.npz", "--csv", "--delta", "0.1", "--out", "o"]
+    environment = {**os.environ, "PYTHONPATH": python_path()}
+    found = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True, timeout=120
+    )
+    names, row = (line.split(",") for line in found.stdout.splitlines())
+    assert dict(zip(names, row, strict=True))["value"] == repr(coverage.rate_limits(10, 200, 0.1).upper)

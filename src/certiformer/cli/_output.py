@@ -12,6 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from rich.console import Console, ConsoleDimensions, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
+from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -55,6 +56,8 @@ def _fitted(thing: Any) -> Any:
         return _Fitted(thing)
     if isinstance(thing, Group):
         return Group(*map(_fitted, thing.renderables))
+    if isinstance(thing, Padding):
+        return Padding(_fitted(thing.renderable), (thing.top, thing.right, thing.bottom, thing.left))
     return thing
 
 

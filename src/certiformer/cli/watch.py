@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json as json_module
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Annotated, Any
@@ -14,7 +16,11 @@ from certiformer.cli._output import console
 from certiformer.core.errors import InputError
 
 LOSS, SCORE = ("loss", "error"), ("correct", "score", "acc", "exact_match")
-WORDS = {"true": 1.0, "false": 0.0, "right": 0.0, "wrong": 1.0}
+WORDS = {"right": 0.0, "wrong": 1.0}
+TRUTHS = {"true": 1.0, "false": 0.0}
+"""Right or wrong? `--correct` says right; without it they are asked about."""
+SAVED_EVERY = 1.0
+"""Seconds between two states of a file: it can be read again from where the last one stands, a pipe cannot."""
 
 
 def watch(
@@ -36,32 +42,37 @@ def watch(
 ) -> None:
     """Follow a stream of outcomes (0 or 1 for an error, or losses): limits that may be read at any time, and an alarm.
 
-    A line is a number, or a JSON object with loss or error (1 is bad), or with correct or score (1 is good). A silent
-    alarm proves nothing. Labels that arrive because somebody complained are not a sample.
+    A line is a number, right or wrong, or a JSON object with loss or error (1 is bad), or with correct or score (1 is
+    good). A silent alarm proves nothing. Labels that arrive because somebody complained are not a sample.
     """
     if every < 1:
         raise InputError("--every", every, "a whole number of at least 1")
     low, high = limits or (0.0, 1.0)
     settings = {"certified": certified, "delta": delta, "low": low, "high": high, "binary": limits is None}
-    follower = _Follower(settings, state)
+    follower = _Follower(settings, state, patient=source != "-")
     with _opened(source) as file:
         block: list[float] = []
-        for number, value in _outcomes(file, correct, skip=follower.n if source != "-" else 0):
-            block.append(_checked(value, number, low, high, binary=limits is None))
-            if len(block) == every:
+        try:
+            for number, value in _outcomes(file, correct, limits, skip=follower.n if source != "-" else 0):
+                block.append(_checked(value, number, low, high, binary=limits is None))
+                if len(block) == every:
+                    _report(follower, block, json)
+                    block = []
+        finally:
+            # What came before a line that cannot be read, or before Ctrl-C, is not lost.
+            if block or follower.n == 0:
                 _report(follower, block, json)
-                block = []
-        if block or follower.n == 0:
-            _report(follower, block, json)
+            follower.save()
 
 
 class _Follower:
     """The sequence of limits and the alarm, kept in a file."""
 
-    def __init__(self, settings: dict[str, Any], state: Path | None) -> None:
+    def __init__(self, settings: dict[str, Any], state: Path | None, *, patient: bool) -> None:
         from certiformer.evaluation import ConfidenceSequence, Monitor
 
         self.settings, self.path = settings, state
+        self._patient, self._saved = patient, -SAVED_EVERY
         low, high, delta = settings["low"], settings["high"], settings["delta"]
         kept = _kept(state)
         if kept is not None and kept["settings"] != settings:
@@ -94,18 +105,9 @@ class _Follower:
             if self.monitor is not None:
                 self.monitor.update(block)
         if self.sequence.changed:
-            self._begin_anew(block)
-        if self.path is not None:
-            from certiformer.report.page import write_text
-
-            kept: dict[str, Any] = {
-                "settings": self.settings,
-                "since": self.since,
-                "sequence": self.sequence.state(),
-            }
-            if self.monitor is not None:
-                kept["monitor"] = self.monitor.state()
-            write_text(self.path, json_module.dumps(kept) + "\n")
+            self._begin_anew()
+        if not self._patient or time.monotonic() - self._saved >= SAVED_EVERY:
+            self.save()
         sounded = None if self.monitor is None else self.monitor.alarm
         return {
             "n": self.n,
@@ -117,16 +119,31 @@ class _Follower:
             "since": self.since,
         }
 
-    def _begin_anew(self, block: list[float]) -> None:
-        """Limits for what came last: no single mean fits the whole stream."""
+    def save(self) -> None:
+        """Write the state, completely or not at all: a process that is killed leaves the last one."""
+        if self.path is None:
+            return
+        from certiformer.report.page import write_text
+
+        kept = {"settings": self.settings, "since": self.since, "sequence": self.sequence.state()}
+        if self.monitor is not None:
+            kept["monitor"] = self.monitor.state()
+        write_text(self.path, json_module.dumps(kept) + "\n")
+        self._saved = time.monotonic()
+
+    def _begin_anew(self) -> None:
+        """Limits for what comes next: no single mean fits the stream so far.
+
+        What has come stays out of them, for it decided when they begin; from a stopping time on they are as valid as
+        from the start.
+        """
         from certiformer.evaluation import ConfidenceSequence
 
         chosen = self.settings
-        self.since = self.n - len(block)
+        self.since = self.n
         self.sequence = ConfidenceSequence(
             chosen["delta"], binary=chosen["binary"], low=chosen["low"], high=chosen["high"]
         )
-        self.sequence.update(block)
 
 
 def _kept(state: Path | None) -> Any:
@@ -134,7 +151,8 @@ def _kept(state: Path | None) -> Any:
         return None
     try:
         found = json_module.loads(state.read_text(encoding="utf-8"))
-        return found if {"settings", "since", "sequence"} <= set(found) else _bad(state)
+        needed = {"settings", "since", "sequence"}
+        return found if isinstance(found, dict) and needed <= set(found) else _bad(state)
     except (OSError, ValueError, TypeError) as error:
         raise InputError("--state", str(state), "a file that `certiformer watch` wrote", f"({error})") from error
 
@@ -144,15 +162,20 @@ def _bad(state: Path) -> Any:
 
 
 def _opened(source: str) -> IO[str]:
+    # Bytes that are no text become a line that cannot be read, with its number.
     if source == "-":
+        if isinstance(sys.stdin, io.TextIOWrapper):
+            sys.stdin.reconfigure(errors="replace")
         return sys.stdin
     try:
-        return Path(source).open(encoding="utf-8")
+        return Path(source).open(encoding="utf-8", errors="replace")
     except OSError as error:
         raise InputError("file", source, "a readable file of outcomes, or -", str(error.strerror)) from error
 
 
-def _outcomes(file: IO[str], correct: bool, skip: int) -> Iterator[tuple[int, float]]:
+def _outcomes(
+    file: IO[str], correct: bool, limits: tuple[float, float] | None, skip: int
+) -> Iterator[tuple[int, float]]:
     """Line numbers and losses; the first `skip` outcomes were seen before the restart."""
     seen = 0
     for number, line in enumerate(file, 1):
@@ -161,24 +184,30 @@ def _outcomes(file: IO[str], correct: bool, skip: int) -> Iterator[tuple[int, fl
             continue
         seen += 1
         if seen > skip:
-            yield number, _loss(text, number, correct)
+            yield number, _loss(text, number, correct, limits or (0.0, 1.0))
 
 
-def _loss(text: str, number: int, correct: bool) -> float:
+def _loss(text: str, number: int, correct: bool, limits: tuple[float, float]) -> float:
+    """The loss in a line; a score counts from the other end of the range."""
+    word = text.lower()
+    if word in WORDS:
+        return WORDS[word]
+    if word in TRUTHS and not correct:
+        raise InputError(f"line {number}", text, "right or wrong, or 0 or 1", "If true means right, say --correct")
     try:
         if text.startswith("{"):
             entry = json_module.loads(text)
             for names, good in ((LOSS, False), (SCORE, True)):
                 for name in names:
                     if name in entry:
-                        return 1.0 - float(entry[name]) if good else float(entry[name])
+                        return sum(limits) - float(entry[name]) if good else float(entry[name])
             raise InputError(f"line {number}", sorted(entry), f"one of {', '.join((*LOSS, *SCORE))}")
-        value = WORDS[text.lower()] if text.lower() in WORDS else float(text)
+        value = TRUTHS[word] if word in TRUTHS else float(text)
     except (ValueError, TypeError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"line {number}", text[:40], "a number, or a JSON object with loss or correct") from error
-    return 1.0 - value if correct else value
+    return sum(limits) - value if correct else value
 
 
 def _checked(value: float, number: int, low: float, high: float, *, binary: bool) -> float:

@@ -247,3 +247,42 @@ def test_arrays_are_read_in_blocks(tmp_path, monkeypatch):
         found = certify(tmp_path / f"{name}.npz")
         assert found["holdout"].value == expected["holdout"].value
         assert found["betting"].value == expected["betting"].value
+
+
+def test_whole_numbers_in_a_table_are_numbers(tmp_path):
+    """3 and 3.0 are one class, -1 an abstention; 007 is a name."""
+    write_csv(tmp_path / "a.csv", ["label", "pred"], zip(LABELS, [f"{k}.0" for k in PREDICTED], strict=True))
+    assert certify(tmp_path / "a.csv")["holdout"].evidence.errors == ERRORS
+    gaps = np.where(np.arange(120) < 5, -1, LABELS)
+    write_csv(tmp_path / "b.csv", ["label", "pred"], zip(LABELS, gaps, strict=True))
+    with pytest.raises(CertiformerError, match="--abstain -1"):
+        certify(tmp_path / "b.csv")
+    assert certify(tmp_path / "b.csv", abstain=-1)["holdout"].evidence.errors == 5
+    write_csv(tmp_path / "c.csv", ["label", "pred"], zip([f"0{k}" for k in LABELS], LABELS, strict=True))
+    with pytest.raises(CertiformerError, match="same names"):
+        certify(tmp_path / "c.csv")
+
+
+def perplexities(tmp_path, **change):
+    pair = {"word_perplexity": [-30.0, 20], "bits_per_byte": [-30.0, 90], "perplexity": -3.0}
+    samples = [
+        {"doc_id": k, "doc": {}, "resps": [], "doc_hash": f"h{k}", "metrics": list(pair), **pair} for k in range(40)
+    ]
+    samples[3] |= change
+    return write_lines(tmp_path / "samples_wikitext.jsonl", samples)
+
+
+def test_perplexities_of_the_harness(tmp_path):
+    path = perplexities(tmp_path, word_perplexity=[-60.0, 60])
+    words = certify(path, metric=("word_perplexity",), clip=5.0)["mean_loss"]
+    assert words.evidence.observed == pytest.approx((39 * 1.5 + 1.0) / 40)
+    corpus = certify(path, metric=("word_perplexity",), clip=5.0, estimand="rows", max_size=100)["mean_loss"]
+    assert corpus.evidence.observed == pytest.approx((39 * 30 + 60) / (39 * 20 + 60))
+    assert "perplexity" in certify(path, metric=("bits_per_byte",), classes=256).headline
+    assert certify(path, metric=("perplexity",), clip=9.0)["mean_loss"].evidence.observed == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("odd", [[-30.0], [3.0, 20], [-3.0, 0], 1.0, None])
+def test_pairs_that_are_no_perplexity(tmp_path, odd):
+    with pytest.raises(CertiformerError, match=r"word_perplexity|ln p"):
+        certify(perplexities(tmp_path, word_perplexity=odd), metric=("word_perplexity",), clip=5.0)

@@ -224,3 +224,88 @@ def test_slices_share_delta():
 def test_what_cannot_be_meant_is_refused(arrays, options, message):
     with pytest.raises(CertiformerError, match=message):
         certify(options, **{name: np.asarray(value) for name, value in arrays.items()})
+
+
+def test_labels_from_zero_beside_predictions_from_one():
+    """They counted as all wrong."""
+    with pytest.raises(InputError, match=r"from 0 and the other from 1.*classes=3"):
+        certify(heldout_labels=HALVES, heldout_predictions=HALVES + 1)
+    with pytest.raises(InputError, match="one coding"):
+        certify(heldout_labels=HALVES + 1, heldout_predictions=HALVES)
+    assert errors(certify({"classes": 3}, heldout_labels=HALVES, heldout_predictions=HALVES + 1)) == N
+
+
+GROUPS = np.arange(N) // 4
+SLICES = np.where(np.arange(N) % 4 < 2, "a", "b")
+WRONG = (np.arange(N) % 8 == 0) | (np.arange(N) % 12 == 2)
+
+
+def rows_by_label(report):
+    return {row.evidence.label: row for row in report.certificates if row.evidence is not None}
+
+
+def test_slices_of_grouped_rows():
+    """The mean over groups of the mean over the group's rows in the slice, as if the file held nothing else."""
+    report = certify(heldout_correct=~WRONG, heldout_groups=GROUPS, heldout_slices=SLICES)
+    rows = rows_by_label(report)
+    assert set(rows) == {"", "slice a", "slice b"}
+    assert len(set(report.document["shares"].values())) == 1
+    inside = SLICES == "a"
+    share = report.document["shares"]["mean_loss (slice a)"]
+    alone = certify({"delta": share}, heldout_correct=~WRONG[inside], heldout_groups=GROUPS[inside])
+    assert rows["slice a"].value == pytest.approx(alone["mean_loss"].value, rel=1e-9)
+    assert rows["slice a"].evidence.observed == WRONG[inside].mean()
+    assert report["mean_loss"].subject == "the model"
+
+
+def test_slices_of_losses_and_slices_in_one_group():
+    names = np.where(GROUPS == 7, "odd", SLICES)
+    report = certify(heldout_losses=WRONG / 2, heldout_groups=GROUPS, heldout_slices=names)
+    assert set(rows_by_label(report)) == {"", "slice a", "slice b"}
+    assert any("slice odd has rows in one group" in text for text in report.document["warnings"])
+    metrics = certify({"order": "hash"}, heldout_losses_f=WRONG / 2, heldout_losses_g=WRONG / 3, heldout_slices=SLICES)
+    assert "f, slice a" in rows_by_label(metrics)
+    with pytest.raises(InputError, match="a single draw"):
+        certify({"slices": "group"}, heldout_correct=~WRONG, heldout_groups=GROUPS)
+
+
+TOKENS = 1 + np.arange(60) % 7
+NATS = np.abs(np.sin(np.arange(60.0)))
+
+
+def test_log_losses_of_documents_and_of_their_tokens():
+    from certiformer.evaluation import mean_limits
+
+    ids = {"heldout_ids": np.arange(60)}
+    clipped = certify({"clip": 2.0, "two_sided": True}, heldout_log_losses=NATS, **ids)
+    assert "a perplexity of at most" in clipped.headline
+    assert clipped["mean_loss"].evidence.observed == pytest.approx(NATS.mean())
+    corpus = certify(
+        {"clip": 2.0, "estimand": "rows", "max_size": 10, "order": "hash", "only": "mean_loss"},
+        heldout_log_losses=NATS,
+        heldout_sizes=TOKENS,
+        **ids,
+    )["mean_loss"]
+    assert corpus.evidence.observed == pytest.approx(np.average(NATS, weights=TOKENS))
+    names = [str(k) for k in range(60)]
+    expected = mean_limits(NATS, 0.05, 0, 2, weights=TOKENS / 10, order="hash", ids=names).upper
+    assert corpus.value == pytest.approx(expected, rel=1e-12)
+    smoothed = certify({"classes": 100, "two_sided": True}, heldout_log_losses=NATS, **ids)
+    assert smoothed["mean_loss"].lower is None
+    assert smoothed["mean_loss"].trivial == pytest.approx(np.log(100))
+    assert smoothed["mean_loss"].evidence.observed == pytest.approx(NATS.mean() - np.log(0.99))
+
+
+@pytest.mark.parametrize(
+    ("options", "arrays", "said"),
+    [
+        ({}, {}, "classes=V"),
+        ({"clip": 2.0, "estimand": "rows"}, {"heldout_sizes": TOKENS}, "declared beforehand"),
+        ({"clip": 2.0, "estimand": "rows", "max_size": 5}, {"heldout_sizes": TOKENS}, "at least 7"),
+        ({"clip": 2.0, "estimand": "rows", "max_size": 9}, {"heldout_sizes": 0 * TOKENS}, "above 0"),
+        ({"clip": 2.0}, {"heldout_log_losses": -NATS - 1}, "at least 0"),
+    ],
+)
+def test_log_losses_that_say_nothing(options, arrays, said):
+    with pytest.raises(InputError, match=said):
+        certify(options, **{"heldout_log_losses": NATS, **arrays})
