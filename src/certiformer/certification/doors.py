@@ -58,6 +58,11 @@ def is_loader(data: Any) -> bool:
     return not isinstance(data, (tuple, list, np.ndarray)) and hasattr(data, "__iter__") and hasattr(data, "batch_size")
 
 
+def is_dataset(data: Any) -> bool:
+    """Single examples by number, such as torch's Dataset."""
+    return _from(data, "torch") and hasattr(data, "__getitem__") and hasattr(data, "__len__") and not hasattr(data, "T")
+
+
 def is_trainer_output(value: Any) -> bool:
     return hasattr(value, "predictions") and hasattr(value, "label_ids")
 
@@ -68,8 +73,8 @@ def answers(model: Any, data: Any, part: str, reading: Reading) -> tuple[dict[st
         inputs, labels = _pair(data, part)
         return _estimator(model, inputs, labels, part)
     found, labels, digests = _torch(model, data, part)
-    arrays = {f"{part}_labels": labels, f"{part}_{_form(reading)}": found}
-    if digests is not None:
+    arrays = _meant(found, labels, part, reading)
+    if digests is not None and arrays:
         arrays[f"{part}_inputs"] = digests
     return arrays, {}
 
@@ -145,13 +150,20 @@ def _torch(model: Any, data: Any, part: str) -> tuple[npt.NDArray[Any], npt.NDAr
     import torch
 
     device = next((tensor.device for tensor in model.parameters()), torch.device("cpu"))
+    if is_dataset(data):
+        data = torch.utils.data.DataLoader(data, batch_size=BATCH)
     training = model.training
     model.eval()
     outputs, labels, digests = [], [], []
     try:
         with torch.no_grad():
             for inputs, truth in _batches(data, part):
-                outputs.append(array_of(_logits(_called(model, inputs, device))))
+                try:
+                    outputs.append(array_of(_logits(_called(model, inputs, device))))
+                except (RuntimeError, TypeError, ValueError) as error:
+                    raise InputError(
+                        f"{part} inputs", _shown(inputs), "what the model takes", f"It said: {error}"
+                    ) from error
                 labels.append(np.asarray(array_of(truth)))
                 digests.append(None if isinstance(inputs, Mapping) else digests_of(inputs))
     finally:
@@ -164,6 +176,12 @@ def _torch(model: Any, data: Any, part: str) -> tuple[npt.NDArray[Any], npt.NDAr
         np.concatenate(labels),
         np.concatenate(known) if len(known) == len(digests) else None,
     )
+
+
+def _shown(inputs: Any) -> Any:
+    if isinstance(inputs, Mapping):
+        return sorted(map(str, inputs))
+    return f"a batch of shape {tuple(getattr(inputs, 'shape', (len(inputs),)))}"
 
 
 def _called(model: Any, inputs: Any, device: Any) -> Any:
@@ -204,20 +222,60 @@ def _batches(data: Any, part: str) -> Iterator[tuple[Any, Any]]:
 
 
 def trainer_output(value: Any, reading: Reading) -> dict[str, Any]:
-    """Arrays from `Trainer.predict`: logits with labels, tokens as sequences, or a clipped error of regression."""
+    """Arrays from `Trainer.predict`; of several predictions the first are the logits."""
     given = value.predictions
     predictions = np.asarray(array_of(given[0] if isinstance(given, (tuple, list)) else given))
-    labels = np.asarray(array_of(value.label_ids))
-    if predictions.ndim == 3 and labels.ndim == 2:
-        counted = labels != IGNORED
-        if not np.all(counted.any(axis=1)):
-            raise InputError("label_ids", "a sequence without labels", "at least one label in every sequence")
-        wrong = (np.argmax(predictions, axis=2) != labels) & counted
-        return {"heldout_losses": wrong.sum(axis=1) / counted.sum(axis=1)}
-    if labels.dtype.kind == "f" and predictions.reshape(len(predictions), -1).shape[1] == 1:
+    if value.label_ids is None:
+        raise InputError("label_ids", None, "labels", "The dataset that was predicted has no column `labels`")
+    return _meant(predictions, np.asarray(array_of(value.label_ids)), "heldout", reading)
+
+
+def _meant(outputs: npt.NDArray[Any], labels: npt.NDArray[Any], part: str, reading: Reading) -> dict[str, Any]:
+    """Outputs with labels, or losses: of tokens by sequence, of several labels at once, of numbers regressed on.
+
+    Losses say nothing about a training part: there they are left out.
+    """
+    losses: npt.NDArray[Any] | None = None
+    if outputs.ndim == 3 and labels.ndim == 2:
+        losses = _wrong_tokens(outputs, labels)
+    elif outputs.ndim == 2 and labels.shape == outputs.shape and outputs.shape[1] > 1:
+        losses = _wrong_labels(outputs, labels, reading)
+    elif _regression(outputs, labels):
         if reading.clip is None:
             raise InputError(
                 "clip", None, "where to cut off the absolute error", "Regression has no largest error: say clip=C"
             )
-        return {"heldout_losses": np.abs(predictions.reshape(-1) - labels.reshape(-1))}
-    return {"heldout_labels": labels, f"heldout_{_form(reading)}": predictions}
+        losses = np.abs(outputs.reshape(-1) - labels.reshape(-1))
+    if losses is None:
+        return {f"{part}_labels": labels, f"{part}_{_form(reading)}": outputs}
+    return {"heldout_losses": losses} if part == "heldout" else {}
+
+
+def _wrong_tokens(outputs: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The fraction of wrong tokens in every sequence."""
+    counted = labels != IGNORED
+    if outputs.shape[:2] != labels.shape:
+        raise InputError("labels", f"shape {labels.shape}", f"shape {outputs.shape[:2]}, a label for every token")
+    if not np.all(counted.any(axis=1)):
+        raise InputError("labels", "a sequence without labels", "at least one label in every sequence")
+    wrong = (np.argmax(outputs, axis=2) != labels) & counted
+    return np.asarray(wrong.sum(axis=1) / counted.sum(axis=1))
+
+
+def _wrong_labels(outputs: npt.NDArray[Any], labels: npt.NDArray[Any], reading: Reading) -> npt.NDArray[Any]:
+    """Several labels at once, 0 or 1 each: the fraction that is wrong (Hamming loss) of every example."""
+    if np.any((labels != 0) & (labels != 1)):
+        raise InputError("labels", f"shape {labels.shape}", "0 or 1 in every column, or one class per example")
+    unit = bool(np.all((outputs >= 0) & (outputs <= 1)))
+    if unit and reading.outputs is None:
+        raise InputError(
+            "outputs", "only numbers in [0, 1]", "logits", 'Say outputs="probabilities" (or outputs="logits")'
+        )
+    decided = outputs > (0.0 if reading.outputs in (None, "logits") else 0.5)
+    return np.asarray(np.mean(decided != (labels == 1), axis=1))
+
+
+def _regression(outputs: npt.NDArray[Any], labels: npt.NDArray[Any]) -> bool:
+    """One number per example beside labels that are no classes."""
+    single = outputs.ndim <= 2 and outputs.size == len(outputs) and labels.size == len(labels)
+    return single and labels.dtype.kind == "f" and not bool(np.all(labels == np.round(labels)))

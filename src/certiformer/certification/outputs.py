@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from certiformer.certification.doors import array_of
 from certiformer.core.errors import InputError
 
 Array = npt.NDArray[np.float64]
@@ -23,7 +24,7 @@ def outputs_of(model: Callable[..., Any], inputs: npt.ArrayLike, *, params: Any 
     values = np.asarray(inputs)
     if len(values) == 0:
         raise InputError("inputs", "no examples", "at least one example")
-    found = np.asarray(model(values)) if batched else _mapped(model, values)
+    found = np.asarray(array_of(model(values))) if batched else _mapped(model, values)
     return checked_outputs("the model's outputs", found, len(values))
 
 

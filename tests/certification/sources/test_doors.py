@@ -63,6 +63,23 @@ class TestTrainerOutput:
         report = certiformer.certify(predictions=SimpleNamespace(predictions=logits, label_ids=labels, metrics={}))
         assert report["mean_loss"].evidence.size == 60
 
+    def test_several_labels_at_once(self):
+        """Multi-label: the fraction of wrong labels of every example."""
+        labels = RANDOM.integers(2, size=(60, 4)).astype(np.float32)
+        logits = np.where(labels == 1, 2.0, -2.0)
+        logits[::10, 0] *= -1
+        output = SimpleNamespace(predictions=logits, label_ids=labels, metrics={})
+        found = certiformer.certify(predictions=output)["mean_loss"]
+        assert found.evidence.observed == pytest.approx(6 / 240)
+        output.predictions = 1 / (1 + np.exp(-logits))
+        with pytest.raises(InputError, match="probabilities"):
+            certiformer.certify(predictions=output)
+        again = certiformer.certify(predictions=output, outputs="probabilities")["mean_loss"]
+        assert again.value == found.value
+        output.label_ids = None
+        with pytest.raises(InputError, match="no column"):
+            certiformer.certify(predictions=output)
+
     def test_regression_needs_a_clip(self):
         output = SimpleNamespace(predictions=X[:, :1], label_ids=X[:, 1], metrics={})
         with pytest.raises(InputError, match="clip=C"):
@@ -90,8 +107,129 @@ class TestTorch:
             assert report["holdout"].evidence.errors == expected
         assert module.training
 
+    def test_a_dataset_and_what_the_module_cannot_take(self):
+        torch, module = self.module()
+        data = torch.utils.data.TensorDataset(torch.tensor(X[200:]), torch.tensor(Y[200:]))
+        expected = int(np.sum((X[200:, 0] > 0) != Y[200:]))
+        assert certiformer.certify(module, heldout=data)["holdout"].evidence.errors == expected
+        with pytest.raises(InputError, match="It said"):
+            certiformer.certify(module, heldout=(X[200:, :3], Y[200:]))
+        with pytest.raises(InputError, match="clip=C"):
+            certiformer.certify(torch.nn.Linear(4, 1), heldout=(X[200:], X[200:, 1]))
+
+    def test_outputs_that_are_no_logits_are_asked_about(self):
+        torch, module = self.module()
+        softmax = torch.nn.Sequential(module, torch.nn.Softmax(1))
+        with pytest.raises(InputError, match='outputs="probabilities"'):
+            certiformer.certify(softmax, heldout=(X, Y))
+        said = certiformer.certify(softmax, heldout=(X, Y), outputs="probabilities")
+        assert said["holdout"].value == certiformer.certify(module, heldout=(X, Y))["holdout"].value
+
+        def classes(x):
+            return module(torch.tensor(x, dtype=torch.float32)).argmax(1)
+
+        with pytest.raises(InputError, match='outputs="labels"'):
+            certiformer.certify(classes, heldout=(X, Y), batched=True)
+        assert certiformer.certify(classes, heldout=(X, Y), batched=True, outputs="labels")["holdout"].informative
+
     def test_tensors_as_predictions(self):
         torch, module = self.module()
         logits = module(torch.tensor(X, dtype=torch.float32))
         for given in (logits, logits.to(torch.bfloat16)):
             certiformer.certify(predictions={"heldout_logits": given, "heldout_labels": torch.tensor(Y)})
+
+
+class TestHuggingFace:
+    """Random weights, no network: what `Trainer.predict` and a model return is what is read."""
+
+    def setup(self, kind, **settings):
+        torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+        pytest.importorskip("accelerate")
+        tokens = torch.tensor(np.random.default_rng(1).integers(0, 50, size=(60, 8)))
+        labels = {
+            "class": lambda row: row[0] % 3,
+            "number": lambda row: row[0].float() / 50,
+            "tokens": lambda row: torch.where(row < 45, row % 3, -100),
+            "several": lambda row: torch.nn.functional.one_hot(row[0] % 3, 3).float(),
+        }[kind]
+
+        class Examples(torch.utils.data.Dataset):
+            def __len__(self):
+                return len(tokens)
+
+            def __getitem__(self, index):
+                return {"input_ids": tokens[index], "labels": labels(tokens[index])}
+
+        small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+        sizes = {"vocab_size": 50, "max_position_embeddings": 16, "num_labels": 3}
+        config = transformers.BertConfig(**{**small, **sizes, **settings})
+        head = "TokenClassification" if kind == "tokens" else "SequenceClassification"
+        return torch, transformers, getattr(transformers, f"BertFor{head}")(config), Examples()
+
+    def predicted(self, transformers, model, examples, folder):
+        arguments = transformers.TrainingArguments(
+            str(folder), per_device_eval_batch_size=32, report_to=[], use_cpu=True, disable_tqdm=True
+        )
+        return transformers.Trainer(model, arguments).predict(examples)
+
+    @pytest.mark.parametrize("hidden", [False, True])
+    @pytest.mark.filterwarnings("ignore")
+    def test_classes(self, tmp_path, hidden):
+        torch, transformers, model, examples = self.setup("class", output_hidden_states=hidden)
+        output = self.predicted(transformers, model, examples, tmp_path)
+        assert isinstance(output.predictions, tuple) == hidden
+        logits = output.predictions[0] if hidden else output.predictions
+        errors = int(np.sum(np.argmax(logits, 1) != output.label_ids))
+        assert certiformer.certify(predictions=output)["holdout"].evidence.errors == errors
+        loader = torch.utils.data.DataLoader(examples, batch_size=16)
+        for heldout in (loader, examples):
+            assert certiformer.certify(model, heldout=heldout)["holdout"].evidence.errors == errors
+
+    @pytest.mark.parametrize("kind", ["tokens", "several", "number"])
+    @pytest.mark.filterwarnings("ignore")
+    def test_losses(self, tmp_path, kind):
+        settings = {"several": {"problem_type": "multi_label_classification"}, "number": {"num_labels": 1}}
+        _, transformers, model, examples = self.setup(kind, **settings.get(kind, {}))
+        output = self.predicted(transformers, model, examples, tmp_path)
+        options = {"clip": 3.0} if kind == "number" else {}
+        one = certiformer.certify(predictions=output, **options)["mean_loss"]
+        other = certiformer.certify(model, heldout=examples, **options)["mean_loss"]
+        assert one.evidence.size == 60
+        assert one.evidence.observed == pytest.approx(other.evidence.observed, abs=1e-6)
+
+
+class TestJax:
+    def test_an_equinox_module(self):
+        equinox, jax = pytest.importorskip("equinox"), pytest.importorskip("jax")
+        module = equinox.nn.MLP(4, 2, 8, 1, key=jax.random.key(0))
+        report = certiformer.certify(module, heldout=(X[200:], Y[200:]), train=(X[:200], Y[:200]))
+        logits = np.asarray(jax.vmap(module)(X[200:].astype(np.float32)))
+        assert report["holdout"].evidence.errors == int(np.sum(np.argmax(logits, 1) != Y[200:]))
+
+    def test_functions(self):
+        jax = pytest.importorskip("jax")
+        weights = jax.numpy.array([[-5.0, 0, 0, 0], [5.0, 0, 0, 0]])
+        expected = int(np.sum((X[200:, 0] > 0) != Y[200:]))
+        for model, options in (
+            (lambda x: weights @ x, {}),
+            (lambda x: x @ weights.T, {"batched": True}),
+            (lambda w, x: w @ x, {"params": weights}),
+        ):
+            report = certiformer.certify(model, heldout=(X[200:], Y[200:]), **options)
+            assert report["holdout"].evidence.errors == expected
+
+    @pytest.mark.filterwarnings("ignore")
+    def test_flax(self):
+        jax, linen = pytest.importorskip("jax"), pytest.importorskip("flax.linen")
+        module = linen.Dense(2)
+        variables = module.init(jax.random.key(0), X[:1].astype(np.float32))
+        expected = np.argmax(np.asarray(module.apply(variables, X[200:].astype(np.float32))), 1) != Y[200:]
+        heldout = (X[200:], Y[200:])
+        report = certiformer.certify(module.apply, params=variables, heldout=heldout)
+        assert report["holdout"].evidence.errors == int(expected.sum())
+        nnx = pytest.importorskip("flax.nnx")
+        dense = nnx.Linear(4, 2, rngs=nnx.Rngs(0))
+        answers = np.argmax(np.asarray(dense(X[200:].astype(np.float32))), 1)
+        for options in ({"batched": True}, {}):
+            found = certiformer.certify(dense, heldout=heldout, **options)["holdout"].evidence.errors
+            assert found == int(np.sum(answers != Y[200:]))

@@ -114,7 +114,8 @@ def test_lm_evaluation_harness(tmp_path):
     [
         ({"f1": [1, 0], "metrics": ["f1"]}, {}, "corpus figure"),
         ({"metrics": ["acc", "acc_norm"], "acc": 1.0, "acc_norm": 1.0}, {}, "one metric"),
-        ({"metrics": ["perplexity"], "perplexity": 12.0}, {}, "more is better"),
+        ({"metrics": ["perplexity"], "perplexity": 12.0}, {}, "ln p"),
+        ({"metrics": ["ter"], "ter": 0.4}, {}, "more is better"),
         ({"metrics": ["bleu"], "bleu": 31.0}, {}, r"a number in \[0, 1\]"),
         ({}, {"metric": ("exakt_match",)}, "did you mean exact_match"),
     ],

@@ -57,7 +57,12 @@ def normal(name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
             return np.char.strip(np.array(cells, dtype=str))
         raise InputError(name, "objects of several kinds", "names, or whole numbers")
     if values.dtype.kind not in "fiub" or not np.all(values == np.round(values)):
-        raise InputError(name, f"type {values.dtype}, shape {values.shape}", "one whole number or name per example")
+        raise InputError(
+            name,
+            f"type {values.dtype}, shape {values.shape}",
+            "one whole number or name per example",
+            "A number to regress on is certified by its losses: heldout_losses, with low and high, or clip",
+        )
     return values.astype(np.int64)
 
 

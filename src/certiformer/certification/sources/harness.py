@@ -114,7 +114,7 @@ def _log_losses(samples: list[Mapping[str, Any]], name: str, where: str) -> dict
     sums, sizes = np.empty(len(samples)), np.ones(len(samples))
     for row, sample in enumerate(samples):
         value = sample.get(name)
-        pair = value if isinstance(value, (list, tuple)) else [value, 1] if name == "perplexity" else None
+        pair: Any = value if isinstance(value, (list, tuple)) else [value, 1] if name == "perplexity" else None
         if pair is None or len(pair) != 2 or not all(isinstance(part, (int, float)) for part in pair):
             expected = "[sum of ln p, number of words]" if name != "perplexity" else "ln p"
             raise InputError("--metric", f"{name}: {value!r}"[:80], expected, f"Document {sample['doc_id']} of {where}")

@@ -67,7 +67,7 @@ def of_outputs(
         start += len(block)
     # A constant is no probability and no class: it is a model that ties everywhere.
     if form == "logits" and not declared and least < most and (unit or whole):
-        _ask(name, unit)
+        _ask(name, unit, whole)
     note = f"{name} added up to 1 within {off:.1g}; they were normalised" if off > 1e-6 else ""
     return Scored(wrong, probability, note)
 
@@ -178,13 +178,18 @@ def _refuse_improper(name: str, values: Array, start: int, scalar: bool) -> floa
     return float(off.max(initial=0.0))
 
 
-def _ask(name: str, unit: bool) -> None:
-    seen = "only numbers in [0, 1]" if unit else "only whole numbers"
-    other = name.replace("logits", "probabilities") if unit else name.replace("logits", "predictions")
+def _ask(name: str, unit: bool, whole: bool) -> None:
+    """Numbers in [0, 1], or whole numbers, may be logits, but hardly ever are."""
+    seen = "only numbers in [0, 1]" if unit and not whole else "only whole numbers"
+    kinds = {"probabilities": ("probabilities", unit), "predicted classes": ("labels", whole)}
+    likely = {kind: output for kind, (output, seems) in kinds.items() if seems}
+    arrays = {"probabilities": "probabilities", "labels": "predictions"}
+    names = " or ".join(name.replace("logits", arrays[output]) for output in likely.values())
+    said = " or ".join(f'outputs="{output}"' for output in likely.values())
     raise InputError(
         name,
         seen,
         "logits",
-        f"They look like {'probabilities' if unit else 'predicted classes'}: give them as {other}, or say that they "
+        f"They look like {' or '.join(likely)}: give them as {names} (of a model say {said}), or say that they "
         'are logits with outputs="logits" (--outputs logits)',
     )
