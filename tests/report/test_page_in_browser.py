@@ -152,15 +152,19 @@ def reproduced(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("certiformer.experiments._walk", lambda: toy_studies.STUDIES)
         done = certiformer.reproduce("li.toy", ledger=place / "l.db", out=place, engine=Inline(), progress=False)
-        return _index([done], "quick", place).as_uri()
+        return _index([done], "quick", place).as_uri(), done.document["rows"]
 
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_pages_of_experiments(opened, reproduced, width):
-    page, said = opened(reproduced, viewport={"width": width, "height": 900}, color_scheme="dark")
+    index, findings = reproduced
+    page, said = opened(index, viewport={"width": width, "height": 900}, color_scheme="dark")
     assert page.locator(".gallery img").first.evaluate("image => image.naturalWidth") > 100
     page.get_by_role("link", name="li.toy", exact=True).click()
-    assert page.locator("#findings tbody tr").count() == 2
+    # One row for the printed exponent, one for the sound bound, as in the document.
+    rows = page.locator("#findings tbody tr").all_inner_texts()
+    assert len(rows) == len(findings) == 2
+    assert all(finding["verdict"] in row for finding, row in zip(findings, rows, strict=True))
     assert page.locator("figure img").first.evaluate("image => image.naturalWidth") > 100
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert said == []
