@@ -26,13 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certiformer.calculus.covers import Cover
-from certiformer.calculus.entropies import LN_TWO, Entropy, Least, Multisets, Power, Scaled, Shifted, Volume
+from certiformer.calculus.entropies import LN_TWO, Entropy, Least, Multisets, Power, Scaled, Shifted, Volume, sizes
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _SLACK = 2.0**-40
 _UNIT = 2.0**-53
+_BLOCK = 1 << 13  # entries of an array at once: what fits the cache
 _EXCHANGED = 64
 """Up to so many groups the kinds of covers are exchanged one by one; with more the duality gap is negligible."""
 
@@ -96,12 +97,26 @@ def network_cover(terms: Sequence[Term], name: str = "network") -> Cover:
         name,
         ln_radius,
         functools.lru_cache(maxsize=4096)(lambda x: problem.least(ln_radius - x)[0]),
-        rough=functools.lru_cache(maxsize=4096)(lambda x: problem.quick(ln_radius - x)),
+        rough=_Roughly(problem, ln_radius),
         proper=all(term.cover.proper for term in live),
         domain=all(term.cover.domain for term in live),
         quadratic=_quadratic_coefficient(live, ln_radius),
         parameters=parameters,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Roughly:
+    """The entropy of a network by splits that are quick to find, for many radii at once."""
+
+    problem: _Problem
+    ln_radius: float
+
+    def __call__(self, x: float) -> float:
+        return float(self.on(np.array([x]))[0])
+
+    def on(self, x: Array) -> Array:
+        return self.problem.quick(self.ln_radius - x.ravel()).reshape(x.shape)
 
 
 def split(terms: Sequence[Term], ln_eps: float) -> Split:
@@ -158,7 +173,7 @@ def _kinds(entropy: Entropy, factor: float = 1.0, shift: float = 0.0) -> list[_K
     return [_Kind(entropy, factor, shift)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Hull:
     """The lower convex hull of (s, phi), s = e^-x: corners from s = 1 down, and ln of the slopes that lead to them."""
 
@@ -172,18 +187,23 @@ class _Hull:
 
     def between(self, ln_slope: Array) -> tuple[Array, Array]:
         """A continuous x(ln M), right in the middle of every corner's range of slopes, and its derivative."""
+        knots, rates, x = self._middles
+        at = np.minimum(np.maximum(knots.searchsorted(ln_slope, "right") - 1, 0), len(x) - 2)
+        beyond, rate = ln_slope - knots[at], rates[at]
+        inside = (beyond > 0.0) & (beyond < knots[at + 1] - knots[at])
+        return np.minimum(x[at] + np.maximum(beyond, 0.0) * rate, x[at + 1]), np.where(inside, rate, 0.0)
+
+    @functools.cached_property
+    def _middles(self) -> tuple[Array, Array, Array]:
+        """The middles of the corners' ranges, the slopes of x between them, and the corners."""
         knots = np.append((self.ln_slope[1:-1] + self.ln_slope[2:]) / 2.0, self.ln_slope[-1])
-        x = self.x[1:]
-        at = np.clip(np.searchsorted(knots, ln_slope, "right") - 1, 0, len(x) - 2)
-        part = (ln_slope - knots[at]) / (knots[at + 1] - knots[at])
-        rate = np.where((part > 0.0) & (part < 1.0), (x[at + 1] - x[at]) / (knots[at + 1] - knots[at]), 0.0)
-        return x[at] + np.clip(part, 0.0, 1.0) * (x[at + 1] - x[at]), rate
+        return knots, np.diff(self.x[1:]) / np.diff(knots), self.x[1:]
 
     def cost(self, x: Array) -> Array:
         """phi between corners, on the hull."""
-        at = np.clip(np.searchsorted(self.x, x, "right") - 1, 0, len(self.x) - 2)
-        lost = np.expm1(self.x[at] - x) / np.expm1(self.x[at] - self.x[at + 1])
-        return np.asarray(self.value[at] + (self.value[at + 1] - self.value[at]) * np.clip(lost, 0.0, 1.0))
+        at = np.minimum(np.maximum(self.x.searchsorted(x, "right") - 1, 0), len(self.x) - 2)
+        lost = np.minimum(np.maximum(np.expm1(self.x[at] - x) / np.expm1(self.x[at] - self.x[at + 1]), 0.0), 1.0)
+        return np.asarray(self.value[at] + (self.value[at + 1] - self.value[at]) * lost)
 
 
 @functools.lru_cache(maxsize=512)
@@ -198,8 +218,10 @@ def _hull(base: Entropy) -> _Hull:
         # Only the finest radius of a step can be a corner.
         grid = {x for x in grid if x > 6.9} | {0.0} | set(base.steps())
     xs, values, slopes = [0.0], [0.0], [-math.inf]
-    for x in sorted(grid)[1:]:
-        value = base(x)
+    points = np.array(sorted(grid)[1:])
+    with np.errstate(over="ignore", invalid="ignore"):
+        sized = sizes(base, points)
+    for x, value in zip(points.tolist(), sized.tolist(), strict=True):
         if not math.isfinite(value):
             break
         while True:
@@ -384,17 +406,26 @@ class _Problem:
         value, radii = min((self._evaluate(ln_eps, ln_a, one) for one in proposals), key=lambda found: found[0])
         return value, dual, radii
 
-    def quick(self, ln_eps: float) -> float:
-        """A cost that is nearly as small, for searches over many eps: splits are taken from a grid of multipliers."""
-        if ln_eps == -math.inf:
-            return math.inf
-        ln_a = self.ln_reach - ln_eps
+    def quick(self, ln_eps: Array) -> Array:
+        """Costs that are nearly as small, for searches over many eps: splits are taken from a grid of multipliers."""
+        found = np.full(len(ln_eps), math.inf)
+        finite = np.flatnonzero(np.isfinite(ln_eps))
+        block = max(1, _BLOCK // len(self.covers))
+        for start in range(0, len(finite), block):
+            rows = finite[start : start + block]
+            found[rows] = self._quick(ln_eps[rows])
+        return found
+
+    def _quick(self, ln_eps: Array) -> Array:
+        ln_a = self.ln_reach - ln_eps[:, None]
         shares, falling = self._curve
-        at = int(np.searchsorted(falling, -ln_eps))
+        at = np.searchsorted(falling, -ln_eps)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            proposals = [self._filled(ln_a, one) for one in shares[max(at - 1, 0) : at + 1]]
-            proposals += self._classical(ln_a)
-        return min(self._evaluate(ln_eps, ln_a, one)[0] for one in proposals)
+            near = [shares[np.clip(at + step, 0, len(shares) - 1)] for step in (-1, 0)]
+            proposals = [*(self._filled(ln_a, one) for one in near), *self._classical(ln_a)]
+            many = len(proposals)
+            costs = self._costs(np.tile(ln_eps, many), np.tile(ln_a, (many, 1)), np.concatenate(proposals))
+            return np.min(costs.reshape(many, -1), axis=0)
 
     @functools.cached_property
     def _curve(self) -> tuple[Array, Array]:
@@ -408,14 +439,13 @@ class _Problem:
         return shares, np.maximum.accumulate(falling)
 
     def _filled(self, ln_a: Array, ln_share: Array) -> Array:
-        """The shares in proportion, so that they use the budget; what was given up keeps its reach."""
+        """The shares in proportion, so that they use the budget; what was given up keeps its reach. A row per eps."""
         ln_mass = np.log(self.copies) + ln_a + ln_share
         whole = ln_share >= 0.0
-        room = 1.0 - 4.0 * _SLACK - float(np.sum(np.exp(ln_mass[whole])))
-        if whole.all() or room <= 0.0:
-            return ln_share
-        shift = math.log(room) - float(np.logaddexp.reduce(ln_mass[~whole]))
-        return np.where(whole, 0.0, np.minimum(ln_share + shift, -1e-300))
+        room = 1.0 - 4.0 * _SLACK - np.sum(np.where(whole, np.exp(ln_mass), 0.0), axis=-1)
+        shift = np.log(room) - _ln_sum(np.where(whole, -np.inf, ln_mass))
+        scaled = np.where(whole, 0.0, np.minimum(ln_share + shift[:, None], -1e-300))
+        return np.where((whole.all(-1) | ~(room > 0.0))[:, None], ln_share, scaled)
 
     @property
     def _sizes(self) -> Array:
@@ -437,16 +467,14 @@ class _Problem:
 
     def _ln_total(self, ln_x: Array) -> Array:
         """ln of the sum of m x over the last axis."""
-        parts = np.log(self.copies) + ln_x
-        top = np.max(parts, axis=-1, keepdims=True)
-        top = np.where(np.isfinite(top), top, 0.0)
-        return np.asarray(np.log(np.sum(np.exp(parts - top), axis=-1)) + top[..., 0])
+        return _ln_sum(np.log(self.copies) + ln_x)
 
     def _multipliers(self, ln_a: Array) -> tuple[float, float, float]:
         """A bracket of the root of ln sum m x(mu) = 0 in ln mu, and the best dual value: sum m min(phi + mu x) - mu."""
         low, high, dual = -64.0, 64.0, 0.0
+        points = 129 if len(self.covers) <= _EXCHANGED else 17  # small arrays cost what one number costs
         for _ in range(60):
-            grid = np.linspace(low, high, 17)
+            grid = np.linspace(low, high, points)
             _, share, value = self._best(ln_a, grid)
             over = self._ln_total(ln_a + share) > 0.0
             duals = np.sum(self.copies * value, axis=-1) - np.exp(grid)
@@ -457,7 +485,7 @@ class _Problem:
                 low, high = low - 2.0 * (high - low), low
             else:
                 last = int(np.flatnonzero(over)[-1])
-                low, high = float(grid[last]), float(grid[min(last + 1, 16)])
+                low, high = float(grid[last]), float(grid[min(last + 1, points - 1)])
             if abs(low) > 1e6 or high - low < 1e-4:
                 break
         return low, high, dual
@@ -469,16 +497,17 @@ class _Problem:
         room = 1.0 - spent * (1.0 + 2.0 * _SLACK)
         ln_room = np.log(np.where(room > 0.0, room, 1.0))[:, None]
         at = np.full((len(kind), 1), ln_mu)
-        for _ in range(40):
+        for _ in range(20):
             shares, rates = self.options.shares(at + ln_a, corners=False)
             ln_x = np.where(free, ln_a + _taken(shares, kind), -np.inf)
             total = self._ln_total(ln_x)[:, None]
             weights = self.copies * np.exp(ln_x - total)
             derivative = np.sum(np.where(free, weights * _taken(rates, kind), 0.0), axis=-1, keepdims=True)
             gap = np.where((room > 0.0)[:, None] & np.isfinite(total), ln_room - total, 0.0)
-            step = np.clip(gap / np.minimum(derivative, -0.02), -40.0, 40.0)
+            step = np.minimum(np.maximum(gap / np.minimum(derivative, -0.02), -40.0), 40.0)
             at = at + step
-            if np.max(np.abs(step)) < 1e-7:
+            # The cost is flat around the root: an error of 1e-5 there is one of 1e-10 here.
+            if np.max(np.abs(step)) < 1e-5:
                 break
         # Scaled to the room exactly; what would pass its reach stops there.
         shift = np.where(free.any(-1)[:, None], ln_room - total - 4.0 * _SLACK, 0.0)
@@ -549,11 +578,44 @@ class _Problem:
         quadratic = np.array([cover.quadratic for cover in self.covers])
         parameters = np.array([cover.parameters for cover in self.covers])
         logs = [np.log(quadratic) / 3.0 + 2.0 / 3.0 * ln_a, np.log(parameters)]
-        found = [ln_x - self._ln_total(ln_x) for ln_x in logs if np.all(np.isfinite(ln_x))]
+        found = [ln_x - self._ln_total(ln_x)[..., None] for ln_x in logs if np.all(np.isfinite(ln_x))]
         if len(found) == 2:
             mean = (found[0] + found[1]) / 2.0
-            found.append(mean - self._ln_total(mean))
+            found.append(mean - self._ln_total(mean)[..., None])
         return [ln_x - ln_a for ln_x in found]
+
+    @functools.cached_property
+    def _alike(self) -> tuple[tuple[Entropy, Integers, Array], ...]:
+        """The groups that share an entropy, and their ln radii."""
+        index: dict[Entropy, list[int]] = {}
+        for g, cover in enumerate(self.covers):
+            index.setdefault(cover.entropy, []).append(g)
+        return tuple(
+            (entropy, np.array(members), np.array([self.covers[g].ln_radius for g in members]))
+            for entropy, members in index.items()
+        )
+
+    def _costs(self, ln_eps: Array, ln_a: Array, ln_share: Array) -> Array:
+        """`_evaluate` for a row of shares per eps: what they cost, rounded up; inf where they cannot be made to fit."""
+        raised = ln_a + 8.0 * _UNIT * (np.abs(ln_eps)[:, None] + np.abs(self.ln_beta) + np.abs(self.ln_reach) + 1.0)
+        whole = ln_share >= 0.0
+        spent = np.sum(np.where(whole, self.copies * np.exp(np.minimum(raised, 700.0)), 0.0), axis=-1) * (1.0 + _SLACK)
+        ln_x = np.where(whole, -np.inf, ln_a + ln_share)
+        ln_rest = self._ln_total(ln_x)
+        over = spent + np.exp(np.minimum(ln_rest, 700.0)) * (1.0 + _SLACK) > 1.0
+        shift = np.where(over, np.log(1.0 - spent) - ln_rest - 4.0 * _SLACK, 0.0)
+        ln_x = ln_x + shift[:, None]
+        total = spent + np.sum(self.copies * np.exp(ln_x), axis=-1) * (1.0 + _SLACK)
+        costs = np.zeros(len(ln_eps))
+        for entropy, members, ln_radius in self._alike:
+            share, beta = ln_x[:, members], self.ln_beta[members]
+            lost = np.abs(ln_eps)[:, None] + np.abs(share) + np.abs(beta) + np.abs(ln_radius)
+            radii = ln_eps[:, None] + share - beta - 8.0 * _UNIT * lost
+            # A group that is given up stays at its centre and costs nothing.
+            paid = ~whole[:, members] & (radii < ln_radius)
+            found = np.where(paid, sizes(entropy, np.where(paid, ln_radius - radii, 1.0)), 0.0)
+            costs += found @ self.copies[members]
+        return np.where(total <= 1.0, costs * (1.0 + _SLACK), np.inf)
 
     def _evaluate(self, ln_eps: float, ln_a: Array, ln_share: Array) -> tuple[float, Array]:
         """What the shares really cost, rounded up, and ln of the radii; they are made feasible first."""
@@ -574,6 +636,13 @@ class _Problem:
             radii[g] = ln_eps + ln_x[g] - self.ln_beta[g] - 8.0 * _UNIT * sizes
             costs.append(self.copies[g] * self.covers[g].log_size_ln(float(radii[g])))
         return math.fsum(costs) * (1.0 + _SLACK), radii
+
+
+def _ln_sum(parts: Array) -> Array:
+    """ln of the sum of exp(parts) over the last axis."""
+    top = np.max(parts, axis=-1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    return np.asarray(np.log(np.sum(np.exp(parts - top), axis=-1)) + top[..., 0])
 
 
 def _taken(table: Array, column: Integers) -> Array:

@@ -4,8 +4,9 @@ Classical:  R <= inf_delta 4 delta + (12/sqrt n) int_delta^{D/2} sqrt(ln N(eps))
 Proper:     R <= eps_K + sum_j eps_{j-1} sqrt(2 ln N(eps_j) / n)            for any D = eps_0 > ... > eps_K.
 External:   R <= eps_K + sum_j (eps_{j-1} + eps_j) sqrt(2 ln N(eps_j) / n)  for any D = eps_0 > ... > eps_K.
 
-The scales of a chain are the analyst's to choose, so they are optimised: a shortest path over a fine grid of scales,
-then a local polish. Every candidate is a bound, so the optimum is one whatever the optimiser does.
+The scales of a chain are the analyst's to choose, so they are optimised: a shortest path over a grid of scales, then
+shortest paths over ever finer grids around it. Every candidate is a bound, so the optimum is one whatever the optimiser
+does.
 
 A link to eps_j costs at least eps_{j-1} sqrt(2 ln N(eps_j)/n) and saves at most eps_{j-1}: scales with ln N >= n/2 are
 never used, and if ln N just below D is that large, the answer is D after one look.
@@ -13,22 +14,25 @@ never used, and if ln N just below D is that large, the answer is D after one lo
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from certiformer.calculus.covers import Cover
 from certiformer.core.errors import InputError
 
 Array = NDArray[np.float64]
-LogSize = Callable[[float], float]
 
 _DECADES = 12.0
 _POINTS = 480
+_BLOCK = 48
+_FINER = 8.0
+_ROUNDS = 2
+_FEW = 4
+_MORE = 2
+_REPEATS = 5
 
 
 def dudley_closed(constant: float, radius: float, n: float, additive: float = 0.0) -> float:
@@ -68,13 +72,10 @@ def geometric_chain(cover: Cover, radius: float, n: float, additive: float = 0.0
     """The best proper chain among the scales D q^-j, q = 1.10, 1.15, ..., 8.00, j <= 80: plain and reproducible."""
     if not cover.proper:
         raise InputError("cover", cover.name, "a proper cover", "Use external_chain, or cover.made_proper()")
-    best = radius
-    for q in np.arange(22, 161) / 20.0:
-        scales = radius * q ** -np.arange(0.0, 81.0)
-        sizes = np.array([additive + cover.log_size(float(eps)) for eps in scales[1:]])
-        partial = scales[1:] + np.cumsum(scales[:-1] * np.sqrt(2.0 * sizes / n))
-        best = min(best, float(np.min(partial)))
-    return best
+    ratios = np.arange(22, 161)[:, None] / 20.0
+    scales = radius * ratios ** -np.arange(0.0, 81.0)
+    links = scales[:, :-1] * np.sqrt(2.0 * (additive + cover.log_sizes(scales[:, 1:])) / n)
+    return min(radius, float(np.min(scales[:, 1:] + np.cumsum(links, axis=1))))
 
 
 def chain_value(scales: Array, log_sizes: Array, n: float, *, external: bool) -> float:
@@ -84,67 +85,98 @@ def chain_value(scales: Array, log_sizes: Array, n: float, *, external: bool) ->
 
 
 def _chain(cover: Cover, radius: float, n: float, additive: float, *, external: bool) -> float:
-    if math.isinf(radius):
-        return radius
+    return float(_chains(cover, radius, np.array([float(n)]), additive, external=external)[0])
+
+
+def _chains(cover: Cover, radius: float, n: Array, additive: float, *, external: bool) -> Array:
+    """The best chains for several n at once: their covers are the same, and so are the scales to choose from."""
+    if math.isinf(radius) or len(n) == 0:
+        return np.full(len(n), radius)
     rough = cover.roughly
 
-    def search(eps: float) -> float:
-        return additive + rough.log_size(eps)
+    def sizes(steps: Array) -> Array:
+        """ln N at the scales D e^-steps, each computed once."""
+        different, place = np.unique(steps, return_inverse=True)
+        return (additive + rough.log_sizes(radius * np.exp(-different)))[place].reshape(steps.shape)
 
-    scales = radius * np.exp(-np.linspace(0.0, _DECADES * math.log(10.0), _POINTS))
-    sizes = np.full(len(scales), math.inf)
-    sizes[0] = 0.0
-    for j in range(1, len(scales)):
-        sizes[j] = search(float(scales[j]))
-        if sizes[j] >= n / 2.0:
-            # ln N only grows from here: a link would cost more than it saves.
-            break
-    best, path = _shortest_path(scales, np.sqrt(2.0 * sizes / n), external=external)
-    if len(path) > 1:
-        best, found = _polish(search, scales[path], n, external=external)
-        if rough is not cover:
-            sizes = np.array([additive + cover.log_size(float(eps)) for eps in found[1:]])
-            best = min(best, chain_value(found, sizes, n, external=external))
-    return min(radius, best)
+    steps = np.linspace(0.0, _DECADES * math.log(10.0), _POINTS)
+    steps = steps[: _useful(sizes, steps, float(np.max(n)))]
+    costs = sizes(steps)
+    costs[0] = 0.0
+    # ln N only grows with finer scales: beyond n/2 a link costs more than it saves.
+    links = np.sqrt(2.0 * np.where(np.roll(costs, 1) < n[:, None] / 2.0, costs, np.inf) / n[:, None])
+    links[:, 0] = 0.0
+    best, paths = _shortest_paths(np.exp(-steps), links, external=external)
+    found = np.where(paths > 0, steps[paths], 0.0)
+    step = float(steps[1]) if len(steps) > 1 else 0.0
+    for _ in range(_ROUNDS if len(n) > _FEW else _ROUNDS + _MORE):
+        step /= _FINER
+        for _ in range(_REPEATS):
+            last, (best, found) = best, _closer(sizes, found, step, n, best, external=external)
+            if np.all(best >= last * (1.0 - 1e-6)):
+                break
+    return np.minimum(radius, best * radius)
 
 
-def _shortest_path(scales: Array, costs: Array, *, external: bool) -> tuple[float, list[int]]:
-    """Least sum of links from the coarsest scale to any scale, plus that scale."""
-    reached = np.full(len(scales), np.inf)
-    reached[0] = 0.0
-    previous = np.zeros(len(scales), dtype=np.int64)
-    for j in range(1, len(scales)):
-        if math.isinf(costs[j]):
-            continue
-        links = (scales[:j] + scales[j] if external else scales[:j]) * costs[j]
-        totals = reached[:j] + links
-        previous[j] = int(np.argmin(totals))
-        reached[j] = totals[previous[j]]
-    last = int(np.argmin(reached + scales))
+def _useful(sizes: Callable[[Array], Array], steps: Array, n: float) -> int:
+    """How many of the steps have ln N < n/2, and one more; looked at in blocks, since fine scales may be costly."""
+    for start in range(1, len(steps), _BLOCK):
+        over = np.flatnonzero(sizes(steps[start : start + _BLOCK]) >= n / 2.0)
+        if len(over):
+            return start + int(over[0]) + 1
+    return len(steps)
+
+
+def _shortest_paths(scales: Array, links: Array, *, external: bool) -> tuple[Array, NDArray[np.int64]]:
+    """Least sums of links from the coarsest scale to any scale, plus that scale; one row of `links` per problem.
+
+    The paths are rows of indices that end with the finest scale; 0, the coarsest, fills what is not needed.
+    """
+    rows, many = links.shape
+    reached = np.full((rows, many), np.inf)
+    reached[:, 0] = 0.0
+    previous = np.zeros((rows, many), dtype=np.int64)
+    every = np.arange(rows)
+    for j in range(1, many):
+        cost = links[:, j : j + 1]
+        totals = reached[:, :j] + scales[:j] * cost
+        at = np.argmin(totals, axis=1)
+        previous[:, j] = at
+        reached[:, j] = totals[every, at] + (scales[j] * cost[:, 0] if external else 0.0)
+    ends = reached + scales
+    last = np.argmin(ends, axis=1)
     path = [last]
-    while path[-1] != 0:
-        path.append(int(previous[path[-1]]))
-    return float(reached[last] + scales[last]), path[::-1]
+    while np.any(path[-1] > 0):
+        path.append(previous[every, path[-1]])
+    return ends[every, last], np.stack(path[::-1], axis=1)
 
 
-def _polish(log_size: LogSize, scales: Array, n: float, *, external: bool) -> tuple[float, Array]:
-    """Move the scales of a chain continuously; whatever comes out is still a chain: its value and its scales."""
-    top = float(scales[0])
-    limits = math.log(scales[-1]) - 7.0, math.log(top)
-    remembered = functools.cache(log_size)  # a numerical gradient moves one scale at a time
+def _closer(
+    sizes: Callable[[Array], Array], steps: Array, step: float, n: Array, best: Array, *, external: bool
+) -> tuple[Array, Array]:
+    """Every scale of every chain may move by up to a few `step`: the best combination, exactly.
 
-    def moved(ln_scales: Array) -> Array:
-        return np.concatenate([[top], np.sort(np.exp(np.clip(ln_scales, *limits)))[::-1]])
-
-    def value(ln_scales: Array) -> float:
-        eps = moved(ln_scales)
-        sizes = np.array([remembered(float(e)) for e in eps[1:]])
-        result = chain_value(eps, sizes, n, external=external) / top
-        return result if math.isfinite(result) else 1e300
-
-    start = np.log(scales[1:])
-    found = scipy.optimize.minimize(
-        value, start, method="L-BFGS-B", options={"maxiter": 40, "maxfun": 40 * (len(start) + 1)}
-    )
-    best = min(start, found.x, key=value)
-    return top * value(best), moved(best)
+    `steps` are ln(D/eps_j), a row per chain, 0 where the chain is shorter; scales are in units of D.
+    """
+    rows, length = steps.shape
+    around = step * np.arange(-_FINER, _FINER + 1.0)
+    moved = np.maximum(steps[..., None] + np.where(steps > 0.0, 1.0, 0.0)[..., None] * around, 0.0)
+    live = moved > 0.0
+    with np.errstate(invalid="ignore"):
+        costs = np.where(live, np.sqrt(2.0 * sizes(moved) / n[:, None, None]), 0.0)
+    scales = np.exp(-moved)
+    total, came = np.zeros((rows, moved.shape[-1])), []
+    for j in range(1, length):
+        ways = total[:, :, None] + scales[:, j - 1, :, None] * costs[:, j, None, :]
+        # Chains get finer as they go.
+        ways = np.where(moved[:, j - 1, :, None] <= moved[:, j, None, :], ways, np.inf)
+        came.append(np.argmin(ways, axis=1))
+        total = np.min(ways, axis=1) + (scales[:, j] * costs[:, j] if external else 0.0)
+    ends = total + scales[:, -1]
+    every, at = np.arange(rows), np.argmin(ends, axis=1)
+    value, chosen = ends[every, at], [at]
+    for back in reversed(came):
+        chosen.append(back[every, chosen[-1]])
+    found = moved[every[:, None], np.arange(length), np.stack(chosen[::-1], axis=1)]
+    better = value < best
+    return np.where(better, value, best), np.where(better[:, None], found, steps)

@@ -25,6 +25,7 @@ from certiformer.calculus.entropies import (
     LARGE_LOG,
     LN_TWO,
     Added,
+    Array,
     Constant,
     Entropy,
     Least,
@@ -35,9 +36,11 @@ from certiformer.calculus.entropies import (
     Volume,
     exp,
     log_multisets,
+    raised,
+    sizes,
 )
 from certiformer.core.errors import InputError
-from certiformer.core.rounding import up
+from certiformer.core.rounding import MARGIN, up
 
 __all__ = [
     "Cover",
@@ -91,6 +94,20 @@ class Cover:
             return math.inf
         return self.entropy(ratio) if ratio > 0.0 else 0.0
 
+    def log_sizes(self, eps: Array) -> Array:
+        """ln N at an array of radii, never below `log_size` at each of them."""
+        with np.errstate(divide="ignore"):
+            return self.log_sizes_ln(np.log(eps))
+
+    def log_sizes_ln(self, ln_eps: Array) -> Array:
+        """ln N at the radii exp(ln_eps)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            ratio = np.where(np.isfinite(ln_eps), self.ln_radius - ln_eps, 0.0)
+            covered = ratio <= 0.0
+            # One radius too fine for a float costs no more than an infinite answer there.
+            found = np.where(covered, 0.0, sizes(self.entropy, np.where(covered, 1.0, ratio)))
+        return np.where((ln_eps == -np.inf) & (self.ln_radius > -math.inf), np.inf, found)
+
     @property
     def roughly(self) -> Cover:
         """The same cover, sizes by `rough`."""
@@ -140,7 +157,8 @@ def smallest(*covers: Cover) -> Cover:
 def _parts(covers: Sequence[Cover]) -> tuple[tuple[Entropy, float], ...]:
     """Every entropy with ln of how much larger its radius is than the smallest; two empty classes do not differ."""
     least = min(cover.ln_radius for cover in covers)
-    return tuple((one.entropy, 0.0 if one.ln_radius == least else one.ln_radius - least) for one in covers)
+    parts = ((one.entropy, 0.0 if one.ln_radius == least else one.ln_radius - least) for one in covers)
+    return tuple(sorted(parts, key=lambda part: isinstance(part[0], Multisets)))
 
 
 def _restate(cover: Cover, ln_radius: float) -> float:
@@ -217,6 +235,10 @@ class _Steps:
             return math.inf
         return math.floor(up(self.steps * math.exp(2.0 * x))) * self.log_choices
 
+    def on(self, x: Array) -> Array:
+        steps = np.floor(self.steps * np.exp(2.0 * np.minimum(x, LARGE_LOG)) * (1.0 + 2.0 * MARGIN))
+        return np.where(x > LARGE_LOG, np.inf, steps * self.log_choices)
+
 
 def rows_two_one(norm: float, rows: int, points: int, *, domain: bool = False) -> Cover:
     r"""T5. Sum of the **row** l2 norms at most B (W is k x d), on n inputs of norm one. External.
@@ -264,6 +286,11 @@ class _Columns:
             return math.inf
         ratio = math.exp(x)
         return math.floor(up(ratio)) * (math.log(self.columns + 1.0) + self.rows * math.log1p(2.0 * ratio))
+
+    def on(self, x: Array) -> Array:
+        ratio = np.exp(np.minimum(x, LARGE_LOG))
+        each = math.log(self.columns + 1.0) + self.rows * np.log1p(2.0 * ratio)
+        return np.where(x > LARGE_LOG, np.inf, raised(np.floor(ratio * (1.0 + 2.0 * MARGIN)) * each))
 
 
 def dual_sudakov(frobenius: float, rows: int, columns: int, *, centred: bool = True) -> Cover:

@@ -1,7 +1,8 @@
 r"""Log covering numbers as functions of x = ln(radius/eps) > 0, written down so that equal ones are equal.
 
 An entropy is any callable x -> ln N. Those here are records: two weights with the same cover compare equal, which lets
-the allocation group them, and those with a closed form (`Volume`, `Power`) let it minimise exactly.
+the allocation group them, and those with a closed form (`Volume`, `Power`) let it minimise exactly. They are functions
+of arrays too (`sizes`): never below the value at a single number, and above it by rounding only.
 """
 
 from __future__ import annotations
@@ -11,18 +12,29 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from certiformer.core.rounding import ceil_up, up
+from certiformer.core.rounding import MARGIN, ceil_up, up
 
 _SUM_LIMIT = 2_000
+_STIRLING = 24  # from so many terms on Stirling's series replaces the sum
 _LARGEST_DRAWS = 10**300  # beyond that a count no longer fits a float
 
+Array = NDArray[np.float64]
 Entropy = Callable[[float], float]
 
 LARGE_LOG = 300.0
 """Beyond exp(300) a square overflows; logarithms take over."""
 
 LN_TWO = math.log(2.0)
+
+
+def sizes(entropy: Entropy, x: Array) -> Array:
+    """ln N at many x > 0 at once; one by one where the entropy knows only single numbers."""
+    on = getattr(entropy, "on", None)
+    if on is not None:
+        return np.asarray(on(x), dtype=np.float64)
+    return np.array([entropy(float(one)) for one in x.ravel()], dtype=np.float64).reshape(x.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +47,9 @@ class Volume:
     def __call__(self, x: float) -> float:
         return self.parameters * ln_one_plus_exp(self.ln_factor + x)
 
+    def on(self, x: Array) -> Array:
+        return raised(self.parameters * np.logaddexp(0.0, self.ln_factor + x))
+
 
 @dataclass(frozen=True, slots=True)
 class Power:
@@ -45,6 +60,9 @@ class Power:
     def __call__(self, x: float) -> float:
         return self.coefficient * exp(2.0 * x)
 
+    def on(self, x: Array) -> Array:
+        return raised(self.coefficient * np.exp(np.where(2.0 * x < 709.0, 2.0 * x, np.inf)))
+
 
 @dataclass(frozen=True, slots=True)
 class Constant:
@@ -54,6 +72,9 @@ class Constant:
 
     def __call__(self, x: float) -> float:
         return self.value
+
+    def on(self, x: Array) -> Array:
+        return np.full(x.shape, self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +87,9 @@ class Scaled:
     def __call__(self, x: float) -> float:
         return self.copies * self.of(x)
 
+    def on(self, x: Array) -> Array:
+        return self.copies * sizes(self.of, x)
+
 
 @dataclass(frozen=True, slots=True)
 class Shifted:
@@ -77,6 +101,9 @@ class Shifted:
     def __call__(self, x: float) -> float:
         return self.of(x + self.shift)
 
+    def on(self, x: Array) -> Array:
+        return sizes(self.of, x + self.shift)
+
 
 @dataclass(frozen=True, slots=True)
 class Added:
@@ -87,16 +114,22 @@ class Added:
     def __call__(self, x: float) -> float:
         return math.fsum(part(x) for part in self.parts)
 
+    def on(self, x: Array) -> Array:
+        return raised(np.sum([sizes(part, x) for part in self.parts], axis=0))
+
 
 @dataclass(frozen=True, slots=True)
 class Least:
-    """The smallest of several covers of one class: min of phi_i(x + shift_i), nothing where x + shift_i <= 0."""
+    """The smallest of several covers of one class: min of phi_i(x + shift_i), nothing where x + shift_i <= 0.
+
+    Those that are quick to compute stand first: they may spare the others.
+    """
 
     parts: tuple[tuple[Entropy, float], ...]
 
     def __call__(self, x: float) -> float:
         best = math.inf
-        for part, shift in self._quick_first:
+        for part, shift in self.parts:
             if x + shift <= 0.0:
                 return 0.0
             if isinstance(part, Multisets) and part.at_least(x + shift) >= best:
@@ -104,10 +137,11 @@ class Least:
             best = min(best, part(x + shift))
         return best
 
-    @property
-    def _quick_first(self) -> Iterator[tuple[Entropy, float]]:
-        yield from (one for one in self.parts if not isinstance(one[0], Multisets))
-        yield from (one for one in self.parts if isinstance(one[0], Multisets))
+    def on(self, x: Array) -> Array:
+        best = np.full(x.shape, np.inf)
+        for part, shift in self.parts:
+            best = np.minimum(best, np.where(x + shift > 0.0, sizes(part, np.maximum(x + shift, 1e-300)), 0.0))
+        return best
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +156,20 @@ class Multisets:
             return _log_multisets_ln(self.dimension, 2.0 * x)
         draws = ceil_up((math.exp(x) - 1.0) ** 2) if self.shrunk else math.ceil(up(math.exp(2.0 * x))) - 1
         return log_multisets(self.dimension, draws)
+
+    def on(self, x: Array) -> Array:
+        """Whole numbers of draws; the same rounding as at a single number, with a little more of it."""
+        near = np.minimum(x, LARGE_LOG)
+        if self.shrunk:
+            draws = np.ceil((np.exp(near) - 1.0) ** 2 * (1.0 + 2.0 * MARGIN))
+        else:
+            draws = np.ceil(np.exp(2.0 * near) * (1.0 + 2.0 * MARGIN)) - 1.0
+        found = log_multisets_on(self.dimension, draws)
+        if not np.any(x > LARGE_LOG):
+            return found
+        atoms = 2.0 * self.dimension
+        far = atoms + atoms * np.logaddexp(0.0, 2.0 * x - math.log(atoms))
+        return np.where(x > LARGE_LOG, far * (1.0 + 2.0 * MARGIN), found)
 
     def at_least(self, x: float) -> float:
         """A quick lower bound: C(n, k) >= (n/k)^k, both ways round."""
@@ -158,6 +206,40 @@ def log_multisets(dimension: int, draws: int) -> float:
     else:
         value = draws * math.log1p(atoms / draws) + atoms * math.log1p(draws / atoms)
     return min(up(value), draws * math.log(atoms + 1.0))
+
+
+def log_multisets_on(dimension: int, draws: Array) -> Array:
+    r"""`log_multisets` on an array of whole numbers, never below it.
+
+    With a = 2D, n = a + K and m! = sqrt(2 pi m) (m/e)^m e^{c(m)}, 1/12m - 1/360m^3 < c(m) < 1/12m - 1/360m^3 + 1/1260m^5
+    (Stirling's series alternates), so that no sum is needed once both a and K are large.
+    """
+    atoms = 2.0 * dimension
+    counts = np.maximum(draws, 1.0)
+    small, large = np.minimum(atoms, counts), np.maximum(atoms, counts)
+    value = counts * np.log1p(atoms / counts) + atoms * np.log1p(counts / atoms)
+    few = small < _STIRLING
+    if not few.all():
+        # Beyond `_SUM_LIMIT` a single number gives up the half logarithm; so does this.
+        total = atoms + counts
+        half = 0.5 * (np.log1p(small / large) - np.log(2.0 * math.pi * small))
+        series = _stirling(total) + 1.0 / (1260.0 * total**5) - _stirling(atoms) - _stirling(counts)
+        value = np.where(small <= _SUM_LIMIT, value + half + series, value)
+    if few.any():
+        terms = np.arange(1.0, _STIRLING)
+        rows = np.log1p(large[few][:, None] / terms) * (terms <= small[few][:, None])
+        value[few] = np.sum(rows, axis=-1)
+    return np.where(draws > 0.0, np.minimum(value * (1.0 + 4.0 * MARGIN), counts * math.log(atoms + 1.0)), 0.0)
+
+
+def _stirling(m: Array | float) -> Array | float:
+    """1/12m - 1/360m^3."""
+    return (1.0 - 1.0 / (30.0 * m * m)) / (12.0 * m)
+
+
+def raised(value: Array) -> Array:
+    """A little above what is computed: vector and scalar functions of one library may differ in the last digit."""
+    return value * (1.0 + MARGIN / 4.0)
 
 
 def _log_multisets_ln(dimension: int, ln_draws: float) -> float:

@@ -32,7 +32,8 @@ Array = NDArray[np.float64]
 
 _NATS = 46.0  # the radius is sought over twenty decades
 _RADII = 231
-_FINE = 33
+_FINE = 49
+_FINEST = 1e-6
 _TILTS = 69
 _LOGITS = (-28.0, 6.0)  # of a/(1/(2 sigma^2))
 
@@ -61,7 +62,8 @@ class RiskBound:
     @property
     def value(self) -> float:
         """The sum of the terms."""
-        return math.fsum(self.terms.values())
+        terms = self.terms.values()
+        return math.fsum(terms) if all(isinstance(term, float) for term in terms) else sum(terms)
 
 
 def given_cover(log_size: float) -> Cover:
@@ -71,12 +73,19 @@ def given_cover(log_size: float) -> Cover:
 
 def required_log_size(cover: Cover, radius: float, *, domain: bool = True) -> float:
     """ln N(radius) of a cover that is proper and, unless told otherwise, holds on the whole domain."""
+    _require(cover, domain=domain)
+    if isinstance(radius, np.ndarray):
+        return cover.log_sizes(radius)
+    # At radius zero only a finite class has a cover, itself; `given_cover` knows its size, the others answer inf.
+    return cover.log_size(radius) if radius > 0.0 else cover.entropy(math.inf)
+
+
+def _require(cover: Cover, *, domain: bool = True) -> None:
+    """Refuses the wrong kind of cover before any work is done."""
     if not cover.proper:
         raise InputError("cover", cover.name, "a proper cover (members in the class)", "See Cover.made_proper")
     if domain and not cover.domain:
         raise InputError("cover", cover.name, "a cover of the whole domain", "Sample covers: see offset_sample_cover")
-    # At radius zero only a finite class has a cover, itself; `given_cover` knows its size, the others answer inf.
-    return cover.log_size(radius) if radius > 0.0 else cover.entropy(math.inf)
 
 
 # --- S1: a Bernstein condition -----------------------------------------------------------------------------------
@@ -156,13 +165,15 @@ def bernstein_best(
     cover: Cover, n: float, *, V: float, M: float, kappa: float, approximation: float = 0.0, widen: float = 0.0
 ) -> RiskBound:
     """S1 at the best radius: a deterministic choice, made without the data."""
-
+    _require(cover)
     cover = cover.roughly
+    tilt = bernstein_tilt(V, M)
 
-    def at(radius: float) -> RiskBound:
-        return bernstein(cover, radius, n, V=V, M=M, kappa=kappa, approximation=approximation, widen=widen)
+    def values(n: Array, radii: Array, sizes: Array) -> Array:
+        return sizes / (n * tilt.lam) + (1.0 + tilt.oracle) * kappa * radii
 
-    return _best_radius(cover, M / kappa, at)
+    radius = _best_radius(cover, M / kappa, n, values)
+    return bernstein(cover, radius, n, V=V, M=M, kappa=kappa, approximation=approximation, widen=widen)
 
 
 def bernstein_of_convex(residual: float) -> tuple[float, float]:
@@ -231,52 +242,44 @@ def squared_best(
     cover: Cover, n: float, *, b_h: float, sigma: float, approximation: float = 0.0, widen: float = 0.0
 ) -> RiskBound:
     """S2 with radius and tilt optimised: deterministic choices, made without the data."""
-    required_log_size(cover, 1.0)  # refuses the wrong kind of cover before any work is done
+    _require(cover)
     cover = cover.roughly
     root = math.sqrt(b_h)
 
-    def at(radius: float) -> RiskBound:
-        numerator = required_log_size(cover, radius) / n
-        weight = approximation + 2.0 * (radius + widen) * (root + sigma)
-        a = best_squared_tilt(b_h, sigma, numerator, weight)
-        return squared(cover, radius, n, b_h=b_h, sigma=sigma, a=a, approximation=approximation, widen=widen)
-
-    def coarse(radii: Array) -> Array:
-        sizes = np.array([cover.log_size(float(radius)) for radius in radii])
-        shares = _unit_grid()
-        tilts = shares * 0.5 / sigma**2
-        lam = -np.expm1(-tilts * (1.0 - shares) * b_h) / b_h
+    def values(n: Array, radii: Array, sizes: Array) -> Array:
         weights = approximation + 2.0 * (radii + widen) * (root + sigma)
-        best = np.min((sizes[:, None] / n + tilts * weights[:, None]) / lam, axis=1)
-        return np.asarray(best + 2.0 * (radii + widen) * root, dtype=np.float64)
+        tilts = best_squared_tilt(b_h, sigma, sizes / n, weights, within=1e-3)
+        lam = -np.expm1(-tilts * (1.0 - 2.0 * tilts * sigma**2) * b_h) / b_h
+        return (sizes / n + tilts * weights) / lam + 2.0 * (radii + widen) * root
 
-    return _best_radius(cover, root, at, coarse)
-
-
-def best_squared_tilt(b_h: float, sigma: float, numerator: float, weight: float) -> float:
-    """The a in (0, 1/(2 sigma^2)) that minimises (numerator + a weight)/lambda(a)."""
-    most = 0.5 / sigma**2
-
-    def value(logit: float) -> float:
-        a = most * _sigmoid(logit)
-        return (numerator + a * weight) / squared_tilt(b_h, sigma, a).lam
-
-    grid = np.linspace(*_LOGITS, _TILTS)
-    start = float(grid[int(np.argmin([value(float(x)) for x in grid]))])
-    step = float(grid[1] - grid[0])
-    found = scipy.optimize.minimize_scalar(
-        lambda x: value(float(x)), bounds=(start - step, start + step), method="bounded", options={"xatol": 1e-7}
-    )
-    return most * _sigmoid(min((start, float(found.x)), key=value))
+    radius = _best_radius(cover, root, n, values)
+    weight = approximation + 2.0 * (radius + widen) * (root + sigma)
+    a = best_squared_tilt(b_h, sigma, required_log_size(cover, radius) / n, weight)
+    return squared(cover, radius, n, b_h=b_h, sigma=sigma, a=a, approximation=approximation, widen=widen)
 
 
-def _unit_grid() -> Array:
-    """Points of (0, 1), dense at both ends."""
-    return np.asarray([_sigmoid(float(x)) for x in np.linspace(*_LOGITS, _TILTS)], dtype=np.float64)
+def best_squared_tilt(
+    b_h: float, sigma: float, numerator: float, weight: float, *, within: float = 1e-6
+) -> float:
+    """The a in (0, 1/(2 sigma^2)) that minimises (numerator + a weight)/lambda(a), up to `within` in its logit."""
+    above, times = np.asarray(numerator)[..., None], np.asarray(weight)[..., None]
+    logits = np.broadcast_to(np.linspace(*_LOGITS, _TILTS), (*above.shape[:-1], _TILTS))
+    step = (_LOGITS[1] - _LOGITS[0]) / (_TILTS - 1)
+    while True:
+        share = _sigmoid(logits)
+        a = share * (0.5 / sigma**2)
+        risk = (above + a * times) / -np.expm1(-a * (1.0 - share) * b_h)
+        best = np.take_along_axis(logits, np.argmin(risk, axis=-1)[..., None], -1)
+        if step < within:
+            break
+        logits = best + step * np.linspace(-1.0, 1.0, 17)
+        step /= 8.0
+    found = 0.5 / sigma**2 * _sigmoid(best[..., 0])
+    return float(found) if found.ndim == 0 else found
 
 
-def _sigmoid(x: float) -> float:
-    return 1.0 / (1.0 + math.exp(-x)) if x >= 0.0 else math.exp(x) / (1.0 + math.exp(x))
+def _sigmoid(x: Array) -> Array:
+    return np.asarray(1.0 / (1.0 + np.exp(-x)))
 
 
 # --- S3: optimistic, no reference, no condition ------------------------------------------------------------------
@@ -360,12 +363,14 @@ def slow(
 
 def slow_best(cover: Cover, n: float, *, loss_range: float, kappa: float, approximation: float = 0.0) -> RiskBound:
     """S4 at the best radius."""
+    _require(cover)
     cover = cover.roughly
 
-    def at(radius: float) -> RiskBound:
-        return slow(cover, radius, n, loss_range=loss_range, kappa=kappa, approximation=approximation)
+    def values(n: Array, radii: Array, sizes: Array) -> Array:
+        return loss_range * np.sqrt(sizes / (2.0 * n)) + 2.0 * kappa * radii
 
-    return _best_radius(cover, loss_range / kappa, at)
+    radius = _best_radius(cover, loss_range / kappa, n, values)
+    return slow(cover, radius, n, loss_range=loss_range, kappa=kappa, approximation=approximation)
 
 
 def slow_chain(cover: Cover, n: float, *, output_bound: float, kappa: float, approximation: float = 0.0) -> float:
@@ -440,28 +445,27 @@ def _require_order(a: float, a_prime: float) -> None:
 # --- the radius --------------------------------------------------------------------------------------------------
 
 
-def _radii(cover: Cover, scale: float) -> Array:
-    """A grid of radii, free of n, from `scale` down; larger radii than that make every bound trivial."""
-    top = min(cover.ln_radius, math.log(scale))
-    return np.asarray(np.exp(np.linspace(top - _NATS, top, _RADII)), dtype=np.float64)
+def _best_radius(cover: Cover, scale: float, n: float, values: Callable[[Array, Array, Array], Array]) -> float:
+    """The radius of least value(n, radius, ln N), for every n that is given.
 
-
-def _best_radius(
-    cover: Cover, scale: float, at: Callable[[float], RiskBound], coarse: Callable[[Array], Array] | None = None
-) -> RiskBound:
-    """The least bound over the grid of radii, polished. `coarse` ranks the whole grid at once where that is cheaper."""
-
-    def exact(radii: Array) -> Array:
-        return np.array([at(float(radius)).value for radius in radii])
-
-    # Covers have kinks, hence local minima: look closer around the best of the grid before polishing.
-    radii = _radii(cover, scale)
-    step = _NATS / (_RADII - 1)
-    start = math.log(radii[int(np.argmin((coarse or exact)(radii)))])
-    closer = np.exp(start + np.linspace(-2.0 * step, 2.0 * step, _FINE))
-    start = math.log(closer[int(np.argmin(exact(closer)))])
-    step *= 4.0 / (_FINE - 1)
-    found = scipy.optimize.minimize_scalar(
-        lambda x: at(math.exp(x)).value, bounds=(start - step, start + step), method="bounded", options={"xatol": 1e-8}
-    )
-    return min(at(math.exp(start)), at(math.exp(float(found.x))), key=lambda bound: bound.value)
+    A grid, free of n, from `scale` down (larger radii make every bound trivial), then ever finer ones around its best:
+    covers have kinks, hence local minima.
+    """
+    many = np.atleast_1d(np.asarray(n, dtype=np.float64))[:, None]
+    top, step = min(cover.ln_radius, math.log(scale)), _NATS / (_RADII - 1)
+    places = np.linspace(top - _NATS, top, _RADII)[None, :]
+    best = least = np.full(len(many), np.inf)
+    while True:
+        different, place = np.unique(places, return_inverse=True)
+        radii = np.exp(places)
+        found = values(many, radii, cover.log_sizes(np.exp(different))[place].reshape(places.shape))
+        at = np.argmin(found, axis=1)[:, None]
+        value = np.take_along_axis(found, at, 1)[:, 0]
+        place = np.take_along_axis(np.broadcast_to(places, found.shape), at, 1)[:, 0]
+        best, least = np.where(value < least, place, best), np.minimum(value, least)
+        if step < _FINEST:
+            break
+        places = best[:, None] + step * np.linspace(-1.5, 1.5, _FINE)
+        step *= 3.0 / (_FINE - 1)
+    chosen = np.exp(best)
+    return float(chosen[0]) if np.ndim(n) == 0 else chosen

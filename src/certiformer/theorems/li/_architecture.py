@@ -14,6 +14,7 @@ Proofs: docs/proofs/li.md.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -60,10 +61,12 @@ class Network:
     weights: tuple[Weight, ...]
     output_bound: float
 
+    @functools.lru_cache(maxsize=64)  # noqa: B019
     def rank_cover(self) -> Cover:
         """C3 for every matrix, by volume for vectors; the budget in proportion to the parameters."""
         return network_cover([weight.term(weight.by_rank()) for weight in self.weights], "low rank")
 
+    @functools.lru_cache(maxsize=64)  # noqa: B019
     def norm_cover(self) -> Cover:
         """Maurey with shrinking (T3) or by volume, whichever is smaller, weight by weight; ranks play no part.
 
@@ -72,6 +75,7 @@ class Network:
         terms = [weight.term(smallest(weight.by_norm(), weight.by_volume())) for weight in self.weights]
         return network_cover(terms, "entrywise l1 norms")
 
+    @functools.lru_cache(maxsize=64)  # noqa: B019
     def plain_norm_cover(self) -> Cover:
         """C6: plain Maurey (C1) throughout, or volume throughout."""
         atoms = network_cover([weight.term(weight.by_norm(maurey_plain)) for weight in self.weights], "Maurey")
@@ -138,6 +142,7 @@ def one_layer(
     )
 
 
+@functools.lru_cache(maxsize=256)
 def many_layers(
     *,
     d: int,

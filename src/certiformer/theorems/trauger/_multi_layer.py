@@ -12,9 +12,11 @@ external). Everything is kept in logarithms: the products overflow floats long b
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -80,6 +82,11 @@ class DeepTransformer(Result):
     )
 
     @property
+    def network(self) -> Self:
+        """The same network whatever the radius and the sample size: equal ones compare equal."""
+        return self.at(eps=1.0, n=None)
+
+    @property
     def half_diameter(self) -> float:
         return min(self.rho, self.Bx)
 
@@ -128,6 +135,11 @@ def weights(net: DeepTransformer, *, proper: bool) -> list[Weight]:
     return found
 
 
+@functools.lru_cache(maxsize=64)
+def _analysis(net: DeepTransformer, d: int, k: int, norms: tuple[tuple[str, float], ...]) -> networks.Analysis:
+    return networks.analyse(graph(net, d, k, dict(norms)))
+
+
 def graph(net: DeepTransformer, d: int, k: int, norms: Mapping[str, float]) -> Node:
     """The network handed to the engine: radii and half-diameters are propagated, not restarted at the unit ball.
 
@@ -149,7 +161,8 @@ def engine_variants(
     net: DeepTransformer, d: int, k: int, norms: Mapping[str, float], eps: float, n: int | None
 ) -> dict[str, Bound]:
     """The covering number and the complexity of the same class, evaluated on the engine."""
-    analysis = networks.analyse(graph(net, d, k, norms))
+    # Neither the radius nor the sample size belongs to the network: along a sweep of these it is built once.
+    analysis = _analysis(net.network, d, k, tuple(norms.items()))
     found = {"engine": upper_bound(analysis.log_size(eps))}
     if n is not None:
         quantity = Quantity.RADEMACHER_COMPLEXITY

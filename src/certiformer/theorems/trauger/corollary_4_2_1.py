@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import math
 
 from certiformer.calculus.allocation import Term, network_cover
@@ -24,7 +25,9 @@ from certiformer.theorems.trauger._multi_layer import (
 )
 
 
-def _cover(net: DeepTransformer, covers: dict[str, Cover]) -> Cover:
+@functools.lru_cache(maxsize=64)
+def _cover(net: DeepTransformer, of: tuple[tuple[str, Cover], ...]) -> Cover:
+    covers = dict(of)
     terms = [
         Term(
             weight.kind,
@@ -95,7 +98,7 @@ class Corollary421(SizedTransformer):
         covers = {kind: smallest(sparse[kind], dense[kind]) for kind in sparse}
         return {
             "value": covering_bound(ln, self.eps),
-            "exact": upper_bound(_cover(self, covers).log_size(self.eps)),
+            "exact": upper_bound(_cover(self.network, tuple(covers.items())).log_size(self.eps)),
             **complexity_variants(self, ln, self.n, proper=True),
             **engine_variants(self, self.d, self.k, norms, self.eps, self.n),
         }
