@@ -7,25 +7,75 @@ import numpy as np
 import pytest
 
 import certiformer
-from certiformer.core import InputError, find
+from certiformer.core import InputError, find, results
 from certiformer.core.registry import search
 
 GIVEN = {"Bw": 1, "Bc": 2, "L_sigma": 1, "Bv": 1.5, "Bx": 1, "C": 0.5, "d": 64}
+
+
+def agree(along, sizes, given):
+    """Never below one by one, hardly above, and everything else the same."""
+    result = along.result
+    for number, n in enumerate(sizes):
+        alone = result.evaluate({**given, "n": round(n)})
+        for name, bound in alone.printed.items():
+            assert along.printed[name][number] == bound.value, name
+        for name, bound in alone.sound.items():
+            assert bound.value <= along.sound[name][number] <= bound.value * (1 + 1e-6), name
+            assert along.applies[name][number] == bound.applies
+            assert {id: states[number] for id, states in along.hypotheses.get(name, {}).items() if states[number]} == {
+                each.id: each.state for each in bound.hypotheses
+            }
+        assert along.best_names[number] == (alone.best or "")
+        point = along.points[number]
+        assert point.at == alone.at
+        assert point.sound.keys() == alone.sound.keys()
+        assert point.best == alone.best
 
 
 def test_one_input_along_an_array():
     sizes = np.geomspace(1e2, 1e8, 7)
     along = certiformer.bound("trauger.thm4.1", n=sizes, **GIVEN)
     assert along.shape == (7,)
-    for number, n in enumerate(sizes):
-        alone = certiformer.bound("trauger.thm4.1", n=round(n), **GIVEN)
-        values = {name: bound.value for name, bound in alone.sound.items()}
-        assert {name: values[number] for name, values in along.sound.items()} == values
-        assert along.best[number] == alone.sound[alone.best].value
-        assert along.best_names[number] == alone.best
+    agree(along, sizes, GIVEN)
     assert along.applies["closed"].all()
     assert not along.applies["chain"].any()
     assert set(along.hypotheses["chain"]["proper-covers"]) == {"open"}
+
+
+AT_ONCE = [result.id for result in results().values() if result.elementwise]
+
+
+def test_some_results_take_arrays():
+    assert {"trauger.thm4.1", "trauger.corD.0.1", "li.thm5.3", "mwigo.thm5"} <= set(AT_ONCE)
+
+
+@pytest.mark.parametrize("id", AT_ONCE)
+def test_at_once_as_one_by_one(id):
+    """Over ranges in which hypotheses change, and covers with them."""
+    given = {entry.name: entry.example for entry in find(id).inputs if entry.required and entry.name != "n"}
+    sizes = [30, 20_000, 30_000, 10**8]
+    agree(certiformer.bound(id, n=sizes, **given), sizes, given)
+
+
+def test_two_inputs_one_of_them_at_once():
+    table = certiformer.bound(
+        "trauger.thm4.1", n=[10**k for k in range(2, 8)], C=[0.5, 5.0], **{k: v for k, v in GIVEN.items() if k != "C"}
+    )
+    assert table.sound["closed"].shape == (6, 2)
+    for column, constant in enumerate((0.5, 5.0)):
+        alone = certiformer.bound("trauger.thm4.1", n=10**5, **{**GIVEN, "C": constant})
+        assert table.sound["closed"][3, column] == pytest.approx(alone.sound["closed"].value, rel=1e-11)
+        assert table.points[3 * 2 + column].inputs["n"] == 10**5
+
+
+def test_a_long_array_is_adjusted_between_its_nodes():
+    sizes = np.unique(np.round(np.geomspace(1e3, 1e7, 700)))
+    along = certiformer.bound("trauger.thm4.1", n=sizes, **GIVEN)
+    for number in range(0, len(sizes), 97):
+        alone = certiformer.bound("trauger.thm4.1", n=int(sizes[number]), **GIVEN)
+        for name, bound in alone.sound.items():
+            assert bound.value <= along.sound[name][number] <= bound.value * (1 + 1e-6), name
 
 
 def test_two_inputs_make_a_table():

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certiformer.calculus.covers import Cover
+from certiformer.core.elementwise import each
 from certiformer.core.errors import InputError
 
 Array = NDArray[np.float64]
@@ -28,10 +29,11 @@ Array = NDArray[np.float64]
 _DECADES = 12.0
 _POINTS = 480
 _BLOCK = 48
-_FINER = 8.0
-_ROUNDS = 2
-_FEW = 4
-_MORE = 2
+_FINER = 8
+_NODES = 256
+_ROWS = 4096
+_ADJUSTMENTS = (0.03, 0.01, 0.003, 0.001)
+_ROUNDS = 4
 _REPEATS = 5
 
 
@@ -40,20 +42,28 @@ def dudley_closed(constant: float, radius: float, n: float, additive: float = 0.
 
     Below its range (3s >= D) the formula would decrease and turn negative; the answer there is D.
     """
-    s = math.sqrt(constant / n)
-    if 3.0 * s >= radius:
-        return radius
-    integral = 12.0 * s * (1.0 + math.log(radius / (3.0 * s))) if s > 0.0 else 0.0
-    return min(radius, integral + 12.0 * radius * math.sqrt(additive / n))
+
+    def closed(constant: float, n: float) -> float:
+        s = math.sqrt(constant / n)
+        if 3.0 * s >= radius:
+            return radius
+        integral = 12.0 * s * (1.0 + math.log(radius / (3.0 * s))) if s > 0.0 else 0.0
+        return min(radius, integral + 12.0 * radius * math.sqrt(additive / n))
+
+    return each(closed, constant, n)  # type: ignore[no-any-return]
 
 
 def dudley_closed_half(constant: float, radius: float, n: float, additive: float = 0.0) -> float:
     r"""min(D, 12 s (1 + ln(D/6s)) + 6 D sqrt(a/n)): the same integral, stopped at D/2 as the proof allows."""
-    s = math.sqrt(constant / n)
-    if 6.0 * s >= radius:
-        return radius
-    integral = 12.0 * s * (1.0 + math.log(radius / (6.0 * s))) if s > 0.0 else 0.0
-    return min(radius, integral + 6.0 * radius * math.sqrt(additive / n))
+
+    def closed(constant: float, n: float) -> float:
+        s = math.sqrt(constant / n)
+        if 6.0 * s >= radius:
+            return radius
+        integral = 12.0 * s * (1.0 + math.log(radius / (6.0 * s))) if s > 0.0 else 0.0
+        return min(radius, integral + 6.0 * radius * math.sqrt(additive / n))
+
+    return each(closed, constant, n)  # type: ignore[no-any-return]
 
 
 def proper_chain(cover: Cover, radius: float, n: float, additive: float = 0.0) -> float:
@@ -74,8 +84,12 @@ def geometric_chain(cover: Cover, radius: float, n: float, additive: float = 0.0
         raise InputError("cover", cover.name, "a proper cover", "Use external_chain, or cover.made_proper()")
     ratios = np.arange(22, 161)[:, None] / 20.0
     scales = radius * ratios ** -np.arange(0.0, 81.0)
-    links = scales[:, :-1] * np.sqrt(2.0 * (additive + cover.log_sizes(scales[:, 1:])) / n)
-    return min(radius, float(np.min(scales[:, 1:] + np.cumsum(links, axis=1))))
+    roots = scales[:, :-1] * np.sqrt(2.0 * (additive + cover.log_sizes(scales[:, 1:])))
+
+    def least(n: float) -> float:
+        return min(radius, float(np.min(scales[:, 1:] + np.cumsum(roots / math.sqrt(n), axis=1))))
+
+    return each(least, n)  # type: ignore[no-any-return]
 
 
 def chain_value(scales: Array, log_sizes: Array, n: float, *, external: bool) -> float:
@@ -85,20 +99,52 @@ def chain_value(scales: Array, log_sizes: Array, n: float, *, external: bool) ->
 
 
 def _chain(cover: Cover, radius: float, n: float, additive: float, *, external: bool) -> float:
+    if isinstance(n, np.ndarray):
+        return _chains(cover, radius, n, additive, external=external)
     return float(_chains(cover, radius, np.array([float(n)]), additive, external=external)[0])
 
 
 def _chains(cover: Cover, radius: float, n: Array, additive: float, *, external: bool) -> Array:
     """The best chains for several n at once: their covers are the same, and so are the scales to choose from."""
-    if math.isinf(radius) or len(n) == 0:
+    if math.isinf(radius):
         return np.full(len(n), radius)
     rough = cover.roughly
 
     def sizes(steps: Array) -> Array:
-        """ln N at the scales D e^-steps, each computed once."""
+        """ln N at the scales D e^-steps; those of a network are computed once each."""
+        if cover.rough is None:
+            return additive + cover.log_sizes(radius * np.exp(-steps))
         different, place = np.unique(steps, return_inverse=True)
         return (additive + rough.log_sizes(radius * np.exp(-different)))[place].reshape(steps.shape)
 
+    if len(n) <= _NODES:
+        best, _ = _searched(sizes, n, external=external)
+    else:
+        best = _between_nodes(sizes, n, external=external)
+    return np.minimum(radius, best * radius)
+
+
+def _between_nodes(sizes: Callable[[Array], Array], n: Array, *, external: bool) -> Array:
+    """Many n: chains are sought at some of them, and those of the two next to each are adjusted to it."""
+    nodes = np.unique(np.quantile(n, np.linspace(0.0, 1.0, _NODES), method="nearest"))
+    _, found = _searched(sizes, nodes, external=external)
+    above = np.searchsorted(nodes, n)  # at most the last: the largest n is a node
+    below = np.maximum(above - 1, 0)
+    best = np.full(len(n), np.inf)
+    for start in range(0, len(n), _ROWS):
+        rows = slice(start, start + _ROWS)
+        for start_from in (below[rows], above[rows]):
+            value, steps = np.full(len(start_from), np.inf), found[start_from]
+            longest = int(np.max(np.sum(steps > 0.0, axis=1)))
+            steps = steps[:, steps.shape[1] - longest - 1 :]
+            for step in _ADJUSTMENTS:
+                value, steps = _closer(sizes, steps, step, n[rows], value, 2, external=external)
+            best[rows] = np.minimum(best[rows], value)
+    return best
+
+
+def _searched(sizes: Callable[[Array], Array], n: Array, *, external: bool) -> tuple[Array, Array]:
+    """The best chain of each n in units of D, and ln(D/eps_j) of its scales."""
     steps = np.linspace(0.0, _DECADES * math.log(10.0), _POINTS)
     steps = steps[: _useful(sizes, steps, float(np.max(n)))]
     costs = sizes(steps)
@@ -109,13 +155,17 @@ def _chains(cover: Cover, radius: float, n: Array, additive: float, *, external:
     best, paths = _shortest_paths(np.exp(-steps), links, external=external)
     found = np.where(paths > 0, steps[paths], 0.0)
     step = float(steps[1]) if len(steps) > 1 else 0.0
-    for _ in range(_ROUNDS if len(n) > _FEW else _ROUNDS + _MORE):
+    for _ in range(_ROUNDS):
         step /= _FINER
+        moving = np.arange(len(n))
         for _ in range(_REPEATS):
-            last, (best, found) = best, _closer(sizes, found, step, n, best, external=external)
-            if np.all(best >= last * (1.0 - 1e-6)):
+            last = best[moving]
+            now, steps_now = _closer(sizes, found[moving], step, n[moving], last, _FINER, external=external)
+            best[moving], found[moving] = now, steps_now
+            moving = moving[now < last * (1.0 - 1e-6)]
+            if not len(moving):
                 break
-    return np.minimum(radius, best * radius)
+    return best, found
 
 
 def _useful(sizes: Callable[[Array], Array], steps: Array, n: float) -> int:
@@ -152,14 +202,14 @@ def _shortest_paths(scales: Array, links: Array, *, external: bool) -> tuple[Arr
 
 
 def _closer(
-    sizes: Callable[[Array], Array], steps: Array, step: float, n: Array, best: Array, *, external: bool
+    sizes: Callable[[Array], Array], steps: Array, step: float, n: Array, best: Array, wide: int, *, external: bool
 ) -> tuple[Array, Array]:
-    """Every scale of every chain may move by up to a few `step`: the best combination, exactly.
+    """Every scale of every chain may move by up to `wide` times `step`: the best combination, exactly.
 
     `steps` are ln(D/eps_j), a row per chain, 0 where the chain is shorter; scales are in units of D.
     """
     rows, length = steps.shape
-    around = step * np.arange(-_FINER, _FINER + 1.0)
+    around = step * np.arange(-wide, wide + 1.0)
     moved = np.maximum(steps[..., None] + np.where(steps > 0.0, 1.0, 0.0)[..., None] * around, 0.0)
     live = moved > 0.0
     with np.errstate(invalid="ignore"):

@@ -211,8 +211,8 @@ def log_multisets(dimension: int, draws: int) -> float:
 def log_multisets_on(dimension: int, draws: Array) -> Array:
     r"""`log_multisets` on an array of whole numbers, never below it.
 
-    With a = 2D, n = a + K and m! = sqrt(2 pi m) (m/e)^m e^{c(m)}, 1/12m - 1/360m^3 < c(m) < 1/12m - 1/360m^3 + 1/1260m^5
-    (Stirling's series alternates), so that no sum is needed once both a and K are large.
+    m! = sqrt(2 pi m) (m/e)^m e^{c(m)} with 1/12m - 1/360m^3 < c(m) < 1/12m - 1/360m^3 + 1/1260m^5 (Stirling's series
+    alternates), for m = 2D, K and 2D + K: no sum is needed once both 2D and K are large.
     """
     atoms = 2.0 * dimension
     counts = np.maximum(draws, 1.0)

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from certiformer.calculus import chaining
 from certiformer.calculus.covers import Cover
 from certiformer.calculus.tails import kl_inverse
+from certiformer.core.elementwise import each
 from certiformer.core.errors import InputError
 
 Array = NDArray[np.float64]
@@ -204,9 +205,9 @@ def bernstein_of_log_loss(L: float) -> float:
 def squared_tilt(b_h: float, sigma: float, a: float) -> Tilt:
     r"""c = a (1 - 2 a sigma^2) > 0 and lambda = (1 - e^{-c b})/b, for |f - f0|^2 <= b."""
     c = a * (1.0 - 2.0 * a * sigma**2)
-    if not c > 0.0:
+    if not np.all(c > 0.0):
         raise InputError("a", a, "a number in (0, 1/(2 sigma^2))", f"sigma = {sigma:g}")
-    return Tilt(a, -math.expm1(-c * b_h) / b_h)
+    return Tilt(a, -each(math.expm1, -c * b_h) / b_h)
 
 
 def squared(
@@ -258,9 +259,7 @@ def squared_best(
     return squared(cover, radius, n, b_h=b_h, sigma=sigma, a=a, approximation=approximation, widen=widen)
 
 
-def best_squared_tilt(
-    b_h: float, sigma: float, numerator: float, weight: float, *, within: float = 1e-6
-) -> float:
+def best_squared_tilt(b_h: float, sigma: float, numerator: float, weight: float, *, within: float = 1e-6) -> float:
     """The a in (0, 1/(2 sigma^2)) that minimises (numerator + a weight)/lambda(a), up to `within` in its logit."""
     above, times = np.asarray(numerator)[..., None], np.asarray(weight)[..., None]
     logits = np.broadcast_to(np.linspace(*_LOGITS, _TILTS), (*above.shape[:-1], _TILTS))
@@ -354,7 +353,7 @@ def slow(
     r"""S4. E[R(fhat)] - R(f0) <= inf + r sqrt(ln N/2n) + 2 kappa delta + eps_opt: the oracle constant is one."""
     terms = {
         "approximation": approximation,
-        "estimation": loss_range * math.sqrt(required_log_size(cover, radius) / (2.0 * n)),
+        "estimation": loss_range * each(math.sqrt, required_log_size(cover, radius) / (2.0 * n)),
         "discretisation": 2.0 * kappa * radius,
         "optimisation": optimisation,
     }
@@ -385,12 +384,15 @@ def slow_chain_closed(
 
     At most 2 kappa s (1 + ceil(ln(D/s))_+), that is O(sqrt(C/n) ln n).
     """
-    step = math.e * math.sqrt(2.0 * constant / n)
-    if step >= output_bound:
-        return approximation + 2.0 * kappa * output_bound
-    near = math.floor(math.log(output_bound / step))
-    best = min(output_bound * math.exp(-links) + links * step for links in (near, near + 1))
-    return approximation + 2.0 * kappa * best
+
+    def closed(n: float) -> float:
+        step = math.e * math.sqrt(2.0 * constant / n)
+        if step >= output_bound:
+            return output_bound
+        near = math.floor(math.log(output_bound / step))
+        return min(output_bound * math.exp(-links) + links * step for links in (near, near + 1))
+
+    return approximation + 2.0 * kappa * each(closed, n)  # type: ignore[no-any-return]
 
 
 # --- Theorem 4.4, repaired ---------------------------------------------------------------------------------------

@@ -19,6 +19,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from certiformer.core.elementwise import each, least
+
 Array = NDArray[np.float64]
 
 
@@ -29,12 +31,12 @@ def gap_from_data(rademacher: float, loss_range: float, ln_inverse_delta: float,
 
 def gap_uniform(rademacher: float, loss_range: float, ln_inverse_delta: float, n: float) -> float:
     """2 R + c sqrt(ln(1/delta)/2n), where R bounds the complexity on every sample of the support."""
-    return 2.0 * rademacher + loss_range * math.sqrt(ln_inverse_delta / (2.0 * n))
+    return 2.0 * rademacher + loss_range * each(math.sqrt, ln_inverse_delta / (2.0 * n))  # type: ignore[no-any-return]
 
 
 def of_loss(rademacher: float, lipschitz: float, loss_range: float = math.inf) -> float:
     """Complexity of a loss class: contraction, and never more than half the range of the loss."""
-    return min(lipschitz * rademacher, loss_range / 2.0)
+    return least(lipschitz * rademacher, loss_range / 2.0)  # type: ignore[no-any-return]
 
 
 def maurer(rademacher_per_coordinate: Sequence[float], lipschitz_l2: float) -> float:

@@ -10,9 +10,11 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import itertools
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,11 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certiformer.core import notebook
-from certiformer.core.bound import Bound
+from certiformer.core.elementwise import Apart, Mixed
 from certiformer.core.errors import InputError
+from certiformer.core.quantity import Direction
 from certiformer.core.result import Evaluation, Result
 
 Values = NDArray[np.float64]
+_FEW = 4
 
 
 def frame(rows: Sequence[Mapping[str, Any]]) -> Any:
@@ -37,16 +41,58 @@ def frame(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """The evaluation at some points of a grid, by their places: of arrays where the result takes them at once."""
+
+    places: NDArray[np.int64]
+    evaluation: Evaluation
+    axis: str = ""
+
+    def points(self) -> Iterator[Evaluation]:
+        """One evaluation per place."""
+        if not self.axis:
+            yield self.evaluation
+            return
+        entries = getattr(self.evaluation.at, self.axis).tolist()
+        whole = next(entry.kind == "integer" for entry in self.evaluation.result.inputs if entry.name == self.axis)
+        for number, value in enumerate(entries):
+            at = self.evaluation.at.with_entries(self.axis, int(value) if whole else value)
+            sides = (
+                {name: bound.entry(number) for name, bound in side.items()}
+                for side in (self.evaluation.printed, self.evaluation.sound)
+            )
+            yield Evaluation(at, *sides)
+
+    def best(self) -> tuple[NDArray[np.str_], Values]:
+        """The name and the value of the best sound variant at every place; no name and nan where there is none."""
+        names, size = self.evaluation.eligible, len(self.places)
+        if not self.axis or not names:
+            name = self.evaluation.best
+            value = np.nan if name is None else self.evaluation.sound[name].value
+            return np.full(size, name or ""), np.full(size, value)
+        values = np.array([np.broadcast_to(self.evaluation.sound[name].value, size) for name in names])
+        lower = self.evaluation.result.bounds.direction is Direction.LOWER
+        at = (np.argmax if lower else np.argmin)(values, axis=0)
+        return np.array(names)[at], values[at, np.arange(size)]
+
+
+@dataclass(frozen=True)
 class Evaluations:
     """The evaluations of a result on a grid; `axes` are the inputs that vary, in the order of the dimensions."""
 
     result: type[Result]
     axes: Mapping[str, tuple[Any, ...]]
-    points: tuple[Evaluation, ...]
+    parts: tuple[Part, ...]
 
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(len(values) for values in self.axes.values())
+
+    @functools.cached_property
+    def points(self) -> tuple[Evaluation, ...]:
+        """The evaluation at every point, the last axis fastest."""
+        found = {place: one for part in self.parts for place, one in zip(part.places, part.points(), strict=True)}
+        return tuple(found[place] for place in range(math.prod(self.shape)))
 
     @property
     def printed(self) -> dict[str, Values]:
@@ -61,43 +107,53 @@ class Evaluations:
     @property
     def applies(self) -> dict[str, NDArray[np.bool_]]:
         """Where each sound variant has nothing failing and nothing open that an input could have stated."""
-        return {
-            name: np.array([name in e.sound and e.sound[name].applies for e in self.points]).reshape(self.shape)
-            for name in self._names("sound")
-        }
+        found = {name: np.zeros(math.prod(self.shape), dtype=np.bool_) for name in self._names("sound")}
+        for part in self.parts:
+            for name, bound in part.evaluation.sound.items():
+                found[name][part.places] = bound.applies
+        return {name: column.reshape(self.shape) for name, column in found.items()}
 
     @property
     def hypotheses(self) -> dict[str, dict[str, NDArray[np.str_]]]:
         """The state of every hypothesis of every sound variant, as arrays of words; empty where it plays no part."""
-        states: dict[str, dict[str, list[str]]] = {}
-        for number, point in enumerate(self.points):
-            for name, bound in point.sound.items():
+        states: dict[str, dict[str, NDArray[np.str_]]] = {}
+        for part in self.parts:
+            for name, bound in part.evaluation.sound.items():
                 for each in bound.hypotheses:
-                    column = states.setdefault(name, {}).setdefault(each.id, [""] * len(self.points))
-                    column[number] = each.state
-        return {
-            name: {id: np.array(column).reshape(self.shape) for id, column in of.items()} for name, of in states.items()
-        }
+                    blank = np.full(math.prod(self.shape), "", dtype="<U8")
+                    states.setdefault(name, {}).setdefault(each.id, blank)[part.places] = each.state
+        return {name: {id: column.reshape(self.shape) for id, column in of.items()} for name, of in states.items()}
 
     @property
     def best(self) -> Values:
         """The best sound value at every point; nan where there is none to offer."""
-        found = [np.nan if e.best is None else e.sound[e.best].value for e in self.points]
-        return np.array(found, dtype=np.float64).reshape(self.shape)
+        found = np.full(math.prod(self.shape), np.nan)
+        for part in self.parts:
+            found[part.places] = part.best()[1]
+        return found.reshape(self.shape)
 
     @property
     def best_names(self) -> NDArray[np.str_]:
-        return np.array([e.best or "" for e in self.points]).reshape(self.shape)
+        names = [part.best()[0] for part in self.parts]
+        found = np.full(math.prod(self.shape), "", dtype=np.result_type(*names))
+        for part, of in zip(self.parts, names, strict=True):
+            found[part.places] = of
+        return found.reshape(self.shape)
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per point: the inputs that vary, then every variant, then which sound one is best."""
-        rows = []
-        for number, (inputs, point) in enumerate(zip(itertools.product(*self.axes.values()), self.points, strict=True)):
-            row = dict(zip(self.axes, inputs, strict=True))
-            for side in ("printed", "sound"):
-                row |= {f"{side}_{name}": values.flat[number] for name, values in self._values(side).items()}
-            rows.append(row | {"best": point.best})
-        return rows
+        columns = {
+            f"{side}_{name}": values.ravel().tolist()
+            for side in ("printed", "sound")
+            for name, values in self._values(side).items()
+        }
+        best = self.best_names.ravel().tolist()
+        return [
+            dict(zip(self.axes, inputs, strict=True))
+            | {name: values[number] for name, values in columns.items()}
+            | {"best": best[number] or None}
+            for number, inputs in enumerate(itertools.product(*self.axes.values()))
+        ]
 
     def to_csv(self) -> str:
         """The rows as comma-separated values."""
@@ -119,16 +175,14 @@ class Evaluations:
         }
 
     def _names(self, side: str) -> list[str]:
-        return list(dict.fromkeys(name for point in self.points for name in getattr(point, side)))
+        return list(dict.fromkeys(name for part in self.parts for name in getattr(part.evaluation, side)))
 
     def _values(self, side: str) -> dict[str, Values]:
-        def value(bound: Bound | None) -> float:
-            return np.nan if bound is None else bound.value
-
-        return {
-            name: np.array([value(getattr(e, side).get(name)) for e in self.points], np.float64).reshape(self.shape)
-            for name in self._names(side)
-        }
+        found = {name: np.full(math.prod(self.shape), np.nan) for name in self._names(side)}
+        for part in self.parts:
+            for name, bound in getattr(part.evaluation, side).items():
+                found[name][part.places] = bound.value
+        return {name: column.reshape(self.shape) for name, column in found.items()}
 
     def _repr_html_(self) -> str:
         rows = self.rows()
@@ -156,9 +210,51 @@ def varying(result: type[Result], given: Mapping[str, Any]) -> dict[str, tuple[A
 
 
 def evaluate_along(result: type[Result], given: Mapping[str, Any], axes: Mapping[str, tuple[Any, ...]]) -> Evaluations:
-    """The result at every combination of the values on the axes."""
-    points = tuple(
-        result.evaluate({**given, **dict(zip(axes, values, strict=True))})
-        for values in itertools.product(*axes.values())
+    """The result at every combination of the values on the axes.
+
+    At once along an axis that the result takes as an array, if it is long enough; point by point otherwise.
+    """
+    names = {name: entry.name for entry in result.inputs for name in (entry.name, *entry.aliases)}
+    shape = tuple(len(values) for values in axes.values())
+    places = np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
+    at_once = max(
+        (name for name in axes if names[name] in result.elementwise), key=lambda n: len(axes[n]), default=None
     )
-    return Evaluations(result, dict(axes), points)
+    parts: list[Part] = []
+    if at_once is None or len(axes[at_once]) < _FEW:
+        for place, values in zip(places.flat, itertools.product(*axes.values()), strict=True):
+            parts.append(_single(result, {**given, **dict(zip(axes, values, strict=True))}, place))
+        return Evaluations(result, dict(axes), tuple(parts))
+    others = [name for name in axes if name != at_once]
+    rows = np.moveaxis(places, list(axes).index(at_once), -1).reshape(-1, len(axes[at_once]))
+    for row, values in zip(rows, itertools.product(*(axes[name] for name in others)), strict=True):
+        here = {**given, **dict(zip(others, values, strict=True))}
+        parts += _at_once(result, here, names[at_once], np.array(axes[at_once], dtype=np.float64), row)
+    return Evaluations(result, dict(axes), tuple(parts))
+
+
+def _at_once(
+    result: type[Result], given: Mapping[str, Any], name: str, values: Values, places: NDArray[np.int64]
+) -> Iterator[Part]:
+    """Parts on which every condition that decides a formula holds throughout, or fails throughout."""
+    ends = [result(**{**given, name: value}) for value in (values.min(), values.max())]
+    derived = [{of: at.as_inputs()[of] for of in at.derived} for at in ends]
+    if derived[0] != derived[1]:
+        # What is derived from the input varies with it.
+        yield from (_single(result, {**given, name: value}, at) for value, at in zip(values, places, strict=True))
+        return
+    left = [np.arange(len(values))]
+    while left:
+        chosen = left.pop()
+        try:
+            found = ends[0].with_entries(name, values[chosen]).evaluated()
+        except Mixed as mixed:
+            left += [chosen[~mixed.holds], chosen[mixed.holds]]
+        except Apart:
+            yield from (_single(result, {**given, name: values[one]}, places[one]) for one in chosen)
+        else:
+            yield Part(places[chosen], found, name)
+
+
+def _single(result: type[Result], given: Mapping[str, Any], place: np.int64) -> Part:
+    return Part(np.array([place]), result.evaluate(given))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from certiformer.core import rounding
+from certiformer.core.elementwise import several
 from certiformer.core.hypothesis import Hypothesis
 from certiformer.core.quantity import Quantity
 
@@ -37,13 +40,41 @@ class Bound:
     note: str = ""
 
     def __post_init__(self) -> None:
-        if math.isnan(self.value) or any(math.isnan(term) for term in self.terms.values()):
+        terms = self.terms.values()
+        if several(self.value) or any(several(term) for term in terms):
+            self._check_entries()
+        elif math.isnan(self.value) or any(math.isnan(term) for term in terms):
             raise ArithmeticError(f"a bound must not be nan: {self.value}, terms {dict(self.terms)}")
-        if self.additive and not self.clipped and math.isfinite(self.value):
-            total = math.fsum(self.terms.values())
+        elif self.additive and not self.clipped and math.isfinite(self.value):
+            total = math.fsum(terms)
             if not math.isclose(total, self.value, rel_tol=1e-9, abs_tol=1e-300):
                 raise ArithmeticError(f"terms add up to {total}, not to the value {self.value}")
         object.__setattr__(self, "terms", MappingProxyType(dict(self.terms)))
+
+    def _check_entries(self) -> None:
+        terms = list(self.terms.values())
+        if any(np.any(np.isnan(one)) for one in (self.value, *terms)):
+            raise ArithmeticError(f"a bound must not be nan: {self.value}, terms {dict(self.terms)}")
+        if self.additive:
+            total = sum(terms)
+            wrong = np.abs(total - self.value) > 1e-9 * np.abs(self.value) + 1e-300
+            if np.any(wrong & np.isfinite(self.value) & np.logical_not(self.clipped)):
+                raise ArithmeticError(f"terms add up to {total}, not to the value {self.value}")
+
+    def entry(self, place: int) -> Bound:
+        """The bound at one entry, where it is one of arrays."""
+
+        def one(value: Any) -> Any:
+            return value.flat[place].item() if several(value) else value
+
+        return replace(
+            self,
+            value=one(self.value),
+            terms={name: one(term) for name, term in self.terms.items()},
+            clipped=one(self.clipped),
+            trivial=one(self.trivial),
+            ln=one(self.ln),
+        )
 
     @property
     def applies(self) -> bool:
@@ -114,15 +145,19 @@ def upper_bound(
         value = math.exp(ln) if ln < 709.0 else math.inf
     rounded = rounding.up(value, ln)
     clipped = clip is not None and rounded > clip
+    if several(clipped):
+        rounded, ln = np.minimum(rounded, clip), None
+    elif clipped and clip is not None:
+        rounded, ln = clip, None
     return Bound(
-        clip if clipped and clip is not None else rounded,
+        rounded,
         terms=terms or {},
         additive=additive,
         clipped=clipped,
         trivial=trivial if trivial is not None else clip,
         hypotheses=hypotheses,
         bounds=bounds,
-        ln=None if clipped else ln,
+        ln=ln,
         note=note,
     )
 

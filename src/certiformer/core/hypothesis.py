@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from certiformer.core.elementwise import agreed, several
+
 State = Literal["verified", "vouched", "open", "fails"]
 
 _FILLERS = frozenset(
@@ -47,8 +49,15 @@ class Hypothesis:
 
 def verified(requires: str, holds: bool, measured: float | str | None = None, *, id: str = "") -> Hypothesis:
     """A hypothesis that the program decided."""
-    shown = f"{measured:.6g}" if isinstance(measured, float) else "" if measured is None else str(measured)
-    return Hypothesis(requires, "verified" if holds else "fails", shown and f"here {shown}", id=id)
+    return Hypothesis(requires, "verified" if agreed(holds) else "fails", _shown(measured), id=id)
+
+
+def _shown(measured: Any) -> str:
+    if measured is None:
+        return ""
+    if several(measured):
+        return f"here {measured.min():.6g} to {measured.max():.6g}"
+    return f"here {measured:.6g}" if isinstance(measured, float) else f"here {measured}"
 
 
 def stated(requires: str, said: bool | None, by: str, *, id: str = "") -> Hypothesis:

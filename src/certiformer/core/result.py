@@ -79,7 +79,8 @@ class Result:
     it
     is a setting that results share: fields and assumptions are inherited. `monotone` says how the sound side answers
     to an input (`"+Bx -n"`: non-decreasing in Bx, non-increasing in n), a promise that the tests keep. What the
-    docstring assumes is a hypothesis of every sound variant: `sound` cannot forget it.
+    docstring assumes is a hypothesis of every sound variant: `sound` cannot forget it. `elementwise` names inputs that
+    both sides take as arrays too: along those a sweep is evaluated at once.
     """
 
     paper: ClassVar[Paper]
@@ -88,6 +89,7 @@ class Result:
     status: ClassVar[Status]
     id: ClassVar[str] = ""
     monotone: ClassVar[str] = ""
+    elementwise: ClassVar[tuple[str, ...]] = ()
     proof: ClassVar[str] = ""
 
     story: ClassVar[story.Story]
@@ -170,8 +172,20 @@ class Result:
     @classmethod
     def evaluate(cls, given: Mapping[str, Any]) -> Evaluation:
         """Both sides at the given inputs (text or numbers), after checking them."""
-        at = cls(**given)
-        return Evaluation(at, _side(at, at.printed), _side(at, at.sound))
+        return cls(**given).evaluated()
+
+    def evaluated(self) -> Evaluation:
+        """Both sides here."""
+        return Evaluation(self, _side(self, self.printed), _side(self, self.sound))
+
+    def with_entries(self, name: str, values: Any) -> Self:
+        """The same result with an array, already checked, in place of an input that is `elementwise`."""
+        if name not in self.elementwise:
+            raise TypeError(f"{self.id} does not take arrays of {name}")
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__)
+        found.__dict__[name] = values
+        return found
 
 
 def _side(at: Result, side: Callable[[], Variants]) -> Variants:
@@ -262,15 +276,20 @@ class Evaluation:
     @property
     def best(self) -> str | None:
         """The tightest sound variant with nothing failing and nothing open that an input could have stated."""
-        direction = self.result.bounds.direction
-        eligible = [
-            name
-            for name, bound in self.sound.items()
-            if bound.applies and bound.bounds in (None, self.result.bounds) and direction is not Direction.NEITHER
-        ]
+        eligible = self.eligible
         if not eligible:
             return None
-        return (max if direction is Direction.LOWER else min)(eligible, key=lambda name: _rank(self.sound[name]))
+        lower = self.result.bounds.direction is Direction.LOWER
+        return (max if lower else min)(eligible, key=lambda name: _rank(self.sound[name]))
+
+    @property
+    def eligible(self) -> list[str]:
+        """The sound variants that may be offered."""
+        if self.result.bounds.direction is Direction.NEITHER:
+            return []
+        return [
+            name for name, bound in self.sound.items() if bound.applies and bound.bounds in (None, self.result.bounds)
+        ]
 
     def as_json(self) -> dict[str, Any]:
         """The document that `certiformer bound --json` prints."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from certiformer.core import notebook
-from certiformer.core.arrays import frame
+from certiformer.core.arrays import evaluate_along, frame
 from certiformer.core.errors import InputError, UnknownNameError
 from certiformer.core.result import Evaluation, Result
 
@@ -102,5 +102,5 @@ def sweep(result: type[Result], given: Mapping[str, Any], over: Range) -> Sweep:
     values = over.values()
     if entry.kind == "integer":
         values = sorted({float(round(value)) for value in values})
-    evaluations = tuple(result.evaluate({**given, entry.name: value}) for value in values)
+    evaluations = evaluate_along(result, given, {entry.name: tuple(values)}).points
     return Sweep(result, over, tuple(values), evaluations)

@@ -18,6 +18,8 @@ class Theorem(Weights, Minimiser):
 class Bounded(Theorem):
     """Tokens of bounded norm."""
 
+    elementwise = ("n",)
+
     Bx: float = real("bound on the l2 norm of every token", symbol="B_x")
     BX: float = real("bound on ||X||_{2->2} (enters the printed side only)", example=1.5, symbol="B_X")
 

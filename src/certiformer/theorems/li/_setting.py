@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from certiformer.calculus import excess_risk
 from certiformer.calculus.covers import Cover
 from certiformer.calculus.excess_risk import RiskBound
@@ -23,6 +25,7 @@ from certiformer.core import (
     stated,
     upper_bound,
 )
+from certiformer.core.elementwise import each
 from certiformer.theorems.li import LI
 from certiformer.theorems.li._architecture import Network
 
@@ -151,9 +154,9 @@ def _bound(
     value: float | RiskBound, ceiling: float | None, hypotheses: tuple[Hypothesis, ...], bounds: Quantity | None
 ) -> Bound:
     """A sound bound from its value or its terms; terms that are zero are left out."""
-    if isinstance(value, float):
+    if not isinstance(value, RiskBound):
         return upper_bound(value, clip=ceiling, hypotheses=hypotheses, bounds=bounds)
-    terms = {name: term for name, term in value.terms.items() if term != 0.0}
+    terms = {name: term for name, term in value.terms.items() if np.any(term != 0.0)}
     return upper_bound(value.value, clip=ceiling, terms=terms, additive=True, hypotheses=hypotheses, bounds=bounds)
 
 
@@ -168,5 +171,5 @@ def closed_rank_form(network: Network, *, n: int, distance: float, sigma: float,
     """
     b_h = distance**2
     oracle = 2.0 + b_h / (4.0 * sigma**2)
-    estimation = (b_h + 8.0 * sigma**2) * network.closed_log_size(n) / n
+    estimation = (b_h + 8.0 * sigma**2) * each(network.closed_log_size, n) / n
     return estimation + 2.0 / n * (distance + oracle * (distance + sigma)) + oracle * approx

@@ -12,8 +12,9 @@ The covers are centred at zero or at the initial weights; both are proper (docs/
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from certiformer.calculus.covers import (
 )
 from certiformer.calculus.softmax import weight_sensitivity
 from certiformer.core import Bound, Hypothesis, Quantity, Result, count, derived, real, side_number, stated, upper_bound
+from certiformer.core.elementwise import Apart, agreed, each, several
 from certiformer.theorems.mwigo import MWIGO
 
 _TYPICAL = "sqrt(dm), LeCun's typical value: state the true one"
@@ -173,6 +175,11 @@ class ShallowEncoder(Result):
         return min(self.output, self.movement)
 
 
+def for_each_n(function: Callable[[ShallowEncoder], float], net: ShallowEncoder) -> Any:
+    """A function of the class, at every sample size that it stands for."""
+    return each(lambda n: function(net.with_entries("n", n)), net.n) if several(net.n) else function(net)
+
+
 def ln_printed_P(net: ShallowEncoder) -> float:
     """ln of P = (sqrt(d_s) R_X)^2 ((sqrt(d_m) eta_V)^{2/3} + (sqrt(d_m) eta_K eta_Q eta_V)^{2/3})^3 log(N d_s)."""
     ln_value = 0.5 * math.log(net.dm) + math.log(net.eta_V)
@@ -245,7 +252,25 @@ def cover_init(net: ShallowEncoder) -> Cover:
 
 
 def _cover(net: ShallowEncoder, radius_O: float, radius_V: float, radius_A: float, spectral_V: float) -> Cover:
-    read = smallest(perceptron_vector(radius_O, net.n), dual_sudakov(radius_O, 1, net.dm), volumetric(radius_O, net.dm))
+    # The perceptron's floor(r^2) ln(2n+1), r = radius/eps, is below the volume's dm ln(1 + 2r) at no r if it is not at
+    # r^2 = 2 from below: ln(1 + 2 sqrt(k+1))/k falls with k. Then the cover is the same for all sample sizes.
+    points = each(lambda n: math.log(2.0 * n + 1.0), net.n)
+    if agreed(points >= net.dm * math.log(1.0 + 2.0 * math.sqrt(2.0)) * (1.0 + 1e-9)):
+        return _network(net, (), radius_O, radius_V, radius_A, spectral_V)
+    if several(net.n):
+        raise Apart
+    return _network(net, (perceptron_vector(radius_O, net.n),), radius_O, radius_V, radius_A, spectral_V)
+
+
+def _network(
+    net: ShallowEncoder,
+    more: tuple[Cover, ...],
+    radius_O: float,
+    radius_V: float,
+    radius_A: float,
+    spectral_V: float,
+) -> Cover:
+    read = smallest(*more, dual_sudakov(radius_O, 1, net.dm), volumetric(radius_O, net.dm))
     value = smallest(dual_sudakov(radius_V, net.dm, net.d), volumetric(radius_V, net.dm * net.d))
     scores = smallest(dual_sudakov(radius_A, net.d, net.d), volumetric(radius_A, net.d * net.d))
     attention = net.eta_O * spectral_V * weight_sensitivity(net.token)
@@ -262,7 +287,8 @@ def complexity_variants(net: ShallowEncoder) -> dict[str, Bound]:
     """Rademacher complexity of the class near the initial weights, which the class centred at zero contains."""
     output = net.eta_O * net.eta_V * net.B
     radius = net.radius
-    zero, init = quadratic_constant(zero_terms(net), output), quadratic_constant(init_terms(net), radius)
+    zero = for_each_n(lambda at: quadratic_constant(zero_terms(at), output), net)
+    init = for_each_n(lambda at: quadratic_constant(init_terms(at), radius), net)
     variants = {
         "P_zero": side_number(zero * output * output, "log N <= P_zero/eps^2, covers centred at zero"),
         "P_init": side_number(init * radius * radius, "log N <= P_init/eps^2, covers centred at the initial weights"),

@@ -10,6 +10,7 @@ from certiformer.core import (
 from certiformer.theorems.mwigo._shallow import (
     ShallowEncoder,
     complexity_variants,
+    for_each_n,
     printed_A,
     printed_complexity,
 )
@@ -41,10 +42,13 @@ class Lemma1(ShallowEncoder):
     place = "Lemma 1"
     bounds, status = Quantity.RADEMACHER_COMPLEXITY, Status.FALSE
     monotone = "-n +RX"
+    elementwise = ("n",)
 
     def printed(self) -> Variants:
-        value, s = printed_complexity(self)
-        in_range = verified("sqrt(P/N) <= A (beyond that the formula falls)", 0.0 < s <= printed_A(self), s)
+        value = for_each_n(lambda at: printed_complexity(at)[0], self)
+        s = for_each_n(lambda at: printed_complexity(at)[1], self)
+        holds = (s > 0.0) & (s <= printed_A(self))
+        in_range = verified("sqrt(P/N) <= A (beyond that the formula falls)", holds, s)
         return {"value": printed_value(value / self.n, hypotheses=(in_range,))}
 
     def sound(self) -> Variants:

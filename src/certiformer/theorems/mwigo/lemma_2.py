@@ -12,6 +12,7 @@ from certiformer.theorems.mwigo._shallow import (
     ShallowEncoder,
     complexity_variants,
     exp,
+    for_each_n,
     ln_printed_P,
     printed_A,
     printed_complexity,
@@ -50,13 +51,16 @@ class Lemma2(ShallowEncoder):
     place = "Lemma 2"
     bounds, status = Quantity.RADEMACHER_COMPLEXITY, Status.FALSE
     monotone = "-n +d +RX +RQ +RK +RV +RO"
+    elementwise = ("n",)
 
     def printed(self) -> Variants:
-        value, s = printed_complexity(self)
-        in_range = verified("sqrt(P/N) <= A (beyond that the formula falls)", 0.0 < s <= printed_A(self), s)
+        value = for_each_n(lambda at: printed_complexity(at)[0], self)
+        s = for_each_n(lambda at: printed_complexity(at)[1], self)
+        holds = (s > 0.0) & (s <= printed_A(self))
+        in_range = verified("sqrt(P/N) <= A (beyond that the formula falls)", holds, s)
         return {
             "value": printed_value(value, hypotheses=(in_range,)),
-            "P": side_number(exp(ln_printed_P(self))),
+            "P": side_number(for_each_n(lambda at: exp(ln_printed_P(at)), self)),
             "A": side_number(printed_A(self)),
         }
 

@@ -17,11 +17,13 @@ from certiformer.core import (
     upper_bound,
     verified,
 )
+from certiformer.core.elementwise import each, least
 from certiformer.theorems.mwigo._shallow import (
     P_init,
     ShallowEncoder,
     complexity_variants,
     exp,
+    for_each_n,
     printed_A,
     printed_complexity,
 )
@@ -59,6 +61,7 @@ class Theorem5(ShallowEncoder):
     place = "Theorem 5"
     bounds, status = Quantity.RISK, Status.FALSE
     monotone = "-n +RX +RO -delta +LS +ymax"
+    elementwise = ("n",)
 
     alpha: float = real(
         "smallest (N-th) singular value of the initial features, pooled over the tokens by their mean as f does",
@@ -79,11 +82,13 @@ class Theorem5(ShallowEncoder):
     paid: float = real("nats paid for radii read off the weights (see strata)", low_open=False, example=0, default=0.0)
 
     def printed(self) -> Variants:
-        complexity, s = printed_complexity(self)
+        complexity = for_each_n(lambda at: printed_complexity(at)[0], self)
+        s = for_each_n(lambda at: printed_complexity(at)[1], self)
+        trained = for_each_n(lambda at: exp(ln_printed_loss(at, self.alpha)), self)
         R = max(1.0, math.hypot(self.RQ, self.RK, self.RV, self.RO))
-        value = exp(ln_printed_loss(self, self.alpha)) + complexity + math.sqrt(math.log(R / self.delta) / self.n)
+        value = trained + complexity + each(math.sqrt, math.log(R / self.delta) / self.n)
         hypotheses = (
-            verified("sqrt(P/N) <= A (beyond that the formula falls)", 0.0 < s <= printed_A(self), s),
+            verified("sqrt(P/N) <= A (beyond that the formula falls)", (s > 0.0) & (s <= printed_A(self)), s),
             verified("d_m >= N (else alpha, the N-th singular value, is 0)", self.dm >= self.n, self.dm),
             assumed("the hypotheses of Lemma 4, and constants of 1 in O()"),
         )
@@ -109,9 +114,9 @@ class Theorem5(ShallowEncoder):
 
         # Measured from the initial network f_0: |f - f_0| is at most |f| + |f_0|, or the movement itself.
         around = min(2.0 * self.output, self.movement)
-        plain = chaining.geometric_chain(quadratic_cover(P_init(self)), around, self.n)
+        plain = for_each_n(lambda at: chaining.geometric_chain(quadratic_cover(P_init(at)), around, at.n), self)
         variants = complexity_variants(self)
-        best = min(bound.value for bound in variants.values() if bound.bounds is None)
+        best = least(*(bound.value for bound in variants.values() if bound.bounds is None))
         return {
             "value": risk(plain, None),
             # One class, several bounds on its complexity: the smallest is free. Losses have complexity at most c/2.

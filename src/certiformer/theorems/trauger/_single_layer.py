@@ -20,6 +20,7 @@ from certiformer.core import (
     upper_bound,
     verified,
 )
+from certiformer.core.elementwise import agreed, each, least
 from certiformer.theorems.trauger import TRAUGER
 
 
@@ -33,6 +34,7 @@ class OneLayer(Result):
     """
 
     paper = TRAUGER
+    elementwise = ("n",)
 
     Bw: float = real("bound on ||w||_1, the readout", symbol="B_w")
     Bc: float = real("bound on ||W_c||_{1,inf}: every column of W_c in an l1 ball", example=2, symbol="B_{W_c}")
@@ -72,17 +74,17 @@ class OneLayer(Result):
 
         `alpha` is 2 Bx^2 sqrt(C); the form falls and turns negative once alpha/Bx > sqrt n - sqrt(ln 2d).
         """
-        front, ratio, root = self.scale if scale is None else scale, alpha / self.Bx, math.sqrt(self.n)
+        front, ratio, root = self.scale if scale is None else scale, alpha / self.Bx, each(math.sqrt, self.n)
         available = root - math.sqrt(math.log(2 * self.d))
         in_range = verified("2 Bx sqrt(C) <= sqrt(n) - sqrt(ln 2d)", ratio <= available, ratio)
-        last = self.Bx * math.sqrt(math.log(2 * self.d) / self.n)
+        last = self.Bx * each(math.sqrt, math.log(2 * self.d) / self.n)
         if alpha == 0.0:
             note = "alpha = 0: the first term is read as its limit 0"
             return printed_value(front * last, hypotheses=(in_range,), note=note)
         inside = (available if minus else root) / ratio
-        if inside <= 0:
+        if agreed(inside <= 0):
             return printed_value(math.inf, hypotheses=(in_range,), note="the logarithm's argument is not positive")
-        return printed_value(front * (alpha / root * (1.0 + math.log(inside)) + last), hypotheses=(in_range,))
+        return printed_value(front * (alpha / root * (1.0 + each(math.log, inside)) + last), hypotheses=(in_range,))
 
     def closed(self, constant: float) -> dict[str, Bound]:
         """Rad <= scale min(D, 2 E), E Dudley's closed form for ln N = ln 2d + rho^4 C/eps^2 at radius D; any covers."""
@@ -108,4 +110,4 @@ class OneLayer(Result):
 
     def _bound(self, factor: float, complexity: float, *hypotheses: Hypothesis) -> Bound:
         ceiling = self.scale * self.reach
-        return upper_bound(self.scale * min(self.reach, factor * complexity), clip=ceiling, hypotheses=hypotheses)
+        return upper_bound(self.scale * least(self.reach, factor * complexity), clip=ceiling, hypotheses=hypotheses)

@@ -34,6 +34,7 @@ class Corollary411(OneLayer):
     """
 
     place = "Corollary 4.1.1"
+    elementwise = ()  # a cover of the points of the sample grows with n
     bounds, status = Quantity.RADEMACHER_COMPLEXITY, Status.FALSE
     monotone = "+Bx +BQK -n +d +rho"
 

@@ -1,0 +1,54 @@
+"""Formulas on arrays: one function for a number and for many, and what to do where many do not agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Mixed(Exception):
+    """A condition that holds at some entries of an array and fails at others: evaluate the two kinds apart."""
+
+    def __init__(self, holds: NDArray[np.bool_]) -> None:
+        super().__init__(f"holds at {int(np.sum(holds))} of {holds.size} entries")
+        self.holds = holds
+
+
+class Apart(Exception):
+    """No two entries share a calculation: evaluate them one by one."""
+
+
+def several(value: object) -> bool:
+    """Whether the value is an array."""
+    return isinstance(value, np.ndarray)
+
+
+def each(function: Callable[..., Any], *arguments: Any) -> Any:
+    """`function` at the arguments; entry by entry where some of them are arrays, so that it may branch."""
+    if not any(several(one) for one in arguments):
+        return function(*arguments)
+    rows = zip(*(one.ravel().tolist() for one in np.broadcast_arrays(*arguments)), strict=True)
+    shape = np.broadcast_shapes(*(np.shape(one) for one in arguments))
+    return np.array([function(*row) for row in rows], dtype=np.float64).reshape(shape)
+
+
+def agreed(condition: Any) -> bool:
+    """The truth of a condition on which all entries agree; `Mixed` where they do not."""
+    if not several(condition):
+        return bool(condition)
+    if condition.all() or not condition.any():
+        return bool(condition.flat[0])
+    raise Mixed(condition)
+
+
+def least(*values: Any) -> Any:
+    """The smallest, entry by entry where some of them are arrays."""
+    if not any(several(one) for one in values):
+        return min(values)
+    found = values[0]
+    for one in values[1:]:
+        found = np.minimum(found, one)
+    return found
