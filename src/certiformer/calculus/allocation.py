@@ -425,7 +425,7 @@ class _Problem:
             proposals = [*(self._filled(ln_a, one) for one in near), *self._classical(ln_a)]
             many = len(proposals)
             costs = self._costs(np.tile(ln_eps, many), np.tile(ln_a, (many, 1)), np.concatenate(proposals))
-            return np.min(costs.reshape(many, -1), axis=0)
+            return np.asarray(np.min(costs.reshape(many, -1), axis=0))
 
     @functools.cached_property
     def _curve(self) -> tuple[Array, Array]:

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from certiformer.calculus.covers import Cover
-from certiformer.core.elementwise import each
+from certiformer.core.elementwise import each, several
 from certiformer.core.errors import InputError
 
 Array = NDArray[np.float64]
@@ -31,8 +32,8 @@ _POINTS = 480
 _BLOCK = 48
 _FINER = 8
 _NODES = 256
-_ROWS = 4096
-_ADJUSTMENTS = (0.03, 0.01, 0.003, 0.001)
+_ROWS = 1024
+_ADJUSTMENTS = (0.02, 0.005, 0.00125)
 _ROUNDS = 4
 _REPEATS = 5
 
@@ -99,9 +100,8 @@ def chain_value(scales: Array, log_sizes: Array, n: float, *, external: bool) ->
 
 
 def _chain(cover: Cover, radius: float, n: float, additive: float, *, external: bool) -> float:
-    if isinstance(n, np.ndarray):
-        return _chains(cover, radius, n, additive, external=external)
-    return float(_chains(cover, radius, np.array([float(n)]), additive, external=external)[0])
+    found: Any = _chains(cover, radius, np.atleast_1d(np.asarray(n, np.float64)), additive, external=external)
+    return found if several(n) else float(found[0])
 
 
 def _chains(cover: Cover, radius: float, n: Array, additive: float, *, external: bool) -> Array:

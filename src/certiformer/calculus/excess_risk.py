@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 from certiformer.calculus import chaining
 from certiformer.calculus.covers import Cover
 from certiformer.calculus.tails import kl_inverse
-from certiformer.core.elementwise import each
+from certiformer.core.elementwise import each, several
 from certiformer.core.errors import InputError
 
 Array = NDArray[np.float64]
@@ -75,8 +76,9 @@ def given_cover(log_size: float) -> Cover:
 def required_log_size(cover: Cover, radius: float, *, domain: bool = True) -> float:
     """ln N(radius) of a cover that is proper and, unless told otherwise, holds on the whole domain."""
     _require(cover, domain=domain)
-    if isinstance(radius, np.ndarray):
-        return cover.log_sizes(radius)
+    if several(radius):
+        found: Any = cover.log_sizes(np.asarray(radius))
+        return float(found) if found.ndim == 0 else found
     # At radius zero only a finite class has a cover, itself; `given_cover` knows its size, the others answer inf.
     return cover.log_size(radius) if radius > 0.0 else cover.entropy(math.inf)
 
@@ -251,7 +253,7 @@ def squared_best(
         weights = approximation + 2.0 * (radii + widen) * (root + sigma)
         tilts = best_squared_tilt(b_h, sigma, sizes / n, weights, within=1e-3)
         lam = -np.expm1(-tilts * (1.0 - 2.0 * tilts * sigma**2) * b_h) / b_h
-        return (sizes / n + tilts * weights) / lam + 2.0 * (radii + widen) * root
+        return np.asarray((sizes / n + tilts * weights) / lam + 2.0 * (radii + widen) * root)
 
     radius = _best_radius(cover, root, n, values)
     weight = approximation + 2.0 * (radius + widen) * (root + sigma)
@@ -259,7 +261,7 @@ def squared_best(
     return squared(cover, radius, n, b_h=b_h, sigma=sigma, a=a, approximation=approximation, widen=widen)
 
 
-def best_squared_tilt(b_h: float, sigma: float, numerator: float, weight: float, *, within: float = 1e-6) -> float:
+def best_squared_tilt(b_h: float, sigma: float, numerator: Any, weight: Any, *, within: float = 1e-6) -> Any:
     """The a in (0, 1/(2 sigma^2)) that minimises (numerator + a weight)/lambda(a), up to `within` in its logit."""
     above, times = np.asarray(numerator)[..., None], np.asarray(weight)[..., None]
     logits = np.broadcast_to(np.linspace(*_LOGITS, _TILTS), (*above.shape[:-1], _TILTS))
@@ -456,11 +458,11 @@ def _best_radius(cover: Cover, scale: float, n: float, values: Callable[[Array, 
     many = np.atleast_1d(np.asarray(n, dtype=np.float64))[:, None]
     top, step = min(cover.ln_radius, math.log(scale)), _NATS / (_RADII - 1)
     places = np.linspace(top - _NATS, top, _RADII)[None, :]
-    best = least = np.full(len(many), np.inf)
+    best, least = np.full(len(many), top), np.full(len(many), np.inf)
     while True:
-        different, place = np.unique(places, return_inverse=True)
+        different, which = np.unique(places, return_inverse=True)
         radii = np.exp(places)
-        found = values(many, radii, cover.log_sizes(np.exp(different))[place].reshape(places.shape))
+        found = values(many, radii, cover.log_sizes(np.exp(different))[which].reshape(places.shape))
         at = np.argmin(found, axis=1)[:, None]
         value = np.take_along_axis(found, at, 1)[:, 0]
         place = np.take_along_axis(np.broadcast_to(places, found.shape), at, 1)[:, 0]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from certiformer.core import rounding
-from certiformer.core.elementwise import several
+from certiformer.core.elementwise import least, raised, several
 from certiformer.core.hypothesis import Hypothesis
 from certiformer.core.quantity import Quantity
 
@@ -143,10 +143,10 @@ def upper_bound(
     if ln is not None and math.isinf(value) and math.isfinite(ln):
         ln = rounding.up(ln)
         value = math.exp(ln) if ln < 709.0 else math.inf
-    rounded = rounding.up(value, ln)
+    rounded = raised(value) if several(value) else rounding.up(value, ln)
     clipped = clip is not None and rounded > clip
     if several(clipped):
-        rounded, ln = np.minimum(rounded, clip), None
+        rounded, ln = least(rounded, clip), None
     elif clipped and clip is not None:
         rounded, ln = clip, None
     return Bound(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from certiformer.core.rounding import MARGIN
 
 
 class Mixed(Exception):
@@ -30,9 +33,19 @@ def each(function: Callable[..., Any], *arguments: Any) -> Any:
     """`function` at the arguments; entry by entry where some of them are arrays, so that it may branch."""
     if not any(several(one) for one in arguments):
         return function(*arguments)
+    if function is math.sqrt:  # the one that is exact everywhere
+        return np.sqrt(*arguments)
     rows = zip(*(one.ravel().tolist() for one in np.broadcast_arrays(*arguments)), strict=True)
     shape = np.broadcast_shapes(*(np.shape(one) for one in arguments))
     return np.array([function(*row) for row in rows], dtype=np.float64).reshape(shape)
+
+
+def raised(values: Any) -> Any:
+    """Rounded up like a single number, and by as much again.
+
+    Functions of arrays and of single numbers may differ in the last digits: an array is never below its entries.
+    """
+    return values + abs(values) * (2.0 * MARGIN)
 
 
 def agreed(condition: Any) -> bool:

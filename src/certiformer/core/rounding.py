@@ -10,25 +10,16 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core.elementwise import several
-
 MARGIN = 1e-12
 
 
 def up(value: float, log: float | None = None) -> float:
-    """A number at least as large as the true value behind a computed `value`; of an array a little larger still.
-
-    Functions of arrays and of single numbers may differ in the last digits: an array is never below its entries.
-    """
-    if several(value):
-        return value + abs(value) * (2.0 * MARGIN)
+    """A number at least as large as the true value behind a computed `value`."""
     return value if _exact(value) else value + abs(value) * _margin(log)
 
 
 def down(value: float, log: float | None = None) -> float:
-    """A number at most as large as the true value behind a computed `value`; of an array a little smaller still."""
-    if several(value):
-        return value - abs(value) * (2.0 * MARGIN)
+    """A number at most as large as the true value behind a computed `value`."""
     return value if _exact(value) else value - abs(value) * _margin(log)
 
 

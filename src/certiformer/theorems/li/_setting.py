@@ -171,5 +171,5 @@ def closed_rank_form(network: Network, *, n: int, distance: float, sigma: float,
     """
     b_h = distance**2
     oracle = 2.0 + b_h / (4.0 * sigma**2)
-    estimation = (b_h + 8.0 * sigma**2) * each(network.closed_log_size, n) / n
+    estimation: float = (b_h + 8.0 * sigma**2) * each(network.closed_log_size, n) / n
     return estimation + 2.0 / n * (distance + oracle * (distance + sigma)) + oracle * approx

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 from certiformer.calculus import chaining
 from certiformer.calculus.covers import Cover
@@ -34,7 +35,7 @@ class OneLayer(Result):
     """
 
     paper = TRAUGER
-    elementwise = ("n",)
+    elementwise: ClassVar[tuple[str, ...]] = ("n",)
 
     Bw: float = real("bound on ||w||_1, the readout", symbol="B_w")
     Bc: float = real("bound on ||W_c||_{1,inf}: every column of W_c in an l1 ball", example=2, symbol="B_{W_c}")
