@@ -48,6 +48,7 @@ class Volume:
         return self.parameters * ln_one_plus_exp(self.ln_factor + x)
 
     def on(self, x: Array) -> Array:
+        """The same at an array of x."""
         return raised(self.parameters * np.logaddexp(0.0, self.ln_factor + x))
 
 
@@ -61,6 +62,7 @@ class Power:
         return self.coefficient * exp(2.0 * x)
 
     def on(self, x: Array) -> Array:
+        """The same at an array of x."""
         return raised(self.coefficient * np.exp(np.where(2.0 * x < 709.0, 2.0 * x, np.inf)))
 
 
@@ -74,6 +76,7 @@ class Constant:
         return self.value
 
     def on(self, x: Array) -> Array:
+        """The same at an array of x."""
         return np.full(x.shape, self.value)
 
 
@@ -88,6 +91,7 @@ class Scaled:
         return self.copies * self.of(x)
 
     def on(self, x: Array) -> Array:
+        """The same at an array of x."""
         return self.copies * sizes(self.of, x)
 
 
@@ -102,6 +106,7 @@ class Shifted:
         return self.of(x + self.shift)
 
     def on(self, x: Array) -> Array:
+        """The same at an array of x."""
         return sizes(self.of, x + self.shift)
 
 
@@ -115,6 +120,7 @@ class Added:
         return math.fsum(part(x) for part in self.parts)
 
     def on(self, x: Array) -> Array:
+        """The same at an array of x."""
         return raised(np.sum([sizes(part, x) for part in self.parts], axis=0))
 
 
@@ -138,6 +144,7 @@ class Least:
         return best
 
     def on(self, x: Array) -> Array:
+        """The same at an array of x."""
         best = np.full(x.shape, np.inf)
         for part, shift in self.parts:
             best = np.minimum(best, np.where(x + shift > 0.0, sizes(part, np.maximum(x + shift, 1e-300)), 0.0))
