@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 from certiformer.certificates import certificates
 from certiformer.core import results as all_results
 from website import certificates as certificate_pages
-from website import gallery, reference, sliders, staging, verdicts
+from website import finding, gallery, reference, sliders, staging, verdicts
 from website import results as result_pages
 from website.markup import page
 from website.settings import navigation, settings
@@ -43,6 +44,7 @@ def pages(root: Path, stage: Path) -> Iterator[tuple[str, str]]:
     for example in found:
         yield f"gallery/{example.name}.md", gallery.example_page(example, stage / "gallery" / "pictures")
     yield "sliders.md", sliders.sliders_page()
+    yield "find.md", finding.finding_page()
 
 
 def _reference_index() -> str:
@@ -68,6 +70,7 @@ def stage_pages(root: Path, stage: Path) -> None:
         place.write_text(text, encoding="utf-8")
     staging.copy_pictures(root, stage)
     shutil.copytree(ASSETS, stage / "assets")
+    (stage / "assets" / "pages.js").write_text(finding.index_script(known), encoding="utf-8")
     tables = [sliders.table(panel) for panel in sliders.PANELS]
     (stage / "assets" / "tables.js").write_text(sliders.tables_script(tables), encoding="utf-8")
     print(f"{len(known)} pages staged in {time.perf_counter() - began:.0f} s")
@@ -84,7 +87,8 @@ def main() -> int:
     names = [f"gallery/{example.name}.md" for example in gallery.examples(ROOT)]
     file = ROOT / "build" / "mkdocs.yml"
     file.write_text(json.dumps(settings(navigation(names), str(stage), str(options.out.resolve())), indent=1))
-    return subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-f", str(file)]).returncode
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-f", str(file)]
+    return subprocess.run(command, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}).returncode
 
 
 if __name__ == "__main__":

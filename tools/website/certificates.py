@@ -9,7 +9,7 @@ from certiformer.auditing.coverage import DELTA, Coverage, simulate
 from certiformer.certificates import Evidence, certificates
 from website.markup import bullets, page, table, words
 
-REPETITIONS = 200
+REPETITIONS = 100
 ALWAYS = (
     "Nothing about another distribution than the one the certified examples were drawn from.",
     "Nothing about groups within it, about single examples, or about adversarial inputs.",

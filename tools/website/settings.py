@@ -30,7 +30,7 @@ def settings(navigation: Navigation, source: str, target: str) -> dict[str, Any]
                 {"media": "(prefers-color-scheme: dark)", "scheme": "slate", "primary": "indigo"},
             ],
         },
-        "plugins": ["search", "offline"],
+        "plugins": [],
         "extra": {"generator": False},
         "extra_css": ["assets/site.css"],
         "markdown_extensions": [
@@ -54,6 +54,7 @@ def navigation(gallery: Sequence[str]) -> list[dict[str, Any]]:
     """The table of contents."""
     return [
         {"Home": "index.md"},
+        {"Find": "find.md"},
         {"Install": "install.md"},
         {
             "Five minutes": [

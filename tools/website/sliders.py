@@ -43,10 +43,9 @@ def _errors(point: Mapping[str, float]) -> dict[str, Any]:
     return {"n": point["n"], "errors": round(point["rate"] * point["n"])}
 
 
-def _square_tokens(point: Mapping[str, float]) -> dict[str, Any]:
-    """Mwigo & Dasgupta write T as ds and put one radius on every weight."""
-    radius = point["radius"]
-    return {"n": point["n"], "ds": point["T"], "RQ": radius, "RK": radius, "RV": radius, "RO": radius}
+def _tokens(point: Mapping[str, float]) -> dict[str, Any]:
+    """Mwigo & Dasgupta write T as ds."""
+    return {"n": point["n"], "ds": point["T"]}
 
 
 PANELS = (
@@ -58,10 +57,10 @@ PANELS = (
     ),
     Panel(
         "li.thmB.2",
-        "Heads: examples, number of heads, norm of W_QK",
-        {"n": powers(3, 13, 0.5), "H": [1, 2, 4, 8], "BQK": [0.7, 3]},
+        "Heads: examples and number of heads",
+        {"n": powers(3, 13, 0.5), "H": [1, 2, 4, 8, 16]},
         fixed={"squared_loss": 1, "well_specified": 1},
-        start={"n": 2, "H": 1, "BQK": 0},
+        start={"n": 2, "H": 1},
     ),
     Panel(
         "trauger.cor4.2.1",
@@ -71,12 +70,12 @@ PANELS = (
     ),
     Panel(
         "mwigo.lem2",
-        "Sequence length: examples, tokens T, radius of the weights",
-        {"n": powers(2, 14, 0.5), "T": [4, 64, 1024], "radius": [0.01, 0.1]},
+        "Sequence length: examples and tokens T",
+        {"n": powers(2, 14, 0.5), "T": [4, 16, 64, 1024]},
         fixed={"WQF": 1, "WKF": 1, "WVF": 1, "wOF": 1},
-        start={"n": 3, "T": 1, "radius": 1},
-        inputs=_square_tokens,
-        meanings={"T": "tokens (ds)", "radius": "RQ = RK = RV = RO"},
+        start={"n": 3, "T": 1},
+        inputs=_tokens,
+        meanings={"T": "tokens (ds)"},
     ),
     Panel(
         "deora.thm2",

@@ -29,7 +29,7 @@ class Lemma31(Result):
 
     f = sum_i alpha_i V_i in a Hilbert space, ||V_i|| <= b, alpha_i >= 0, gamma = ||alpha||_1 <= 1. There are k_i >= 0
     with
-    sum k_i <= k and
+    sum k_i <= k that satisfy the inequality below.
 
     Atoms are drawn with probabilities alpha_i, and nothing with probability 1 - gamma. With gamma^2 the average would
     have

@@ -1,0 +1,120 @@
+"""What README and tours tell a reader to type: commands and Python, run here as they stand."""
+
+import importlib
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from certiformer.cli import application
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "tours").glob("*.md"))]
+SLOW = ("certify", "reproduce", "train")
+"""Verbs that have tests of their own and take long; here only their words are looked at."""
+
+
+def commands(page):
+    """Every `certiformer ...` line of the blocks of a page, and of its text between backticks; comments left out."""
+    text = page.read_text()
+    blocks = [body for language, body in fences(text) if language in ("", "console", "text")]
+    parts = [part.strip() for block in blocks for line in block.splitlines() for part in re.split(r"\s{3,}|  # ", line)]
+    found = [part.removeprefix("$ ") for part in parts if part.removeprefix("$ ").startswith("certiformer ")]
+    found += re.findall(r"`(certiformer [^`]+)`", text)
+    return list(dict.fromkeys(found))
+
+
+def fences(text):
+    """Language and body of every block of code."""
+    return re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def blocks(page):
+    return [body for language, body in fences(page.read_text()) if language == "python"]
+
+
+CASES = [(page, line) for line, page in {line: page for page in reversed(PAGES) for line in commands(page)}.items()]
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory):
+    """The files that the commands name, in a folder with the repository's examples."""
+    place = tmp_path_factory.mktemp("reader")
+    (place / "examples").symlink_to(ROOT / "examples")
+    labels = np.arange(600) % 2
+    answers = np.where(np.arange(600) % 50 == 0, 1 - labels, labels)
+    for name in ("predictions.npz", "preds.npz"):
+        np.savez(place / name, heldout_labels=labels, heldout_predictions=answers)
+    with (place / "preds.csv").open("w") as file:
+        file.write("label,prediction\n" + "".join(f"{a},{b}\n" for a, b in zip(labels, answers, strict=True)))
+    return place
+
+
+def test_the_pages_have_commands():
+    assert len({line.split()[1] for _, line in CASES}) >= 10
+
+
+@pytest.mark.parametrize(("page", "line"), CASES, ids=[f"{page.stem}: {line[:60]}" for page, line in CASES])
+def test_a_command_of_the_page(page, line, material, monkeypatch, request):
+    monkeypatch.chdir(material)
+    words = shlex.split(line, comments=True)[1:]
+    verb = words[0]
+    runner, app = CliRunner(), application((verb,))
+    if verb == "verify":
+        made = runner.invoke(application(("certify",)), ["certify", "--predictions", "preds.npz", "--out", "."])
+        assert made.exit_code == 0, made.output
+    abstract = any(word.isupper() and word.isalpha() for word in words)  # FILE, ID, FOLDER: to be filled in
+    if verb in SLOW or abstract or "..." in words:
+        helped = runner.invoke(app, [verb, "--help"])
+        assert helped.exit_code == 0
+        for option in (word for word in words if word.startswith("--")):
+            assert option.partition("=")[0] in re.sub(r"\x1b\[[0-9;]*m", "", helped.output)
+        return
+    done = runner.invoke(app, words)
+    assert done.exit_code == 0, f"{line}: {done.output}"
+    assert done.output.strip()
+
+
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.stem)
+def test_the_python_of_a_tour(page, capsys):
+    for block in blocks(page):
+        exec(compile(block, page.name, "exec"), {})
+    assert capsys.readouterr().out or not blocks(page)
+
+
+def test_the_python_of_the_readme(material, monkeypatch):
+    linear = pytest.importorskip("sklearn.linear_model")
+    random = np.random.default_rng(0)
+    x = random.normal(size=(400, 4))
+    y = (x[:, 0] > 0).astype(int)
+    logits = np.stack([-x[:, 0], x[:, 0]], axis=1)
+    space = {
+        "classifier": linear.LogisticRegression().fit(x[:200], y[:200]),
+        "x": x[200:],
+        "y": y[200:],
+        "trainer": SimpleNamespace(predict=lambda data: SimpleNamespace(predictions=logits, label_ids=y, metrics={})),
+        "dataset": None,
+    }
+    monkeypatch.chdir(material)
+    torch = importlib.util.find_spec("torch") and importlib.import_module("torch")
+    if torch:
+        data = torch.utils.data.TensorDataset(torch.tensor(x, dtype=torch.float32), torch.tensor(y))
+        space |= {"module": torch.nn.Linear(4, 2), "loader": torch.utils.data.DataLoader(data, batch_size=50)}
+    for block in blocks(PAGES[0]):
+        lines = [line for line in block.splitlines() if torch or "(module, " not in line]
+        exec(compile("\n".join(lines), "README", "exec"), space)
+    assert "errs on at most" in space["report"].headline
+    assert (material / "out" / "report.html").exists()
+
+
+def test_the_targets_of_make_exist():
+    makefile = (ROOT / "Makefile").read_text()
+    for page in (*PAGES, ROOT / "docs" / "install.md", ROOT / "CONTRIBUTING.md"):
+        for target in re.findall(r"`?make ([a-z-]+)`?", page.read_text()):
+            if f"make {target}" in re.findall(r"(?:`|^)(make [a-z-]+)", page.read_text(), re.MULTILINE):
+                assert re.search(rf"^{target}\b.*:", makefile, re.MULTILINE), f"{page.name}: make {target}"
