@@ -133,7 +133,8 @@ def table(rows: list[Measured]) -> str:
         demo = "not tried" if row.demo is None else f"{row.demo:.1f} s"
         sizes = f"{row.archive:.1f} MB | {row.light:.0f} MB"
         lines.append(f"| {kind} | {sizes} | {row.start:.2f} s | {row.bound:.2f} s | {full} | {demo} |")
-    told = f"Processor seconds, of the first two the least of {STARTS}; Python {platform.python_version()}, {platform.system()}."
+    system = f"Python {platform.python_version()}, {platform.system()}"
+    told = f"Processor seconds, of the first two the least of {STARTS}; {system}."
     return "\n".join([*lines, "", f"{told} Most of what is installed is scipy, numpy and matplotlib."])
 
 

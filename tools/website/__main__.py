@@ -59,21 +59,25 @@ def _reference_index() -> str:
 def stage_pages(root: Path, stage: Path) -> None:
     """All Markdown and what it needs, ready for MkDocs."""
     shutil.rmtree(stage, ignore_errors=True)
-    stage.mkdir(parents=True)
     began = time.perf_counter()
-    texts = dict(pages(root, stage))
+    texts: dict[str, str] = {}
+    for path, text in pages(root, stage):
+        texts[path] = text
+        _write(stage / path, text)
     by_hand = staging.hand_written(root)
     known = {**texts, **by_hand}
-    for path, text in {**{p: staging.relinked(p, t, known, root) for p, t in by_hand.items()}, **texts}.items():
-        place = stage / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8")
+    for path, text in by_hand.items():
+        _write(stage / path, staging.relinked(path, text, known, root))
     staging.copy_pictures(root, stage)
     shutil.copytree(ASSETS, stage / "assets")
-    (stage / "assets" / "pages.js").write_text(finding.index_script(known), encoding="utf-8")
-    tables = [sliders.table(panel) for panel in sliders.PANELS]
-    (stage / "assets" / "tables.js").write_text(sliders.tables_script(tables), encoding="utf-8")
+    _write(stage / "assets" / "pages.js", finding.index_script(known))
+    _write(stage / "assets" / "tables.js", sliders.tables_script([sliders.table(panel) for panel in sliders.PANELS]))
     print(f"{len(known)} pages staged in {time.perf_counter() - began:.0f} s")
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
 
 
 def main() -> int:
