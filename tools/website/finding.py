@@ -37,7 +37,7 @@ def finding_page() -> str:
     return page(
         "---\nhide:\n  - toc\n---",
         "# Find",
-        '<input id="find" type="search" placeholder="words: heavy tails, Lemma 3.1, holdout, ..." '
+        '<input id="words-to-find" type="search" placeholder="words: heavy tails, Lemma 3.1, holdout, ..." '
         'aria-label="words to find" autofocus>\n<ol id="found"></ol>',
         '<script src="assets/pages.js"></script>\n<script src="assets/find.js"></script>',
     )

@@ -176,9 +176,9 @@ def index_page(claims: verdicts.Claims) -> str:
             for result in own
         ]
         parts += [
-            f"## {html.escape(paper.short if any(r.status is not Status.NONE for r in own) else paper.title)}",
+            f"## {html.escape(paper.short) if any(r.status is not Status.NONE for r in own) else f'Our own: {key}'}",
             f"<p>{html.escape(paper.reference)}</p>",
-            table(("result", "title", "bounds", "printed", "audit: printed, sound"), rows, "results"),
+            table(("result", "title", "bounds", "printed", "audit: printed, sound"), rows),
         ]
     return page(*parts)
 

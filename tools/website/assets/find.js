@@ -1,7 +1,7 @@
 "use strict";
 // Pages that contain all the words, those with the words in their title first.
 (() => {
-  const input = document.getElementById("find"), list = document.getElementById("found");
+  const input = document.getElementById("words-to-find"), list = document.getElementById("found");
   const score = ([address, title, text], words) => {
     const top = `${title} ${address}`.toLowerCase(), all = `${top} ${text.toLowerCase()}`;
     if (!words.every((word) => all.includes(word))) return 0;
