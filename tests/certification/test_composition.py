@@ -83,6 +83,7 @@ def test_the_class_contains_the_checkpoint_and_pays_once_for_every_norm(folder):
     [
         (predictions(classes=4), "they are of another network"),
         ({"heldout_correct": np.array([True, False] * 20)}, "it needs margins"),
+        ({**predictions(), "heldout_logits": np.where(predictions()["heldout_logits"] < -2, -np.inf, 1.5)}, "infinite"),
     ],
 )
 def test_what_cannot_be_said_is_said_so(folder, given, words):

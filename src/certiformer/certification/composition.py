@@ -54,6 +54,8 @@ class Composed:
     n: int = 0
     sample: str = ""
     broken: Mapping[str, str] | None = None
+    pays: bool = False
+    """Whether a share of delta is set aside: decided by the architecture and the file's arrays, never by numbers."""
 
     def rows(self, share: float | None) -> list[Certificate]:
         """The composition, then every theorem with what fails."""
@@ -136,7 +138,7 @@ def composed(path: str | Path, margins: Margins | str, given: Mapping[str, Any] 
         broken.setdefault(entry["id"], []).append(entry["hypothesis"])
     reasons = {id: "; ".join(sentences) for id, sentences in broken.items()}
     if isinstance(margins, str):
-        return Composed(margins, broken=reasons)
+        return Composed(margins, broken=reasons, pays=True)
     index, margin = _margin(margins.values)
     account: dict[str, int] = {}
 
@@ -159,6 +161,7 @@ def composed(path: str | Path, margins: Margins | str, given: Mapping[str, Any] 
         n=len(margins.values),
         sample=margins.sample,
         broken=reasons,
+        pays=True,
     )
 
 

@@ -29,7 +29,7 @@ def build(findings: Findings, delta: float = 0.05, *, only: str | None = None, c
         findings = _only(findings, only)
     profile = None if only is not None else profile_of(findings)
     composed = None if only is not None else findings.composed
-    paying = ("composition",) if composed is not None and composed.analysis is not None else ()
+    paying = ("composition",) if composed is not None and composed.pays else ()
     ledger = divide_among(delta, findings.evidence, (*_paying(profile), *paying))
     handed, files = files_of(findings.evidence)
     rows = [
