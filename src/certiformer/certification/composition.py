@@ -21,7 +21,7 @@ from certiformer.calculus import strata
 from certiformer.calculus.rademacher import gap_uniform
 from certiformer.certificates import THE_MODEL
 from certiformer.certification.predictions import Margins
-from certiformer.certification.rows.certificate import Certificate, confidence, does_not_apply, size_needed, verdict
+from certiformer.certification.rows.certificate import MOST_EXAMPLES, Certificate, confidence, does_not_apply, verdict
 from certiformer.certification.rows.papers import GUARANTEES, paper_quantity
 from certiformer.checkpoints.adapters import is_adapter
 from certiformer.checkpoints.cache import Cache
@@ -39,6 +39,7 @@ from certiformer.networks import Analysis, analyse
 ID = "composition"
 TITLE = "Covering bound of the checkpoint's architecture"
 SMALLEST, ALLOWANCE = -60, 0.1
+SCALES = (0.05, 0.25)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +104,7 @@ class Composed:
             confidence(share),
             judged,
             dominating=max(bound.terms, key=lambda term: bound.terms[term]),
-            n_needed=None
-            if judged == "informative"
-            else size_needed(lambda size: gap(analysis.rademacher(int(size)), size), float(n), 1.0),
+            n_needed=None if judged == "informative" else self._needed(analysis, self.paid - math.log(share)),
             checks=bound.hypotheses,
             terms={
                 **bound.terms,
@@ -119,6 +118,18 @@ class Composed:
             guarantee=GUARANTEES["gap"],
             subject=THE_MODEL,
         )
+
+    def _needed(self, analysis: Analysis, confidence_nats: float) -> float | None:
+        """The n from which on 2 Rad + sqrt(nats/2n) < 1, by one scale: Rad <= eps + sqrt(2 ln N(eps)/n)/2.
+
+        A chain of scales would ask for somewhat fewer; it takes a hundred times as long on a network of many weights.
+        """
+        tries = [
+            ((math.sqrt(2.0 * analysis.log_size(eps)) + math.sqrt(confidence_nats / 2.0)) / (1.0 - 2.0 * eps)) ** 2
+            for eps in SCALES
+        ]
+        best = min(tries)
+        return float(math.ceil(best)) if best < MOST_EXAMPLES else None
 
 
 def composed(path: str | Path, margins: Margins | str, given: Mapping[str, Any] | None = None) -> Composed:
