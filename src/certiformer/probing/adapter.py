@@ -72,6 +72,7 @@ class AdapterSettings:
 
     @property
     def coordinates(self) -> int:
+        """The trained numbers: read, readout, and the bias."""
         return self.read + self.readout + 1
 
     @property
@@ -99,6 +100,7 @@ class AdapterSettings:
         return settings
 
     def digest(self) -> str:
+        """A hash of the settings: what was fixed beforehand."""
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
 
 
@@ -293,6 +295,7 @@ class Counted:
 
     @property
     def errors(self) -> int:
+        """Texts that count: a small margin, or a token below its floor."""
         return int(np.sum(self.small | self.below))
 
 
