@@ -18,10 +18,11 @@ from typing import Any
 import jax
 import numpy as np
 
+from certiformer.certification.procedures._augment import Shifts
 from certiformer.certification.procedures._learners import Descent
 from certiformer.certification.procedures._model import parametrised
-from certiformer.certification.procedures.pick_to_learn import compress
-from certiformer.certification.recipes.digits import Images, images, shifts
+from certiformer.certification.procedures._picking import compress
+from certiformer.certification.recipes.digits import Images, images
 from certiformer.models.shallow_encoder import ShallowEncoder, ShallowEncoderConfig
 from certiformer.tasks.mnist import Digits, folder
 
@@ -45,7 +46,7 @@ def compression(train: Digits) -> Iterator[tuple[dict[str, Any], float]]:
                 for pair in PAIRS:
                     part = digits(train, pair, position)
                     start = ShallowEncoder.init(jax.random.key(0), ShallowEncoderConfig(80, 64))
-                    learner = Descent(parametrised(start), steps, rate, 0, shifts(shift))
+                    learner = Descent(parametrised(start), steps, rate, 0, Shifts(shift))
                     found = compress(learner, part.x, part.y, most=96, grid=(8, 12, 16, 20, 24, 32, 40, 48, 64))
                     setting = {"steps": steps, "rate": rate, "position": position, "shift": shift}
                     yield {"pair": pair, **setting, "picks": len(found.rows)}, found.best.picks + found.best.left

@@ -18,8 +18,9 @@ from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
 from certiformer.certificates.surrogate import Surrogate
 from certiformer.certification.evidence import Findings
+from certiformer.certification.procedures._augment import Shifts
 from certiformer.certification.recipes import mnist as recipe
-from certiformer.certification.recipes.digits import Images, shifts
+from certiformer.certification.recipes.digits import Images
 from certiformer.certification.split import configuration_hash
 from certiformer.models import weights
 
@@ -74,7 +75,7 @@ def test_shifts_move_the_pixels_and_keep_the_positions(parts: recipe.Parts) -> N
     import jax
 
     x = parts.fit.x[:5]
-    moved = np.asarray(shifts(2)(jax.random.key(0), x))
+    moved = np.asarray(Shifts(2)(jax.random.key(0), x))
     np.testing.assert_array_equal(moved[:, :, 64:], x[:, :, 64:])
     np.testing.assert_allclose(moved[:, :, :64].sum(axis=(1, 2)), x[:, :, :64].sum(axis=(1, 2)), rtol=1e-5)
     assert not np.array_equal(moved, x)

@@ -33,7 +33,7 @@ FIELDS = {
     "confidence",
     "dominating",
     "n_needed",
-    "checks",
+    "hypotheses",
     "terms",
     "version",
 }
@@ -73,7 +73,7 @@ def test_the_document_keeps_the_contract(full):
     for row in document["certificates"]:
         assert set(row) >= FIELDS
         assert row["version"] in ("sound", "printed")
-        for check in row["checks"]:
+        for check in row["hypotheses"]:
             assert set(check) == {"id", "requires", "state", "why"}
     assert {row["id"] for row in document["certificates"]} == set(certificates())
     assert document["certificates"][0]["id"] == "holdout"

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Self
 
+import numpy.typing as npt
+
 from certiformer.certificates._law import Law
 from certiformer.certificates._predictor import Predictor
 from certiformer.core import Hypothesis, Result, assumed
@@ -53,6 +55,10 @@ class Evidence(ABC):
     two_sided: bool = False
     """Both limits are claimed, each at half of the share."""
     predictor: Predictor | None = field(default=None, compare=False, repr=False)
+    through: Predictor | None = field(default=None, compare=False, repr=False)
+    """The certified sibling that a transfer goes through."""
+    trace: Mapping[str, npt.NDArray[Any]] | None = field(default=None, compare=False, repr=False)
+    """What was seen while counting and nobody can see again: written beside the report, with its hash."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

@@ -29,6 +29,8 @@ class Predictor(ABC):
     kind: ClassVar[str]
     reads: ClassVar[str] = "inputs"
     """What it predicts from: inputs as the data have them, or features of a frozen encoder."""
+    tolerance: ClassVar[float] = 1e-9
+    """Relative: how far a figure may move when its arithmetic is done again, on this machine or another."""
 
     @abstractmethod
     def tensors(self) -> Tensors:

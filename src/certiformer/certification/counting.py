@@ -99,7 +99,7 @@ def of_model(
     found = of_predictions(arrays, replace(reading, title=reading.title or _name(model)))
     return replace(
         found,
-        evidence=tuple(_handed(record, None if batched else model, final) for record in found.evidence),
+        evidence=found.evidence if batched else _handed(found.evidence, model, final),
         configuration={**found.configuration, "flow": "model"},
         model=None if batched else model,
         sample=None if sample is None else (sample[0], _coded(arrays, sample[1], reading)),
@@ -167,10 +167,15 @@ def division(n: int, fraction: float, seed: int) -> Split:
     return split(n, {"train": n - size, "certify": size}, seed)
 
 
-def _handed(record: Evidence, model: Any, final: Any) -> Evidence:
-    """The record with the predictor it is about, where that can be written."""
-    subject = final if isinstance(record, Disagreement) else model
-    return record if model is None else replace(record, predictor=predictor_of(subject))
+def _handed(evidence: tuple[Evidence, ...], model: Any, final: Any) -> tuple[Evidence, ...]:
+    """The records with the predictor they are about, where that can be written."""
+    mine, other = predictor_of(model), None if final is None else predictor_of(final)
+    return tuple(
+        replace(record, predictor=other, through=mine)
+        if isinstance(record, Disagreement)
+        else replace(record, predictor=mine)
+        for record in evidence
+    )
 
 
 def _own(model: Any) -> bool:

@@ -120,7 +120,9 @@ def report_of(
 
 def _conditions(findings: Findings, row: Certificate | None) -> list[str]:
     """What the headline rests on and only a person can vouch for."""
-    open_ones = [] if row is None else [check.requires for check in row.checks if check.state in ("open", "vouched")]
+    open_ones = (
+        [] if row is None else [check.requires for check in row.hypotheses if check.state in ("open", "vouched")]
+    )
     return list(dict.fromkeys([*open_ones, *findings.conditions]))
 
 

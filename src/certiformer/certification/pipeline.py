@@ -33,7 +33,7 @@ def build(findings: Findings, delta: float = 0.05, *, only: str | None = None, c
     ledger = divide_among(delta, findings.evidence, (*_paying(profile), *paying))
     handed, files = files_of(findings.evidence)
     rows = [
-        replace(evidence_row(record, ledger.of(record.key), findings.classes), predictor=handed.get(record.key))
+        replace(evidence_row(record, ledger.of(record.key), findings.classes), **handed[record.key])
         for record in findings.evidence
     ]
     rows += _absent(findings)

@@ -19,6 +19,9 @@ def verify(
     data: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What it was certified with: predictions or examples (.npz).")
     ] = None,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Run pick loops again on their picks: as long as their training took.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     csv: Csv = False,
     markdown: Markdown = False,
@@ -29,7 +32,7 @@ def verify(
         return
     from certiformer.certification.verify import verify as run
 
-    found = run(report, data=data)
+    found = run(report, data=data, replay=replay)
     if json:
         print_json(found.as_json())
     elif csv or markdown:

@@ -11,7 +11,7 @@ import pytest
 from certiformer import certify
 from certiformer.calculus.compression import compression_upper
 from certiformer.certification.procedures import Learner, PickToLearn
-from certiformer.certification.procedures.pick_to_learn import compress, replay
+from certiformer.certification.procedures._picking import compress, replay
 from certiformer.core.errors import InputError
 
 RANDOM = np.random.default_rng(0)

@@ -90,7 +90,7 @@ class Application:
     trivial: float
     paid: float = 0.0
     scale: float = 1.0
-    checks: tuple[Hypothesis, ...] = ()
+    hypotheses: tuple[Hypothesis, ...] = ()
     terms: Mapping[str, float] = field(default_factory=dict)
     in_expectation: bool = False
     takes_delta: bool = False
@@ -120,7 +120,7 @@ def of_complexity(
         1.0,
         paid=radii.cost + chosen.paid,
         scale=scale,
-        checks=(
+        hypotheses=(
             radii.check,
             verified("the loss is the ramp loss at a paid margin, in [0, 1] and at least the 0-1 loss", True),
         ),

@@ -51,7 +51,9 @@ def _training_loss(id: str, model: str, extra: tuple[str, ...]) -> Binding:
                 f"the labels are -1 and +1, but a target with these norms (nu_c, nu_u, nu_w) stays within {reach:.4g}: "
                 "they do not come from it"
             )
-        return Application(given, given, "number", "training_loss", LABEL, checks=(_tokens(norm),), own_delta=failure)
+        return Application(
+            given, given, "number", "training_loss", LABEL, hypotheses=(_tokens(norm),), own_delta=failure
+        )
 
     return bind
 

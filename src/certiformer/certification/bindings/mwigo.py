@@ -65,7 +65,7 @@ def complexity(profile: Profile) -> Application | str:
         return reason
     radii = Radii()
     found = of_complexity(profile, _inputs(profile, radii), _inputs(profile, None), radii)
-    return replace(found, checks=(INDEPENDENT_START, *found.checks))
+    return replace(found, hypotheses=(INDEPENDENT_START, *found.hypotheses))
 
 
 def theorem_5(profile: Profile) -> Application | str:
@@ -87,7 +87,7 @@ def theorem_5(profile: Profile) -> Application | str:
         paid=radii.cost + chosen.paid,
         scale=1.0 / chosen.margin,
         takes_delta=True,
-        checks=(
+        hypotheses=(
             INDEPENDENT_START,
             radii.check,
             verified("the loss is the ramp loss at a paid margin, in [0, 1] and at least the 0-1 loss", True),

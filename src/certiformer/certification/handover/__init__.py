@@ -10,32 +10,34 @@ import importlib
 import json
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from certiformer._version import __version__
 from certiformer.certificates import Evidence, Predictor
+from certiformer.certificates._predictor import Tensors
 from certiformer.core.errors import InputError, UnknownNameError
 
 FORMAT = "certiformer predictor"
+TRACE = "certiformer trace"
 HOMES = tuple(f"certiformer.certification.{room}" for room in ("handover", "coordinates", "procedures"))
 
 
 def content_of(predictor: Predictor) -> bytes:
     """The file of a predictor; the same predictor gives the same bytes."""
+    settings = json.dumps(predictor.settings(), sort_keys=True, allow_nan=False)
+    return _file(predictor.tensors(), {"format": FORMAT, "kind": predictor.kind, "settings": settings})
+
+
+def _file(arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, str]) -> bytes:
     from safetensors.numpy import save
 
-    metadata = {
-        "format": FORMAT,
-        "certiformer": __version__,
-        "kind": predictor.kind,
-        "settings": json.dumps(predictor.settings(), sort_keys=True, allow_nan=False),
-    }
-    tensors = {name: np.ascontiguousarray(array) for name, array in sorted(predictor.tensors().items())}
-    data = bytes(save(tensors, metadata))
+    tensors = {name: np.ascontiguousarray(array) for name, array in sorted(arrays.items())}
+    data = bytes(save(tensors, {"certiformer": __version__, **facts}))
     # The package writes metadata in no fixed order.
     length = int.from_bytes(data[:8], "little")
     header = json.dumps(json.loads(data[8 : 8 + length]), sort_keys=True, separators=(",", ":")).encode()
@@ -43,19 +45,23 @@ def content_of(predictor: Predictor) -> bytes:
     return len(header).to_bytes(8, "little") + header + data[8 + length :]
 
 
-def files_of(evidence: Iterable[Evidence]) -> tuple[dict[str, dict[str, str]], dict[str, bytes]]:
-    """By key of the record where its predictor is (`file`, `sha256`), and the files; one file for one predictor."""
-    handed: dict[str, dict[str, str]] = {}
+def files_of(evidence: Iterable[Evidence]) -> tuple[dict[str, dict[str, Any]], dict[str, bytes]]:
+    """By key of the record where its predictor, its sibling and its trace are (`file`, `sha256`), and the files.
+
+    One predictor is one file, however many rows speak about it.
+    """
+    handed: dict[str, dict[str, Any]] = {}
     files: dict[str, bytes] = {}
     known: dict[int, dict[str, str]] = {}
-    for record in evidence:
-        if record.predictor is None:
-            continue
-        if id(record.predictor) not in known:
-            name = f"predictor-{re.sub(r'[^A-Za-z0-9]+', '-', record.key).strip('-')}.safetensors"
-            files[name] = content_of(record.predictor)
-            known[id(record.predictor)] = {"file": name, "sha256": hashlib.sha256(files[name]).hexdigest()}
-        handed[record.key] = known[id(record.predictor)]
+    records = tuple(evidence)
+    for role in ("predictor", "through", "trace"):
+        for record in records:
+            what = getattr(record, role)
+            if what is not None and id(what) not in known:
+                name = f"{role}-{re.sub(r'[^A-Za-z0-9]+', '-', record.key).strip('-')}.safetensors"
+                files[name] = content_of(what) if isinstance(what, Predictor) else _file(what, {"format": TRACE})
+                known[id(what)] = {"file": name, "sha256": hashlib.sha256(files[name]).hexdigest()}
+            handed.setdefault(record.key, {})[role] = None if what is None else known[id(what)]
     return handed, files
 
 
@@ -70,15 +76,7 @@ def load_predictor(path: str | Path, *, apply: Callable[..., Any] | None = None)
 
 def read_predictor(path: Path, *, apply: Callable[..., Any] | None = None) -> tuple[Predictor, str]:
     """The predictor and the SHA-256 of its file."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        with safe_open(path, framework="numpy") as file:
-            metadata = dict(file.metadata() or {})
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
-    except (SafetensorError, OSError) as error:
-        raise InputError("predictor", str(path), "a readable safetensors file", f"({error})") from error
+    tensors, metadata, digest = _opened(path)
     if metadata.get("format") != FORMAT:
         raise InputError("predictor", str(path), "a predictor written beside a report by certiformer certify")
     settings = json.loads(metadata["settings"])
@@ -86,6 +84,31 @@ def read_predictor(path: Path, *, apply: Callable[..., Any] | None = None) -> tu
     if apply is not None:
         settings = {**settings, "apply": apply}
     return kind.restore(tensors, settings), digest
+
+
+def read_trace(path: Path) -> tuple[Tensors, str]:
+    """What was recorded while counting, and the SHA-256 of its file."""
+    tensors, metadata, digest = _opened(path)
+    if metadata.get("format") != TRACE:
+        raise InputError("trace", str(path), "a trace written beside a report by certiformer certify")
+    return tensors, digest
+
+
+def _opened(path: Path) -> tuple[Tensors, dict[str, str], str]:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        with safe_open(path, framework="numpy") as file:
+            metadata = dict(file.metadata() or {})
+            return {name: file.get_tensor(name) for name in file.keys()}, metadata, digest  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise InputError("predictor", str(path), "a readable safetensors file", f"({error})") from error
+
+
+def part_of(name: str, tensors: Tensors) -> Tensors:
+    """The tensors of a part of a predictor: those called name/..., by what follows."""
+    return {key.partition("/")[2]: array for key, array in tensors.items() if key.partition("/")[0] == name}
 
 
 def kind_of(name: str) -> type[Predictor]:

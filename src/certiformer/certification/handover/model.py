@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit, softmax
 
 from certiformer.certificates import Predictor
-from certiformer.certificates._predictor import Array, Tensors
+from certiformer.certificates._predictor import Array, Labels, Tensors
 from certiformer.core.errors import InputError
 
+FEATURES_BLOCK = 1000
 
-class HouseModel(Predictor):
+
+class Network(Predictor):
+    """A network in float32: its figures move in the sixth digit from machine to machine."""
+
+    tolerance: ClassVar[float] = 1e-5
+
+    @abstractmethod
+    def at(self, weights: Tensors) -> Self:
+        """The same network with other weights, by name."""
+
+    def probabilities(self, inputs: npt.ArrayLike, labels: Labels) -> Array:
+        """Those of the true labels: logistic of one logit, softmax of several."""
+        found = self.outputs(inputs)
+        if found.ndim == 1:
+            return np.asarray(expit((2 * labels - 1) * found))
+        return np.asarray(softmax(found, axis=1)[np.arange(len(labels)), labels])
+
+
+class HouseModel(Network):
     """A model of `certiformer.models`: its weights, its name and its configuration."""
 
     kind: ClassVar[str] = "model"
@@ -40,13 +61,28 @@ class HouseModel(Predictor):
         kind = models.model_type(settings["model"])
         return cls(kind(described, **{name: jnp.asarray(tensor) for name, tensor in tensors.items()}))
 
+    def at(self, weights: Tensors) -> Self:
+        return self.restore(weights, self.settings())
+
+    def features(self, inputs: npt.ArrayLike) -> Array:
+        """What its readout reads, row by row, in blocks of one compiled shape."""
+        import jax
+
+        compiled, values = jax.jit(jax.vmap(self.model.features)), np.asarray(inputs)
+        parts = []
+        for start in range(0, len(values), FEATURES_BLOCK):
+            part = values[start : start + FEATURES_BLOCK]
+            filled = np.concatenate([part, np.repeat(part[:1], FEATURES_BLOCK - len(part), axis=0)])
+            parts.append(np.asarray(compiled(filled), np.float64)[: len(part)])
+        return np.concatenate(parts)
+
     def outputs(self, inputs: npt.ArrayLike) -> Array:
         from certiformer.certification.outputs import outputs_of
 
         return outputs_of(self.model, inputs)
 
 
-class Weights(Predictor):
+class Weights(Network):
     """The weights of a model from elsewhere, by name; it predicts again with the function that belongs to them."""
 
     kind: ClassVar[str] = "weights"
@@ -64,6 +100,9 @@ class Weights(Predictor):
     def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
         return cls(tensors, settings.get("apply"))
 
+    def at(self, weights: Tensors) -> Self:
+        return type(self)(weights, self.apply)
+
     def outputs(self, inputs: npt.ArrayLike) -> Array:
         from certiformer.certification.outputs import checked_outputs
 
@@ -78,16 +117,19 @@ class Weights(Predictor):
         return checked_outputs("the model's outputs", np.asarray(self.apply(self.weights, values)), len(values))
 
 
-def predictor_of(model: Any) -> Predictor | None:
-    """What can be handed over of a model: itself if it is of this package, its weights if it is an Equinox module."""
+def predictor_of(model: Any) -> Network | None:
+    """What can be handed over of a model: itself if it is of this package, else the weights it is known to have."""
     import equinox as eqx
+    import jax
 
     from certiformer.certification.outputs import tensors_of
     from certiformer.models import Model
 
     if isinstance(model, Model):
         return HouseModel(model)
-    if isinstance(model, eqx.Module):
-        found = tensors_of(model)
-        return Weights(found) if found else None
-    return None
+    if isinstance(model, jax.tree_util.Partial) and len(model.args) == 1:
+        model = model.args[0]  # apply(params, x): the weights are the parameters, by their own names
+    elif not isinstance(model, eqx.Module):
+        return None
+    found = tensors_of(model)
+    return Weights(found) if found else None

@@ -17,11 +17,9 @@ import numpy.typing as npt
 import optax
 
 from certiformer.certification.outputs import checked_outputs
+from certiformer.certification.procedures._augment import Augment
 from certiformer.certification.procedures._model import Array, Labels, Parametrised, loss_of, tree_hash
 from certiformer.core.errors import InputError
-
-Augment = Callable[[jax.Array, jax.Array], jax.Array]
-"""`augment(key, batch)`: the batch, changed at random; traceable by JAX."""
 
 
 class Learner(ABC):

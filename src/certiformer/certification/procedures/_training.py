@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy.typing as npt
 import optax
 
-from certiformer.certification.procedures._learners import Augment
+from certiformer.certification.procedures._augment import Augment
 from certiformer.certification.procedures._model import Labels, Parametrised, loss_of
 
 

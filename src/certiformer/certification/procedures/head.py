@@ -16,7 +16,7 @@ from certiformer.certificates.compression import Compression
 from certiformer.certification.handover.linear_head import Head, mistakes, prepared
 from certiformer.certification.linear_head import fit
 from certiformer.certification.procedures._learners import Learner
-from certiformer.certification.procedures.pick_to_learn import compress, geometric_stages, replay
+from certiformer.certification.procedures._picking import compress, geometric_stages, replay
 from certiformer.core.errors import InputError
 
 PENALTY = 1e-2

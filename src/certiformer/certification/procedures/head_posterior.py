@@ -7,73 +7,88 @@ plus KL/m.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
-from scipy.special import log_softmax, ndtr
+from scipy.special import log_softmax
 
-from certiformer.certificates import Evidence
+from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
-from certiformer.certification.handover.model import predictor_of
+from certiformer.certification.handover.model import HouseModel, predictor_of
+from certiformer.certification.handover.readout import DrawnReadout, FrozenHead, GaussianReadout
 from certiformer.certification.linear_head import certificates, prepare
-from certiformer.certification.procedures._model import Labels, margins
+from certiformer.certification.procedures._model import Labels
 from certiformer.core.errors import InputError
 
 Array = npt.NDArray[np.float64]
-PAIRS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class HeadPosterior:
     """`features(batch)` of a frozen network (default: the model's own `features`), which saw none of the examples.
 
-    `noise` is the prior's deviation in units of |prior|/sqrt(size); `rebuild(w)` is the network with that readout.
+    `noise` is the deviation of prior and posterior in units of |prior|/sqrt(size).
     """
 
     features: Callable[[npt.NDArray[Any]], npt.ArrayLike] | None = None
     prior: npt.ArrayLike | None = None
     noise: float = 0.15
-    rebuild: Callable[[Array], Any] | None = None
     seed: int = 0
 
     def certify(self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int) -> tuple[Evidence, ...]:
+        """K and K1, with a predictor of inputs where the network is one of this package, of features elsewhere."""
+        network = None if self.features is not None else _network(model)
         frozen = self.features if self.features is not None else _own_features(model)
-        h = np.asarray(frozen(inputs), np.float64)
+        h = network.features(inputs) if network is not None else np.asarray(frozen(inputs), np.float64)
         if self.prior is None:
-            return tuple(
-                record for record in certificates(prepare(h, labels, classes), self.seed) if record.id != "occam"
-            )
-        prior = np.asarray(self.prior, np.float64).reshape(h.shape[1], -1)
-        sigma = self.noise * float(np.linalg.norm(prior)) / math.sqrt(prior.size)
-        mean = _posterior(h, labels, prior, sigma)
-        return self.records(h, labels, prior, mean, sigma)
+            heads = certificates(prepare(h, labels, classes), self.seed)
+            found: tuple[Evidence, ...] = tuple(record for record in heads if record.id != "occam")
+        else:
+            found = self.records(h, labels, np.asarray(self.prior, np.float64).reshape(h.shape[1], -1))
+        if network is None:
+            return found
+        return tuple(replace(record, predictor=FrozenHead(network, _head(record))) for record in found)
 
-    def records(self, h: Array, labels: Labels, prior: Array, mean: Array, sigma: float) -> tuple[Gibbs, SingleDraw]:
+    def records(self, h: Array, labels: Labels, prior: Array) -> tuple[Gibbs, SingleDraw]:
         """The error of Q, exactly for one logit and from pairs for several, and the errors of the draw of the seed."""
-        divergence = float(np.sum((mean - prior) ** 2)) / (2 * sigma**2)
-        random = np.random.default_rng([self.seed, 1])
-        draw = mean + sigma * random.standard_normal(mean.shape)
-        ratio = float(np.sum((draw - prior) ** 2) - np.sum((draw - mean) ** 2)) / (2 * sigma**2)
-        error, pairs = _gibbs(h, labels, mean, sigma, np.random.default_rng([self.seed, 2]))
-        network = None if self.rebuild is None else self.rebuild(draw)
+        gibbs = GaussianReadout(prior, prior, self.noise, self.seed)
+        gibbs = replace(gibbs, mean=_posterior(h, labels, prior, gibbs.sigma))
+        drawn = DrawnReadout(gibbs.mean, prior, self.noise, self.seed)
+        error, pairs = gibbs.rate(h, labels)
         return (
-            Gibbs(error=error, n=len(labels), KL=divergence, pairs=pairs, subject="the network with a random readout"),
-            SingleDraw(
-                errors=int(np.sum(margins(_scores(h, draw), labels) <= 0)),
+            Gibbs(
+                error=error,
                 n=len(labels),
-                log_ratio=ratio,
+                KL=gibbs.divergence,
+                pairs=pairs,
+                subject="the network with a random readout",
+                predictor=gibbs,
+            ),
+            SingleDraw(
+                errors=drawn.errors(h, labels),
+                n=len(labels),
+                log_ratio=drawn.log_ratio,
                 seed=self.seed,
                 subject="the network with a readout drawn once from the posterior",
-                predictor=None if network is None else predictor_of(network),
+                predictor=drawn,
                 note="The rule from the sample to the posterior, and the seed of the draw, were fixed beforehand.",
             ),
         )
+
+
+def _head(record: Evidence) -> Predictor:
+    assert record.predictor is not None
+    return record.predictor
+
+
+def _network(model: Any) -> HouseModel | None:
+    found = predictor_of(model)
+    return found if isinstance(found, HouseModel) else None
 
 
 def _own_features(model: Any) -> Callable[[npt.NDArray[Any]], npt.ArrayLike]:
@@ -82,16 +97,7 @@ def _own_features(model: Any) -> Callable[[npt.NDArray[Any]], npt.ArrayLike]:
     import jax
 
     compiled = jax.jit(jax.vmap(model.features))
-
-    def frozen(batch: npt.NDArray[Any]) -> npt.ArrayLike:
-        return np.concatenate([np.asarray(compiled(batch[i : i + 1000])) for i in range(0, len(batch), 1000)])
-
-    return frozen
-
-
-def _scores(h: Array, w: Array) -> Array:
-    found = h @ w
-    return found[:, 0] if found.shape[1] == 1 else found
+    return lambda batch: np.concatenate([np.asarray(compiled(batch[i : i + 1000])) for i in range(0, len(batch), 1000)])
 
 
 def _posterior(h: Array, labels: Labels, prior: Array, sigma: float) -> Array:
@@ -110,16 +116,3 @@ def _posterior(h: Array, labels: Labels, prior: Array, sigma: float) -> Array:
         return value, (h.T @ slope / m + (w - prior) / (sigma**2 * m)).ravel()
 
     return np.asarray(minimize(objective, prior.ravel(), jac=True, method="L-BFGS-B").x).reshape(prior.shape)
-
-
-def _gibbs(
-    h: Array, labels: Labels, mean: Array, sigma: float, random: np.random.Generator
-) -> tuple[float, int | None]:
-    """One logit: the mean of Phi(-y <mean, h>/(sigma |h|)), dead features being wrong. Several: fresh pairs."""
-    sizes = np.linalg.norm(h, axis=1)
-    if mean.shape[1] == 1:
-        scaled = margins(_scores(h, mean), labels) / np.where(sizes > 0, sigma * sizes, 1.0)
-        return float(np.mean(np.where(sizes > 0, ndtr(-scaled), 1.0))), None
-    rows = random.integers(len(labels), size=PAIRS)
-    noise = sigma * sizes[rows, None] * random.standard_normal((PAIRS, mean.shape[1]))
-    return float(np.mean(margins(h[rows] @ mean + noise, labels[rows]) <= 0)), PAIRS

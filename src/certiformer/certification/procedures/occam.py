@@ -3,8 +3,10 @@ r"""O for any model: coordinates of a subspace on a grid, theta = theta_0 + M z,
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
@@ -12,11 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.calculus import quantised
-from certiformer.certificates import Evidence
+from certiformer.certificates import Evidence, Predictor
+from certiformer.certificates._predictor import Tensors
 from certiformer.certificates.occam import Occam as Record
 from certiformer.certification.coordinates._network import CoordinateNetwork
-from certiformer.certification.handover.model import predictor_of
-from certiformer.certification.procedures._model import Labels, loss_of, margins, parametrised
+from certiformer.certification.handover import kind_of, part_of
+from certiformer.certification.handover.model import Network, predictor_of
+from certiformer.certification.procedures._model import Labels, Parametrised, loss_of, margins, parametrised
 from certiformer.certification.procedures.coordinate_cover import fitted
 from certiformer.core.errors import InputError
 from certiformer.training.subspace import Quantisation, Subspace, descend
@@ -81,6 +85,7 @@ class Occam:
         )
         params = space.at(jnp.asarray(self.code.step * z, jnp.float32))
         parts = self.code.nats(z)
+        named = None if isinstance(self.subspace, Subspace) else in_subspace(start, z, self.seed, self.code)
         return (
             Record(
                 errors=int(np.sum(margins(start.outputs(params, inputs), labels) <= 0)),
@@ -89,7 +94,7 @@ class Occam:
                 parts=parts,
                 label=self.label,
                 subject=f"the model named by {len(z)} integers",
-                predictor=predictor_of(start.rebuild(params)),
+                predictor=named if named is not None else predictor_of(start.rebuild(params)),
             ),
         )
 
@@ -105,6 +110,64 @@ class Occam:
             subject=word.name,
             predictor=network.predictor(word.z),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class InSubspace(Predictor):
+    """Integers z and the network they start from: theta_0 + M (step z), M being drawn from the seed."""
+
+    kind: ClassVar[str] = "model named by integers"
+    tolerance: ClassVar[float] = Network.tolerance
+    start: Network
+    names: tuple[str, ...]
+    """The weights in the order in which their directions are drawn."""
+    z: npt.NDArray[np.int64]
+    seed: int
+    step: float
+    scales: int
+
+    @cached_property
+    def network(self) -> Network:
+        origin = [jnp.asarray(self.start.tensors()[name], jnp.float32) for name in self.names]
+        space = random_subspace(origin, len(self.z), self.seed)
+        moved = space.at(jnp.asarray(self.step * self.z, jnp.float32))
+        return self.start.at({name: np.asarray(leaf) for name, leaf in zip(self.names, moved, strict=True)})
+
+    def tensors(self) -> Tensors:
+        return {"z": self.z, **{f"start/{name}": array for name, array in self.start.tensors().items()}}
+
+    def settings(self) -> Mapping[str, Any]:
+        code = {"seed": self.seed, "step": self.step, "scales": self.scales}
+        return {"start": {"kind": self.start.kind, **self.start.settings()}, "names": list(self.names), **code}
+
+    @classmethod
+    def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
+        kind = kind_of(settings["start"]["kind"])
+        assert issubclass(kind, Network)
+        given = {**settings["start"], **({"apply": settings["apply"]} if "apply" in settings else {})}
+        start = kind.restore(part_of("start", tensors), given)
+        code = (settings["seed"], settings["step"], settings["scales"])
+        return cls(start, tuple(settings["names"]), tensors["z"].astype(np.int64), *code)
+
+    def outputs(self, inputs: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        return self.network.outputs(inputs)
+
+    def recount(self, record: Evidence, inputs: npt.ArrayLike, labels: Labels) -> Evidence:
+        if not isinstance(record, Record):
+            raise InputError("predictor", self.kind, "an Occam row")
+        parts = Code(step=self.step, scales=self.scales).nats(self.z)
+        wrong = self.errors(inputs, labels)
+        return replace(record, errors=wrong, n=len(labels), code_length=math.fsum(parts.values()), parts=parts)
+
+
+def in_subspace(start: Parametrised, z: npt.NDArray[np.int64], seed: int, code: Code) -> InSubspace | None:
+    """The named model as a file, where the weights of the model are known by name and are all float32."""
+    base = predictor_of(start.rebuild(start.params))
+    leaves, _ = jax.tree_util.tree_flatten_with_path(start.params)
+    names = tuple(jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in leaves)
+    if base is None or set(names) != set(base.tensors()) or any(leaf.dtype != jnp.float32 for _, leaf in leaves):
+        return None
+    return InSubspace(base, names, z, seed, code.step, code.scales)
 
 
 def random_subspace(params: Any, dimension: int, seed: int) -> Subspace:

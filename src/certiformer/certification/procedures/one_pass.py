@@ -13,7 +13,7 @@ import optax
 
 from certiformer.certificates import Evidence
 from certiformer.certificates.progressive import Progressive
-from certiformer.certification.procedures._learners import Augment
+from certiformer.certification.procedures._augment import Augment
 from certiformer.certification.procedures._model import Labels, margins, parametrised
 from certiformer.certification.procedures._training import _run
 
@@ -60,5 +60,6 @@ class OnePass:
                 n=len(losses),
                 label=self.label,
                 subject="an iterate of one pass, drawn at random",
+                trace={"losses": losses.astype(np.uint8)},
             ),
         )

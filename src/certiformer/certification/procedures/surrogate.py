@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from certiformer.certificates import Evidence
 from certiformer.certificates.surrogate import Surrogate as Record
+from certiformer.certification.handover.model import predictor_of
 from certiformer.certification.outputs import checked_outputs, outputs_of
 from certiformer.certification.predictions import decisions
 from certiformer.certification.procedures._model import Labels
-from certiformer.certification.procedures.pick_to_learn import PickToLearn, compress, replay
+from certiformer.certification.procedures.pick_to_learn import PickToLearn
 from certiformer.certification.split import refuse_overlap
 from certiformer.core.errors import InputError
 
@@ -39,9 +40,7 @@ class Surrogate:
         refuse_overlap(pool, inputs, what="unlabelled examples")
         if self.by.stages:
             raise InputError("by", self.by.stages, "a loop without a grid of stages", "The joint form takes one stage")
-        learner = self.by.learner(model, classes)
-        found = compress(learner, inputs, labels, batch=self.by.batch, most=self.by.most)
-        replay(learner, inputs, labels, found, self.by.batch)
+        found, learner, through = self.by.run(model, inputs, labels, classes)
         end = found.stages[-1]
         mine = decisions(checked_outputs("the surrogate", learner.outputs(end.state, pool), len(pool)))
         theirs = decisions(outputs_of(self.target, pool, batched=self.batched))
@@ -54,5 +53,7 @@ class Surrogate:
                 label=self.label,
                 subject="the target, as it is",
                 note=f"Through a surrogate that learnt from {end.picks} of {len(labels)} examples.",
+                predictor=None if self.batched else predictor_of(self.target),
+                through=through,
             ),
         )

@@ -21,7 +21,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from certiformer.calculus.tails import binomial_upper
 from certiformer.certificates.compression import Compression
@@ -32,13 +31,14 @@ from certiformer.certificates.surrogate import Surrogate
 from certiformer.certification.betting import betting
 from certiformer.certification.evidence import Findings
 from certiformer.certification.handover.model import HouseModel
-from certiformer.certification.predictions import decisions
-from certiformer.certification.procedures import AttentionPooling, Descent, HeadPosterior, OnePass
-from certiformer.certification.procedures._model import Parametrised, margins, parametrised
+from certiformer.certification.procedures import AttentionPooling, HeadPosterior, OnePass, PickToLearn
+from certiformer.certification.procedures._augment import Shifts
+from certiformer.certification.procedures._model import Parametrised, parametrised
+from certiformer.certification.procedures._picked import Loop, PickedModel, descent_settings
 from certiformer.certification.procedures._training import trained as descended
 from certiformer.certification.procedures.coordinate_cover import KINDS
-from certiformer.certification.procedures.pick_to_learn import compress, replay
-from certiformer.certification.recipes.digits import Images, images, shifts
+from certiformer.certification.recipes.digits import Images, images
+from certiformer.certification.recount import Examples
 from certiformer.certification.split import configuration_hash, split
 from certiformer.models import weights
 from certiformer.models.shallow_encoder import ShallowEncoder, ShallowEncoderConfig
@@ -100,30 +100,34 @@ def start(settings: Settings, seed: int) -> Parametrised:
     return parametrised(ShallowEncoder.init(jax.random.key(seed), ShallowEncoderConfig(64 + 16, settings.width)))
 
 
+def picker(settings: Settings, seed: int) -> PickToLearn:
+    how: dict[str, Any] = {"steps": settings.pick_steps, "rate": settings.pick_rate, "seed": seed}
+    return PickToLearn(most=settings.picks, stages=settings.pick_stages, augment=Shifts(settings.pick_shift), **how)
+
+
 def train(settings: Settings, seed: int) -> dict[str, NDArray[Any]]:
     """Everything from scratch, as arrays small enough to ship."""
-    data, encoder = parts(settings, seed), start(settings, seed)
+    data, encoder, moved = parts(settings, seed), start(settings, seed), Shifts(settings.shift)
     how: dict[str, Any] = {"steps": settings.steps, "rate": settings.rate, "batch": settings.batch, "seed": seed + 1}
     found: dict[str, NDArray[Any]] = {}
     for name, part in (("encoder", data.fit), ("encoder_all", data.everything)):
-        params = descended(encoder, *part, augment=shifts(settings.shift), **how)
-        found |= _named(name, encoder.rebuild(params))
-    one = OnePass(settings.pass_steps, settings.pass_rate, settings.batch, seed=seed, augment=shifts(settings.shift))
+        found |= _named(name, encoder.rebuild(descended(encoder, *part, augment=moved, **how)))
+    one = OnePass(settings.pass_steps, settings.pass_rate, settings.batch, seed=seed, augment=moved)
     found["progressive"] = one.losses(encoder, *data.everything).astype(np.uint8)
     features = settings.pooling.features(data.everything.x)
     found["pooling"] = settings.pooling.fit(features, data.everything.y, seed)
     found["codeword"] = settings.pooling.codeword(found["pooling"], features, data.everything.y, seed).z
-    picked, counts = picks(settings, data.everything, seed)
-    return found | _named("compressed", picked) | {"picks": counts}
+    loop, learner, _ = picker(settings, seed).run(encoder, *data.everything, 2)
+    found |= {"picks": np.asarray(loop.rows, np.int64), "used": np.array([loop.best.picks])}
+    return found | _named("compressed", learner.model(loop.best.state))
 
 
-def picks(settings: Settings, part: Images, seed: int) -> tuple[ShallowEncoder, NDArray[np.int64]]:
-    """The pick loop, replayed: the encoder of the best stage, and (picks, left, picks in all)."""
-    learner = Descent(start(settings, seed), settings.pick_steps, settings.pick_rate, seed, shifts(settings.pick_shift))
-    found = compress(learner, *part, most=settings.picks, grid=settings.pick_stages)
-    replay(learner, *part, found, 1)
-    best = found.best
-    return learner.model(best.state), np.array([best.picks, best.left, len(found.rows)])
+def picked(settings: Settings, arrays: Mapping[str, NDArray[Any]], seed: int) -> PickedModel:
+    """The encoder of the best stage of the loop, with its picks."""
+    loop = Loop(tuple(arrays["picks"].tolist()), int(arrays["used"][0]), 1, settings.picks, settings.pick_stages)
+    learner = picker(settings, seed).learner(start(settings, seed), 2)
+    first = HouseModel(learner.model(learner.begin())).tensors()
+    return PickedModel(HouseModel(_model("compressed", arrays)), loop, first, descent_settings(learner))
 
 
 def _named(name: str, model: Any) -> dict[str, NDArray[Any]]:
@@ -154,33 +158,27 @@ def findings(seed: int = SHIPPED_SEED, *, retrain: bool = False, progress: bool 
 
 
 def evidence(settings: Settings, arrays: Mapping[str, NDArray[Any]], seed: int, where: str) -> Findings:
-    """Counts on the certified examples, in the arithmetic of the deployed program."""
+    """Counts on the certified examples, by the predictors that are handed over."""
     data = parts(settings, seed)
-    encoder, whole, picked = (_model(name, arrays) for name in ("encoder", "encoder_all", "compressed"))
-    programs = {name: parametrised(model) for name, model in (("half", encoder), ("all", whole))}
-
-    def outputs(name: str, part: Images) -> NDArray[np.float64]:
-        return programs[name].outputs(programs[name].params, part.x)
-
-    gaps = margins(outputs("half", data.certify), data.certify.y)
-    errors, m = int(np.sum(gaps <= 0)), len(gaps)
+    half, whole = (HouseModel(_model(name, arrays)) for name in ("encoder", "encoder_all"))
+    errors, m, n = half.errors(*data.certify), len(data.certify.y), len(data.everything.y)
     price = binomial_upper(errors, m, np.log(0.05) - np.log(EARLIER))
     note = f"{CAVEAT}If it is the best of {EARLIER} settings fixed beforehand, the limit alone at 95 % is {price:.2%}."
-    gibbs, drawn = HeadPosterior(
-        prior=np.asarray(encoder.w_O), noise=settings.noise, seed=seed, rebuild=lambda w: _with_readout(encoder, w)
-    ).certify(encoder, data.certify.x, data.certify.y, 2)
-    network, n = settings.pooling, len(data.everything.y)
-    features = network.features(data.everything.x)
+    posterior = HeadPosterior(prior=np.asarray(half.model.w_O), noise=settings.noise, seed=seed)
+    network, z = settings.pooling, arrays["pooling"]
+    features, size = network.features(data.everything.x), f"{network.name} with {network.coordinates}"
     word = network.named(arrays["codeword"], features, data.everything.y)
-    z, size = arrays["pooling"], f"{network.name} with {network.coordinates}"
-    apart = decisions(outputs("half", data.pool)) != decisions(outputs("all", data.pool))
-    tested = margins(outputs("half", data.test), data.test.y) <= 0
-    pooling, house = network.predictor(z), HouseModel(encoder)
+    apart = int(np.sum(half.predict(data.pool.x) != whole.predict(data.pool.x)))
+    pooling, compressed = network.predictor(z), picked(settings, arrays, seed)
+    k, left = compressed.counted(*data.everything)
     records = (
-        HoldOut(errors=errors, n=m, note=note, subject="the encoder", predictor=house),
-        replace(betting(expit(gaps), 2, 1), subject="the encoder, its probabilities smoothed", predictor=house),
-        gibbs,
-        drawn,
+        HoldOut(errors=errors, n=m, note=note, subject="the encoder", predictor=half),
+        replace(
+            betting(half.probabilities(*data.certify), 2, 1),
+            subject="the encoder, its probabilities smoothed",
+            predictor=half,
+        ),
+        *posterior.certify(half.model, *data.certify, 2),
         OccamRecord(
             errors=word.errors,
             n=n,
@@ -190,7 +188,10 @@ def evidence(settings: Settings, arrays: Mapping[str, NDArray[Any]], seed: int, 
             predictor=network.predictor(word.z),
         ),
         Progressive(
-            mean_loss=float(np.mean(arrays["progressive"])), n=n, subject="an iterate of one pass, drawn at random"
+            mean_loss=float(np.mean(arrays["progressive"])),
+            n=n,
+            subject="an iterate of one pass, drawn at random",
+            trace={"losses": arrays["progressive"]},
         ),
         *(
             KINDS[kind](
@@ -202,21 +203,22 @@ def evidence(settings: Settings, arrays: Mapping[str, NDArray[Any]], seed: int, 
             for kind in KINDS
         ),
         Compression(
-            k=int(arrays["picks"][0]),
-            left=int(arrays["picks"][1]),
+            k=k,
+            left=left,
             n=n,
             stages=len(settings.pick_stages) + 1,
-            subject=f"the encoder trained on {arrays['picks'][0]} images that it picked itself",
-            predictor=HouseModel(picked),
+            subject=f"the encoder trained on {k} images that it picked itself",
+            predictor=compressed,
             note="The loop was replayed on the picked images alone: same picks, same weights.",
         ),
         Surrogate(
             errors=errors,
             n=m,
-            disagreements=int(np.sum(apart)),
-            m=len(apart),
+            disagreements=apart,
+            m=len(data.pool.y),
             subject="the encoder trained on all 10,000 images",
-            predictor=HouseModel(whole),
+            predictor=whole,
+            through=half,
             note="Through the encoder of the hold-out row, on 2,665 images that neither has seen.",
         ),
     )
@@ -224,16 +226,16 @@ def evidence(settings: Settings, arrays: Mapping[str, NDArray[Any]], seed: int, 
         title="shallow encoder with positions and attention pooling, handwritten 0 or 1",
         classes=2,
         observed={
-            "train_error": float(np.mean(margins(outputs("half", data.fit), data.fit.y) <= 0)),
-            "heldout_error": float(np.mean(tested)),
+            "train_error": half.errors(*data.fit) / len(data.fit.y),
+            "heldout_error": half.errors(*data.test) / len(data.test.y),
             "examples": n,
-            "test_images": len(tested),
+            "test_images": len(data.test.y),
         },
         evidence=records,
         configuration={"recipe": "mnist", **asdict(settings)},
         splits={"halves of the certified part": data.division},
         seed=seed,
-        model=encoder,
+        model=half.model,
         sample=(data.fit.x, data.fit.y),
         initial=start(settings, seed).rebuild(start(settings, seed).params),
         provenance={
@@ -243,13 +245,10 @@ def evidence(settings: Settings, arrays: Mapping[str, NDArray[Any]], seed: int, 
     )
 
 
-def _with_readout(encoder: ShallowEncoder, w: NDArray[np.float64]) -> ShallowEncoder:
-    return _model("drawn", {**_named("drawn", encoder), "drawn/w_O": np.asarray(w[:, 0], np.float32)})
-
-
-def examples(provenance: Mapping[str, Any]) -> dict[str, tuple[NDArray[Any], NDArray[np.int64]]]:
+def examples(provenance: Mapping[str, Any]) -> dict[str, Examples]:
     """On which images each row was counted: what `certiformer verify` counts again."""
     data = parts(Settings(), int(provenance["seed"]))
-    found = {"holdout": data.certify, "pacbayes.single": data.certify}
-    found |= dict.fromkeys(("occam", *KINDS), data.everything)
-    return {key: (part.x, part.y) for key, part in found.items()}
+    half, every = Examples(*data.certify), Examples(*data.everything)
+    found = dict.fromkeys(("holdout", "betting", "pacbayes.gibbs", "pacbayes.single"), half)
+    found |= dict.fromkeys(("occam", "compression", "progressive", *KINDS), every)
+    return found | {"surrogate": half._replace(pool=data.pool.x)}

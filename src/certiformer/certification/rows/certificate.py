@@ -30,7 +30,7 @@ class Certificate:
     verdict: str
     dominating: str = ""
     n_needed: float | None = None
-    checks: tuple[Hypothesis, ...] = ()
+    hypotheses: tuple[Hypothesis, ...] = ()
     terms: Mapping[str, float] = field(default_factory=dict)
     guarantee: str = ""
     reason: str = ""
@@ -42,6 +42,10 @@ class Certificate:
     """The record behind a certificate of our own; a paper's row has none."""
     predictor: Mapping[str, str] | None = None
     """Where the certified predictor was written: `file` beside the report, and its `sha256`."""
+    through: Mapping[str, str] | None = None
+    """The same for the certified sibling that a transfer goes through."""
+    trace: Mapping[str, str] | None = None
+    """The same for what was recorded while counting."""
 
     @property
     def informative(self) -> bool:
@@ -69,12 +73,14 @@ class Certificate:
             "confidence": self.confidence,
             "dominating": self.dominating,
             "n_needed": None if self.n_needed is None else json_number(self.n_needed),
-            "checks": [check.as_json() for check in self.checks],
+            "hypotheses": [one.as_json() for one in self.hypotheses],
             "terms": {name: json_number(term) for name, term in self.terms.items()},
             "guarantee": self.guarantee,
             "reason": self.reason,
             "evidence": None if self.evidence is None else {"key": self.evidence.key, **self.evidence.record()},
             "predictor": None if self.predictor is None else dict(self.predictor),
+            "through": None if self.through is None else dict(self.through),
+            "trace": None if self.trace is None else dict(self.trace),
         }
 
 
@@ -116,7 +122,7 @@ def from_evaluation(
         found,
         dominating=dominating(bound),
         n_needed=needed,
-        checks=bound.hypotheses,
+        hypotheses=bound.hypotheses,
         terms=dict(bound.terms),
         guarantee=guarantee,
         variant=name,

@@ -88,7 +88,7 @@ def _gap_row(result: type[Result], application: Application, share: float, n: in
         gap(complexity.value, n),
         terms={"complexity of the class": gap(complexity.value, n) - deviation, "confidence": deviation},
         additive=math.isfinite(complexity.value),
-        hypotheses=(*complexity.hypotheses, *application.checks),
+        hypotheses=(*complexity.hypotheses, *application.hypotheses),
     )
 
     def value(size: float) -> float | None:
@@ -108,7 +108,7 @@ def _gap_row(result: type[Result], application: Application, share: float, n: in
         judged,
         dominating=max(bound.terms, key=lambda term: bound.terms[term]),
         n_needed=None if judged == "informative" else size_needed(value, float(n), application.trivial),
-        checks=bound.hypotheses,
+        hypotheses=bound.hypotheses,
         terms={
             **bound.terms,
             "Rademacher complexity": complexity.value,
@@ -140,7 +140,7 @@ def _number_row(result: type[Result], application: Application, share: float | N
     if isinstance(found, str):
         return does_not_apply(result, application.bounds, found)
     name, bound = found
-    scaled = upper_bound(bound.value * application.scale, hypotheses=(*bound.hypotheses, *application.checks))
+    scaled = upper_bound(bound.value * application.scale, hypotheses=(*bound.hypotheses, *application.hypotheses))
 
     def value(size: float) -> float | None:
         again = best({**given, "n": size})
@@ -160,7 +160,7 @@ def _number_row(result: type[Result], application: Application, share: float | N
         judged,
         dominating=max(bound.terms, key=lambda term: bound.terms[term]) if bound.terms else "",
         n_needed=size_needed(value, float(given["n"]), application.trivial) if scales else None,
-        checks=scaled.hypotheses,
+        hypotheses=scaled.hypotheses,
         terms={
             **bound.terms,
             **({"paid for radii (nats)": application.paid} if application.paid else {}),
@@ -215,7 +215,7 @@ def _printed_row(
         application.trivial,
         None,
         judged,
-        checks=bound.hypotheses,
+        hypotheses=bound.hypotheses,
         reason=f"printed statement: {result.status.value} ({result.reason})",
         variant=name,
         subject=THE_MODEL,

@@ -1,0 +1,147 @@
+"""Readouts with a Gaussian posterior around one that was trained on other examples, and heads on frozen networks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr
+
+from certiformer.certificates import Evidence, Predictor
+from certiformer.certificates._predictor import Array, Labels, Tensors
+from certiformer.certificates.pacbayes_gibbs import Gibbs
+from certiformer.certificates.pacbayes_single import SingleDraw
+from certiformer.certification.handover.linear_head import PAIRS, mistakes
+from certiformer.certification.handover.model import HouseModel
+from certiformer.core.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Readout(Predictor):
+    """Posterior N(mean, sigma^2 I) and prior N(prior, sigma^2 I), sigma = noise |prior|/sqrt(size)."""
+
+    reads: ClassVar[str] = "features"
+    mean: Array
+    prior: Array
+    noise: float
+    seed: int
+
+    @property
+    def sigma(self) -> float:
+        return self.noise * float(np.linalg.norm(self.prior)) / math.sqrt(self.prior.size)
+
+    def tensors(self) -> Tensors:
+        return {"mean": self.mean, "prior": self.prior}
+
+    def settings(self) -> Mapping[str, Any]:
+        return {"noise": self.noise, "seed": self.seed}
+
+    @classmethod
+    def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
+        return cls(tensors["mean"], tensors["prior"], settings["noise"], settings["seed"])
+
+
+class GaussianReadout(Readout):
+    """Weights drawn afresh for every prediction."""
+
+    kind: ClassVar[str] = "Gaussian readout"
+
+    def outputs(self, inputs: npt.ArrayLike) -> Array:
+        h = np.asarray(inputs, np.float64)
+        noise = np.random.default_rng().standard_normal((len(h), self.mean.shape[1]))
+        return _column(h @ self.mean + self.sigma * np.linalg.norm(h, axis=1, keepdims=True) * noise)
+
+    @property
+    def divergence(self) -> float:
+        """KL(Q || P) in nats."""
+        return float(np.sum((self.mean - self.prior) ** 2)) / (2 * self.sigma**2)
+
+    def rate(self, h: Array, labels: Labels) -> tuple[float, int | None]:
+        """One logit: the mean of Phi(-y <mean, h>/(sigma |h|)), dead features being wrong. Several: fresh pairs."""
+        sizes = np.linalg.norm(h, axis=1)
+        if self.mean.shape[1] == 1:
+            scaled = (2 * labels - 1) * (h @ self.mean)[:, 0] / np.where(sizes > 0, self.sigma * sizes, 1.0)
+            return float(np.mean(np.where(sizes > 0, ndtr(-scaled), 1.0))), None
+        random = np.random.default_rng([self.seed, 2])
+        rows = random.integers(len(labels), size=PAIRS)
+        noise = self.sigma * sizes[rows, None] * random.standard_normal((PAIRS, self.mean.shape[1]))
+        return float(np.mean(mistakes(h[rows] @ self.mean + noise, labels[rows]))), PAIRS
+
+    def recount(self, record: Evidence, inputs: npt.ArrayLike, labels: Labels) -> Evidence:
+        if not isinstance(record, Gibbs):
+            raise InputError("predictor", self.kind, "a PAC-Bayes row")
+        rate, pairs = self.rate(np.asarray(inputs, np.float64), labels)
+        return replace(record, error=rate, n=len(labels), KL=self.divergence, pairs=pairs)
+
+
+class DrawnReadout(Readout):
+    """One draw, by a seed of its own."""
+
+    kind: ClassVar[str] = "readout drawn once"
+
+    @property
+    def draw(self) -> Array:
+        return self.mean + self.sigma * np.random.default_rng([self.seed, 1]).standard_normal(self.mean.shape)
+
+    def tensors(self) -> Tensors:
+        return {**super().tensors(), "draw": self.draw}
+
+    @classmethod
+    def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
+        found = super().restore(tensors, settings)
+        if not np.array_equal(found.draw, tensors["draw"]):
+            raise InputError("predictor", "a readout that its seed does not draw", "the draw that was certified")
+        return found
+
+    def outputs(self, inputs: npt.ArrayLike) -> Array:
+        return _column(np.asarray(inputs, np.float64) @ self.draw)
+
+    @property
+    def log_ratio(self) -> float:
+        """ln dQ/dP at the draw."""
+        draw = self.draw
+        return float(np.sum((draw - self.prior) ** 2) - np.sum((draw - self.mean) ** 2)) / (2 * self.sigma**2)
+
+    def recount(self, record: Evidence, inputs: npt.ArrayLike, labels: Labels) -> Evidence:
+        if not isinstance(record, SingleDraw):
+            raise InputError("predictor", self.kind, "a single-draw row")
+        wrong = self.errors(inputs, labels)
+        return replace(record, errors=wrong, n=len(labels), log_ratio=self.log_ratio, seed=self.seed, draws=1)
+
+
+def _column(scores: Array) -> Array:
+    return np.asarray(scores[:, 0] if scores.shape[1] == 1 else scores, np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class FrozenHead(Predictor):
+    """A head on the features of a network of this package: it predicts from inputs, as the network does."""
+
+    kind: ClassVar[str] = "head on a frozen network"
+    tolerance: ClassVar[float] = 1e-5
+    network: HouseModel
+    head: Predictor
+
+    def tensors(self) -> Tensors:
+        parts = {"network": self.network.tensors(), "head": self.head.tensors()}
+        return {f"{part}/{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
+
+    def settings(self) -> Mapping[str, Any]:
+        return {"network": self.network.settings(), "head": {"kind": self.head.kind, **self.head.settings()}}
+
+    @classmethod
+    def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
+        from certiformer.certification.handover import kind_of, part_of
+
+        network = HouseModel.restore(part_of("network", tensors), settings["network"])
+        return cls(network, kind_of(settings["head"]["kind"]).restore(part_of("head", tensors), settings["head"]))
+
+    def outputs(self, inputs: npt.ArrayLike) -> Array:
+        return self.head.outputs(self.network.features(inputs))
+
+    def recount(self, record: Evidence, inputs: npt.ArrayLike, labels: Labels) -> Evidence:
+        return self.head.recount(record, self.network.features(inputs), labels)

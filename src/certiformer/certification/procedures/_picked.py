@@ -1,0 +1,278 @@
+"""Predictors that know their picks: what a pick loop hands over, and how it is counted and run again."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from certiformer.certificates import Evidence, Predictor
+from certiformer.certificates._predictor import Array, Labels, Tensors
+from certiformer.certificates.compression import Compression
+from certiformer.certification.handover import kind_of, part_of
+from certiformer.certification.handover.model import HouseModel, Network, predictor_of
+from certiformer.certification.procedures._augment import augmentation, described_augmentation
+from certiformer.certification.procedures._learners import Descent, Learner, Refit
+from certiformer.certification.procedures._model import parametrised
+from certiformer.certification.procedures._picking import Compressed, compress
+from certiformer.core.errors import InputError
+
+
+@dataclass(frozen=True)
+class Loop:
+    """All picks by row in their order, how many of them were learnt from, and what was declared beforehand."""
+
+    rows: tuple[int, ...]
+    used: int
+    batch: int = 1
+    most: int | None = None
+    stages: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, found: Compressed, batch: int, most: int | None, stages: tuple[int, ...]) -> Self:
+        return cls(found.rows, found.best.picks, batch, most, stages)
+
+    def refuse_impossible(self, n: int) -> None:
+        """A list that no loop over n examples with these declarations returns."""
+        if len(set(self.rows)) < len(self.rows) or any(not 0 <= row < n for row in self.rows):
+            raise InputError("picks", self.rows[:5], f"different rows of the {n} examples")
+        if self.used not in (*self.stages, len(self.rows)) or self.used > len(self.rows):
+            raise InputError("picks learnt from", self.used, f"a declared stage {self.stages}, or the end of the loop")
+        if self.most is not None and len(self.rows) > self.most:
+            raise InputError("picks", len(self.rows), f"at most {self.most}, as declared")
+
+    def counted(self, predictor: Predictor, inputs: npt.NDArray[Any], labels: Labels) -> tuple[int, int]:
+        """Picks, and mistakes among the examples that were not learnt from."""
+        self.refuse_impossible(len(labels))
+        outside = np.setdiff1d(np.arange(len(labels)), self.rows[: self.used])
+        left = predictor.errors(inputs[outside], labels[outside]) if len(outside) else 0
+        ended = self.used == len(self.rows) and (self.most is None or self.used < self.most)
+        if ended and left:
+            raise InputError("picks", f"{left} other examples are wrong", "none: the loop would have gone on")
+        return self.used, left
+
+    def again(self, learner: Learner, inputs: npt.NDArray[Any], labels: Labels) -> Any:
+        """The state after `used` picks of the loop run on the picks alone, which has to pick them in their order."""
+        rows = np.asarray(self.rows, np.int64)
+        found = compress(learner, inputs[rows], labels[rows], batch=self.batch, grid=(self.used,))
+        stage = next((one for one in found.stages if one.picks == self.used), None)
+        if stage is None or found.rows != tuple(range(len(rows))):
+            raise InputError("predictor", "other picks", "the picks that its own loop makes")
+        return stage.state
+
+
+class Picked(Predictor):
+    """A predictor with its loop."""
+
+    loop: Loop
+
+    def counted(self, inputs: npt.ArrayLike, labels: Labels) -> tuple[int, int]:
+        """Picks and leftovers, from the data."""
+        return self.loop.counted(self, np.asarray(inputs), labels)
+
+    def recount(self, record: Evidence, inputs: npt.ArrayLike, labels: Labels) -> Evidence:
+        if not isinstance(record, Compression):
+            raise InputError("predictor", self.kind, "a compression row")
+        k, left = self.counted(inputs, labels)
+        return replace(record, k=k, left=left, n=len(labels), stages=len(self.loop.stages) + 1)
+
+    def replay(self, inputs: npt.NDArray[Any], labels: Labels) -> str:
+        """Run the loop on its picks alone and raise if it ends elsewhere; "" if that was done, else why it was not."""
+        return "the learner is not known from the file: train again to see that these picks lead to this predictor"
+
+
+@dataclass(frozen=True, eq=False)
+class PickedModel(Picked):
+    """A network trained by descent on its picks; `start` and `descent` are there where the loop can be run again."""
+
+    kind: ClassVar[str] = "model trained on picks"
+    network: Network
+    loop: Loop
+    start: Tensors
+    descent: Mapping[str, Any]
+    tolerance: ClassVar[float] = Network.tolerance
+
+    def tensors(self) -> Tensors:
+        parts = {"network": self.network.tensors(), "start": self.start}
+        found = {f"{part}/{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
+        return {**found, "picks": np.asarray(self.loop.rows, np.int64)}
+
+    def settings(self) -> Mapping[str, Any]:
+        loop = {name: value for name, value in asdict(self.loop).items() if name != "rows"}
+        return {
+            "network": {"kind": self.network.kind, **self.network.settings()},
+            "loop": {**loop, "stages": list(self.loop.stages)},
+            "descent": dict(self.descent),
+        }
+
+    @classmethod
+    def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
+        network = kind_of(settings["network"]["kind"])
+        assert issubclass(network, Network)
+        given = {**settings["network"], **({"apply": settings["apply"]} if "apply" in settings else {})}
+        return cls(
+            network.restore(part_of("network", tensors), given),
+            _loop(tensors, settings),
+            part_of("start", tensors),
+            settings["descent"],
+        )
+
+    def outputs(self, inputs: npt.ArrayLike) -> Array:
+        return self.network.outputs(inputs)
+
+    def replay(self, inputs: npt.NDArray[Any], labels: Labels) -> str:
+        if not isinstance(self.network, HouseModel) or "steps" not in self.descent:
+            return super().replay(inputs, labels)
+        given = {**self.descent, "augment": augmentation(self.descent["augment"])}
+        learner = Descent(parametrised(self.network.at(self.start).model), **given)
+        state = self.loop.again(learner, inputs, labels)
+        again, mine = HouseModel(learner.model(state)).tensors(), self.network.tensors()
+        if any(not np.array_equal(again[name], mine[name]) for name in mine):
+            raise InputError(
+                "predictor",
+                "other weights",
+                "those that its picks lead to, bit by bit",
+                "On the machine and with the versions that trained it",
+            )
+        return ""
+
+
+@dataclass(frozen=True, eq=False)
+class PickedEstimator(Picked):
+    """An estimator of scikit-learn and the examples it learns from: fitted again whenever it is loaded."""
+
+    kind: ClassVar[str] = "estimator trained on picks"
+    estimator: Mapping[str, Any]
+    inputs: npt.NDArray[Any]
+    labels: Labels
+    classes: int
+    loop: Loop
+
+    def __post_init__(self) -> None:
+        learner = Refit(_built(self.estimator), self.classes)
+        used = self.loop.used
+        state = learner.learn(None, self.inputs[:used], self.labels[:used]) if used else learner.begin()
+        object.__setattr__(self, "_fitted", (learner, state))
+
+    def tensors(self) -> Tensors:
+        return {"inputs": self.inputs, "labels": self.labels, "picks": np.asarray(self.loop.rows, np.int64)}
+
+    def settings(self) -> Mapping[str, Any]:
+        loop = {name: value for name, value in asdict(self.loop).items() if name != "rows"}
+        return {
+            "estimator": dict(self.estimator),
+            "classes": self.classes,
+            "loop": {**loop, "stages": list(self.loop.stages)},
+        }
+
+    @classmethod
+    def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
+        loop = _loop(tensors, settings)
+        labels = tensors["labels"].astype(np.int64)
+        return cls(settings["estimator"], tensors["inputs"], labels, settings["classes"], loop)
+
+    def outputs(self, inputs: npt.ArrayLike) -> Array:
+        learner, state = self._fitted  # type: ignore[attr-defined]
+        found: Array = learner.outputs(state, np.asarray(inputs))
+        return found
+
+    def counted(self, inputs: npt.ArrayLike, labels: Labels) -> tuple[int, int]:
+        values, rows = np.asarray(inputs), list(self.loop.rows)
+        self.loop.refuse_impossible(len(labels))
+        if not (np.array_equal(values[rows], self.inputs) and np.array_equal(labels[rows], self.labels)):
+            raise InputError(
+                "picks", "other examples than those in the predictor", "the rows of the data it learnt from"
+            )
+        return super().counted(values, labels)
+
+    def replay(self, inputs: npt.NDArray[Any], labels: Labels) -> str:
+        learner, state = self._fitted  # type: ignore[attr-defined]
+        again = self.loop.again(learner, inputs, labels)
+        if not np.array_equal(learner.outputs(again, inputs), learner.outputs(state, inputs)):
+            raise InputError("predictor", "other outputs", "those that its picks lead to")
+        return ""
+
+
+def _loop(tensors: Tensors, settings: Mapping[str, Any]) -> Loop:
+    said = {**settings["loop"], "stages": tuple(settings["loop"]["stages"])}
+    return Loop(tuple(tensors["picks"].tolist()), **said)
+
+
+def picked_predictor(
+    learner: Learner, found: Compressed, inputs: npt.NDArray[Any], labels: Labels, loop: Loop
+) -> Predictor | None:
+    """What can be handed over of the best stage of a loop."""
+    model = learner.model(found.best.state)
+    if isinstance(learner, Descent):
+        network, start = predictor_of(model), predictor_of(learner.model(learner.begin()))
+        if network is None or start is None:
+            return None
+        return PickedModel(network, loop, start.tensors(), descent_settings(learner))
+    if isinstance(learner, Refit):
+        described = _described(learner.fit)
+        rows = list(loop.rows)
+        if described is not None:
+            return PickedEstimator(described, inputs[rows], labels[rows], learner.classes, loop)
+    return predictor_of(model)
+
+
+def descent_settings(learner: Learner) -> dict[str, Any]:
+    """The settings of a descent that can be run again from a file; none where its augmentation has no name."""
+    assert isinstance(learner, Descent)
+    augment = described_augmentation(learner.augment)
+    if augment is None and learner.augment is not None:
+        return {}
+    return {"steps": learner.steps, "rate": learner.rate, "seed": learner.seed, "augment": augment}
+
+
+HOME = "sklearn."
+"""A file may name estimators of scikit-learn and nothing else: loading it must not run other people's code."""
+
+
+def _described(value: Any) -> dict[str, Any] | None:
+    """An estimator as JSON, its parts likewise; None where something of it has no such form."""
+    if not hasattr(value, "get_params") or not type(value).__module__.startswith(HOME):
+        return None
+    settings = {}
+    for name, setting in value.get_params(deep=False).items():
+        found = _setting(setting)
+        if found is None:
+            return None
+        settings[name] = found[0]
+    return {"estimator": f"{type(value).__module__}.{type(value).__qualname__}", "settings": settings}
+
+
+def _setting(value: Any) -> tuple[Any] | None:
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return (value,)
+    if isinstance(value, (np.integer, np.floating)):
+        return (value.item(),)
+    if isinstance(value, (list, tuple)):
+        parts = [_setting(one) for one in value]
+        known = [one[0] for one in parts if one is not None]
+        if len(known) < len(parts):
+            return None
+        return ({"tuple": known} if isinstance(value, tuple) else known,)
+    described = _described(value)
+    return None if described is None else (described,)
+
+
+def _built(value: Any) -> Any:
+    """The estimator that `_described` wrote down."""
+    if isinstance(value, list):
+        return [_built(one) for one in value]
+    if not isinstance(value, Mapping):
+        return value
+    if "tuple" in value:
+        return tuple(_built(one) for one in value["tuple"])
+    from sklearn.base import BaseEstimator
+
+    home, _, name = str(value["estimator"]).rpartition(".")
+    kind = getattr(importlib.import_module(home), name, None) if home.startswith(HOME) else None
+    if not (isinstance(kind, type) and issubclass(kind, BaseEstimator)):
+        raise InputError("estimator", value["estimator"], "an estimator of scikit-learn")
+    return kind(**{key: _built(setting) for key, setting in value["settings"].items()})
