@@ -114,8 +114,9 @@ class Refit(Learner):
 
     def __post_init__(self) -> None:
         settings = self.fit.get_params() if hasattr(self.fit, "get_params") else {}
-        if "random_state" in settings and settings["random_state"] is None:
-            raise InputError("random_state", None, "a number", "The learner must be deterministic: fix its seed")
+        for name, value in settings.items():
+            if name.rpartition("__")[2] == "random_state" and not isinstance(value, (int, np.integer)):
+                raise InputError(name, value, "a number", "The learner must be deterministic: fix its seed")
 
     def begin(self) -> Any:
         return None

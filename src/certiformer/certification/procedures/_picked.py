@@ -153,7 +153,7 @@ class PickedEstimator(Picked):
     loop: Loop
 
     def __post_init__(self) -> None:
-        learner = Refit(_built(self.estimator), self.classes)
+        learner = Refit(built(self.estimator), self.classes)
         used = self.loop.used
         state = learner.learn(None, self.inputs[:used], self.labels[:used]) if used else learner.begin()
         object.__setattr__(self, "_fitted", (learner, state))
@@ -213,7 +213,7 @@ def picked_predictor(
             return None
         return PickedModel(network, loop, start.tensors(), descent_settings(learner))
     if isinstance(learner, Refit):
-        described = _described(learner.fit)
+        described = described_estimator(learner.fit)
         rows = list(loop.rows)
         if described is not None:
             return PickedEstimator(described, inputs[rows], labels[rows], learner.classes, loop)
@@ -233,7 +233,7 @@ HOME = "sklearn."
 """A file may name estimators of scikit-learn and nothing else: loading it must not run other people's code."""
 
 
-def _described(value: Any) -> dict[str, Any] | None:
+def described_estimator(value: Any) -> dict[str, Any] | None:
     """An estimator as JSON, its parts likewise; None where something of it has no such form."""
     if not hasattr(value, "get_params") or not type(value).__module__.startswith(HOME):
         return None
@@ -257,22 +257,22 @@ def _setting(value: Any) -> tuple[Any] | None:
         if len(known) < len(parts):
             return None
         return ({"tuple": known} if isinstance(value, tuple) else known,)
-    described = _described(value)
+    described = described_estimator(value)
     return None if described is None else (described,)
 
 
-def _built(value: Any) -> Any:
+def built(value: Any) -> Any:
     """The estimator that `_described` wrote down."""
     if isinstance(value, list):
-        return [_built(one) for one in value]
+        return [built(one) for one in value]
     if not isinstance(value, Mapping):
         return value
     if "tuple" in value:
-        return tuple(_built(one) for one in value["tuple"])
+        return tuple(built(one) for one in value["tuple"])
     from sklearn.base import BaseEstimator
 
     home, _, name = str(value["estimator"]).rpartition(".")
     kind = getattr(importlib.import_module(home), name, None) if home.startswith(HOME) else None
     if not (isinstance(kind, type) and issubclass(kind, BaseEstimator)):
         raise InputError("estimator", value["estimator"], "an estimator of scikit-learn")
-    return kind(**{key: _built(setting) for key, setting in value["settings"].items()})
+    return kind(**{key: built(setting) for key, setting in value["settings"].items()})

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.compression import Compression
+from certiformer.certification import doors
 from certiformer.certification.procedures._augment import Augment
 from certiformer.certification.procedures._learners import Descent, Learner, Refit
 from certiformer.certification.procedures._model import Labels, parametrised
@@ -21,7 +22,7 @@ from certiformer.core.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class PickToLearn:
-    """`fit`: a Learner, an estimator, `fit(x, y) -> f`; without it, descent on the model given to `certify`.
+    """`fit`: a Learner, an estimator, `fit(x, y) -> f`; without it, the model given to `certify`, by descent.
 
     `stages`: numbers of picks at which the loop may be cut afterwards, declared here and paid for, the end included.
     `most`: picks after which it stops. `pretrained_on`: inputs that h_0 has seen, which may not be among the examples.
@@ -79,6 +80,8 @@ class PickToLearn:
             return self.fit
         if self.fit is not None:
             return Refit(self.fit, classes)
+        if doors.is_estimator(model):
+            return Refit(model, classes)
         if model is None:
             raise InputError("model", None, "a model to train, or fit=...", "PickToLearn trains something")
         start = parametrised(model)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +40,13 @@ def findings(path: str | Path) -> Findings:
     """Read the data beside the recipe, build the model and the procedures, run them."""
     from certiformer.certification.procedures.run import of_procedures
 
-    recipe = read(path)
-    arrays = read_npz(Path(path).parent / recipe["data"], ARRAYS)
+    recipe, folder = read(path), Path(path).parent
+    arrays = read_npz(folder / recipe["data"], ARRAYS)
     for name in ARRAYS[:2]:
         if name not in arrays:
             raise InputError("data", sorted(arrays), "train_inputs and train_labels", f"In {recipe['data']}")
     model = _model(recipe.get("model"))
-    by = [_procedure(table, arrays) for table in recipe["by"]]
+    by = [_procedure(table, arrays, folder) for table in recipe["by"]]
     title = recipe.get("title", Path(path).name)
     return of_procedures(model, (arrays["train_inputs"], arrays["train_labels"]), by, title=title)
 
@@ -65,17 +66,16 @@ def _model(table: Mapping[str, Any] | None) -> Any:
     return models.model_type(name).init(jax.random.key(seed), models.config(name, **settings))
 
 
-def _procedure(table: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
-    from certiformer.certification import procedures as known
-
+def _procedure(table: Mapping[str, Any], arrays: Mapping[str, Any], folder: Path) -> Any:
     builders: dict[str, Callable[..., Any]] = {
-        "PickToLearn": known.PickToLearn,
-        "OnePass": known.OnePass,
-        "HeadPosterior": known.HeadPosterior,
+        "PickToLearn": _picks,
+        "OnePass": _pass,
+        "HeadPosterior": _posterior,
         "Occam": _occam,
         "CoordinateCover": _cover,
+        "Surrogate": partial(_surrogate, arrays, folder),
     }
-    settings = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    settings = _settings(table)
     name = settings.pop("procedure", None)
     if name not in builders:
         raise UnknownNameError("procedure", str(name), builders, "in [[by]]")
@@ -85,6 +85,62 @@ def _procedure(table: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
         raise InputError(
             f"[[by]] {name}", sorted(settings), "its settings", f"({error}). See docs/recipes.md"
         ) from error
+
+
+def _settings(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+
+
+def _picks(estimator: Mapping[str, Any] | None = None, augment: Mapping[str, Any] | None = None, **more: Any) -> Any:
+    """`estimator = { kind = "sklearn.svm.SVC", C = 10.0 }` is fitted to the picks in place of the model."""
+    from certiformer.certification.procedures import PickToLearn
+    from certiformer.certification.procedures._augment import augmentation
+    from certiformer.certification.procedures._picked import built
+
+    fit = None
+    if estimator is not None:
+        settings = dict(estimator)
+        fit = built({"estimator": settings.pop("kind", None), "settings": settings})
+    return PickToLearn(fit, augment=augmentation(augment), **_settings(more))
+
+
+def _pass(augment: Mapping[str, Any] | None = None, **more: Any) -> Any:
+    from certiformer.certification.procedures import OnePass
+    from certiformer.certification.procedures._augment import augmentation
+
+    return OnePass(augment=augmentation(augment), **more)
+
+
+def _posterior(**settings: Any) -> Any:
+    from certiformer.certification.procedures import HeadPosterior
+
+    return HeadPosterior(**settings)
+
+
+def _surrogate(
+    arrays: Mapping[str, Any], folder: Path, target: str, by: Mapping[str, Any] | None = None, label: str = ""
+) -> Any:
+    """`target`: a checkpoint of this package or a predictor that certify handed over; the pool is in the data."""
+    from certiformer.certification.procedures import Surrogate
+
+    if "unlabelled_inputs" not in arrays:
+        raise InputError(
+            "data", sorted(arrays), "unlabelled_inputs beside them", "A surrogate needs unlabelled examples"
+        )
+    return Surrogate(_target(folder / target), arrays["unlabelled_inputs"], _picks(**(by or {})), label=label)
+
+
+def _target(path: Path) -> Any:
+    from certiformer import models
+    from certiformer.certification.handover import load_predictor
+    from certiformer.certification.handover.model import HouseModel
+
+    if not path.is_file():
+        raise InputError("target", str(path), "a file beside the recipe")
+    try:
+        return load_predictor(path)
+    except InputError:
+        return HouseModel(models.load(path)[0])
 
 
 def _network(settings: Mapping[str, Any] | None) -> Any:

@@ -45,8 +45,7 @@ def of_procedures(
     labels, classes = classes_of(y)
     if not by:
         raise InputError("by", [], "at least one procedure", "For example by=[PickToLearn()]")
-    start = model if model is None or not _needs_parameters(by) else parametrised(model, params, batched=batched)
-    given = start if params is not None else model
+    given = model if params is None else parametrised(model, params, batched=batched)
     records = [record for procedure in by for record in procedure.certify(given, x, labels, classes)]
     return Findings(
         title=title or f"trained and certified on {len(x)} examples",
@@ -57,10 +56,6 @@ def of_procedures(
         splits={},
         seed=0,
     )
-
-
-def _needs_parameters(by: Sequence[Procedure]) -> bool:
-    return any(getattr(procedure, "fit", None) is None for procedure in by)
 
 
 def described(procedure: Any) -> dict[str, Any]:

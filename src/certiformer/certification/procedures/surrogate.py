@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certificates import Evidence
+from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.surrogate import Surrogate as Record
 from certiformer.certification.handover.model import predictor_of
 from certiformer.certification.outputs import checked_outputs, outputs_of
@@ -22,12 +22,13 @@ from certiformer.core.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Surrogate:
-    """`target`: a model that stays as it is (of a batch, or of one example with `batched=False`); `pool`: unlabelled.
+    """`target`: a model that stays as it is: a `Predictor`, a function of a batch, or of one example (`batched=False`).
 
-    The surrogate is trained by `by` on the labelled examples; the target may have seen those, but not the pool.
+    `pool`: unlabelled examples. The surrogate is trained by `by` on the labelled examples; the target may have seen
+    those, but not the pool.
     """
 
-    target: Callable[..., Any]
+    target: Predictor | Callable[..., Any]
     pool: npt.ArrayLike
     by: PickToLearn = field(default_factory=PickToLearn)
     batched: bool = True
@@ -43,7 +44,7 @@ class Surrogate:
         found, learner, through = self.by.run(model, inputs, labels, classes)
         end = found.stages[-1]
         mine = decisions(checked_outputs("the surrogate", learner.outputs(end.state, pool), len(pool)))
-        theirs = decisions(outputs_of(self.target, pool, batched=self.batched))
+        theirs, handed = self._answers(pool, classes)
         return (
             Record(
                 k=end.picks + end.left,
@@ -53,7 +54,24 @@ class Surrogate:
                 label=self.label,
                 subject="the target, as it is",
                 note=f"Through a surrogate that learnt from {end.picks} of {len(labels)} examples.",
-                predictor=None if self.batched else predictor_of(self.target),
+                predictor=handed,
                 through=through,
             ),
         )
+
+    def _answers(self, pool: npt.NDArray[Any], classes: int) -> tuple[Labels, Predictor | None]:
+        """What the target decides, and the target itself where it can be handed over."""
+        if isinstance(self.target, Predictor):
+            outputs, handed = self.target.outputs(pool), self.target
+        else:
+            outputs = outputs_of(self.target, pool, batched=self.batched)
+            handed = None if self.batched else predictor_of(self.target)
+        columns = 1 if outputs.ndim == 1 else outputs.shape[1]
+        if columns != classes and (columns, classes) != (1, 2):
+            raise InputError(
+                "target",
+                f"{columns} output{'s' if columns > 1 else ''} per example",
+                f"{classes} logits per example" + (" or one" if classes == 2 else ""),
+                "Labels are no logits: give decision_function or predict_proba, not predict",
+            )
+        return decisions(outputs), handed
