@@ -128,7 +128,7 @@ attention is a product with a 0/1 matrix, and validation a few looked-up sums; M
 equal patches are merged; Arda's covariance is never formed, and in its windows only one channel varies; Deora's
 leave-one-out models advance together.
 
-Other benchmarks: `python -m benchmarks.coverage` and `python -m benchmarks.sparse_majority_certificates`.
+Other benchmarks: `python tools/generate_coverage.py` and `python -m benchmarks.sparse_majority_certificates`.
 """
 
 

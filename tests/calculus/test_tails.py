@@ -82,3 +82,17 @@ def test_kl_close_to_certainty(budget):
             exact = exact_q * mpmath.log(exact_q / p) + (1 - exact_q) * mpmath.log((1 - exact_q) / (1 - p))
             assert exact >= budget
     assert binary_kl(0.3, 1 - 2**-53) == pytest.approx(0.3 * math.log(0.3) + 0.7 * math.log(0.7 * 2**53), rel=1e-12)
+
+
+@pytest.mark.parametrize("delta", [0.4, 0.499, 0.5, 0.51, 0.7, 0.9, 0.999])
+def test_the_binomial_limit_at_every_level_against_forty_digits(delta):
+    """Beyond delta = 1/2 the limit may lie below errors/n: it still is the exact root, from above."""
+    with mpmath.workdps(40):
+        for k, n in ((0, 1), (1, 2), (1, 10), (5, 10), (9, 10), (3, 60), (30, 60), (59, 60)):
+            low, high = mpmath.mpf(0), mpmath.mpf(1)
+            for _ in range(70):
+                p = (low + high) / 2
+                tail = mpmath.fsum(mpmath.binomial(n, i) * p**i * (1 - p) ** (n - i) for i in range(k + 1))
+                low, high = (p, high) if tail >= mpmath.mpf(delta) else (low, p)
+            found = binomial_upper(k, n, math.log(delta))
+            assert low <= found <= high * (1 + mpmath.mpf("1e-9"))

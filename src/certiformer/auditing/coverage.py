@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import bdtrc
 
+from certiformer.auditing.procedure_laws import LAWS
 from certiformer.certificates import Evidence, Law, Trial, certificates
 from certiformer.certification.api import certify
 
@@ -23,6 +24,8 @@ DELTA = 0.05
 CAUGHT = 1e-6
 """Fewer failures than this probability allows are no accident: the law breaks a rule."""
 SUSPICIOUS = 1e-3
+BROKEN = 200
+"""Repetitions of a law that breaks a rule, at most: it fails far more often than delta."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +44,21 @@ class Coverage:
 
 def laws() -> Iterator[tuple[str, str, Law]]:
     """Every law of every certificate: id, name, law."""
-    for id, kind in certificates().items():
-        for name, law in kind.laws().items():
+    for id in certificates():
+        for name, law in laws_of(id).items():
             yield id, name, law
+
+
+def laws_of(id: str) -> Mapping[str, Law]:
+    """The laws that stand with a certificate, and those that run its procedures."""
+    return {**certificates()[id].laws(), **LAWS.get(id, {})}
 
 
 def fails(id: str, trial: Trial, delta: float = DELTA) -> bool:
     """Whether the number that `certify` gives is below the risk."""
+    if callable(trial.given):
+        found, risk = trial.given(delta)
+        return (math.inf if found is None else found) < risk
     if isinstance(trial.given, Mapping):
         value = certify(predictions=trial.given, delta=delta, **dict(trial.options or {}))[id].value
     else:
@@ -61,10 +72,22 @@ def _certified(record: Evidence, delta: float) -> float | None:
     return certify(evidence=record, delta=delta)[record.id].value
 
 
+def repetitions(id: str, law: Law, total: int, *, most: int | None = None) -> int:
+    """Each certificate has `total` repetitions, shared among its valid laws; a broken rule shows much sooner."""
+    valid = sum(one.valid for one in laws_of(id).values())
+    share = -(-total // valid)
+    return share if law.valid else min(share, most or BROKEN)
+
+
 def simulate(id: str, law: Law, repetitions: int, seed: int, delta: float = DELTA) -> Coverage:
     """Repeat a law with independent randomness."""
     draws = (law.draw(np.random.default_rng([seed, index])) for index in range(repetitions))
-    failures = sum(fails(id, trial, delta) for trial in draws)
+    failures = sum(bool(fails(id, trial, delta)) for trial in draws)
+    return judged(failures, repetitions, delta)
+
+
+def judged(failures: int, repetitions: int, delta: float = DELTA) -> Coverage:
+    """The exact binomial test: the probability of as many failures or more at rate delta."""
     return Coverage(failures, repetitions, float(bdtrc(failures - 1, repetitions, delta)) if failures else 1.0)
 
 

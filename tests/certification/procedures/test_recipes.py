@@ -1,10 +1,12 @@
 """Procedures for any model, and recipes from a file."""
 
+import json
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from certiformer import certify
+from certiformer import certify, verify
 from certiformer.certification.procedures import Code, HeadPosterior, Occam, OnePass, PickToLearn, Surrogate
 from certiformer.core.errors import InputError, UnknownNameError
 
@@ -85,4 +87,69 @@ def test_a_recipe_that_cannot_be_read(tmp_path, text, error, words):
     np.savez(tmp_path / "a.npz", train_inputs=X[:, None, :], train_labels=Y)
     (tmp_path / "recipe.toml").write_text(text)
     with pytest.raises(error, match=words):
+        certify(fit=tmp_path / "recipe.toml")
+
+
+THREE_CLASSES = """
+data = "three.npz"
+[[by]]
+procedure = "PickToLearn"
+estimator = { kind = "sklearn.svm.SVC", C = 100.0, random_state = 0 }
+stages = [4, 8]
+label = "alone"
+[[by]]
+procedure = "Surrogate"
+target = "target.safetensors"
+by = { estimator = { kind = "sklearn.svm.SVC", C = 100.0, random_state = 0 } }
+"""
+
+
+def test_three_classes_and_a_surrogate_from_a_recipe_at_the_command_line(tmp_path):
+    """Several classes from end to end: TOML, estimator on its picks, a target from a file, verified."""
+    from typer.testing import CliRunner
+
+    from certiformer.certification.handover import content_of
+    from certiformer.certification.handover.linear_head import QuantisedHead
+    from certiformer.cli import application
+
+    y = np.arange(90) % 3
+    x = np.eye(3)[y] + 0.1 * np.random.default_rng(3).standard_normal((90, 3))
+    target = QuantisedHead(np.vstack([2 * np.eye(3, dtype=np.int64), np.zeros((1, 3), np.int64)]), 4, 1.0, 0)
+    (tmp_path / "target.safetensors").write_bytes(content_of(target))
+    np.savez(tmp_path / "three.npz", train_inputs=x[:60], train_labels=y[:60], unlabelled_inputs=x[60:])
+    (tmp_path / "recipe.toml").write_text(THREE_CLASSES)
+    words = ["certify", "--fit", str(tmp_path / "recipe.toml"), "--out", str(tmp_path / "out"), "--json"]
+    made = CliRunner().invoke(application(), words)
+    assert made.exit_code == 0, made.output
+    rows = {row["id"]: row for row in json.loads(made.stdout)["certificates"]}
+    assert rows["compression"]["trivial"] == pytest.approx(2 / 3)
+    assert rows["compression"]["verdict"] == rows["surrogate"]["verdict"] == "informative"
+    assert rows["surrogate"]["evidence"]["disagreements"] == 0
+    found = verify(tmp_path / "out" / "report.json", data=tmp_path / "three.npz", replay=True)
+    assert {row.id: (row.agrees, row.counted) for row in found.rows} == dict.fromkeys(
+        ("compression", "surrogate"), (True, True)
+    )
+    assert found.unchecked == ()
+
+
+def test_labels_are_no_logits():
+    pool, y = RANDOM.standard_normal((40, 3)), np.arange(120) % 3
+    loop = PickToLearn(lambda inputs, labels: lambda batch: np.zeros((len(batch), 3)), most=2)
+    with pytest.raises(InputError, match="not predict"):
+        certify(train=(X, y), by=[Surrogate(lambda batch: np.ones(len(batch)), pool, loop)])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("procedure = 'Surrogate'\ntarget = 'nobody.safetensors'", "unlabelled_inputs"),
+        ("procedure = 'PickToLearn'\naugment = { turn = 3 }", "shift"),
+        ("procedure = 'PickToLearn'\nestimator = { kind = 'os.system' }", "scikit-learn"),
+        ("procedure = 'PickToLearn'\nestimator = { kind = 'sklearn.svm.SVC', C = 1.0 }", "random_state"),
+    ],
+)
+def test_settings_that_a_recipe_may_not_have(tmp_path, text, words):
+    np.savez(tmp_path / "a.npz", train_inputs=X, train_labels=Y)
+    (tmp_path / "recipe.toml").write_text(f"data = 'a.npz'\n[[by]]\n{text}")
+    with pytest.raises(InputError, match=words):
         certify(fit=tmp_path / "recipe.toml")
