@@ -14,6 +14,7 @@ from certiformer.calculus.compression import (
     log_e_value,
     surrogate_joint,
     surrogate_unseen,
+    windowed_upper,
 )
 from certiformer.calculus.tails import binomial_upper, log_binomial_pmf
 
@@ -131,3 +132,46 @@ def test_exact_failure_probabilities_of_the_joint_forms():
 def test_limit_below_the_observed_rate_where_the_level_is_above_one_half():
     assert binomial_upper(5, 10, math.log(0.9)) < 0.5
     assert bdtr(5, 10, binomial_upper(5, 10, math.log(0.9))) == pytest.approx(0.9, rel=1e-9)
+
+
+@pytest.mark.independent("compression")
+@pytest.mark.parametrize(("k", "n", "delta"), [(0, 4, 0.3), (2, 30, 0.05), (20, 60, 0.05), (7, 200, 1e-9)])
+def test_a_declared_window_is_the_root_of_its_own_sum(k, n, delta):
+    found = windowed_upper(k, n, math.log(delta))
+    with mpmath.workdps(40):
+        window = range(-(-n // 2), -(-4 * n // 5))
+
+        def e_value(v):
+            v = mpmath.mpf(v)
+            terms = (mpmath.binomial(m, k) / mpmath.binomial(n, k) * (1 - v) ** (m - n) for m in window if m >= k)
+            return mpmath.fsum(terms) / len(window)
+
+        assert e_value(0) <= 1
+        assert e_value(found) * delta >= 1
+        assert e_value(found * (1 - 1e-8)) * delta < 1
+
+
+@pytest.mark.independent("compression")
+def test_windows_of_the_note():
+    for k, percent in (
+        (5, 0.1439),
+        (10, 0.2083),
+        (30, 0.4614),
+        (34, 0.5112),
+        (40, 0.5853),
+        (100, 1.3035),
+        (300, 3.597),
+    ):
+        assert 100 * windowed_upper(k, 10_000, math.log(0.05)) == pytest.approx(percent, abs=6e-4 if k == 300 else 6e-5)
+    assert windowed_upper(9, 10, math.log(0.05)) == 1.0
+    assert windowed_upper(0, 1, math.log(0.05)) == 1.0
+
+
+@pytest.mark.property_of("compression")
+def test_one_form_is_declared_and_the_other_does_not_apply():
+    import certiformer
+
+    for form, other in (("value", "window"), ("window", "value")):
+        found = certiformer.bound("compression", k=34, n=10_000, delta=0.05, form=form)
+        assert found.best == form
+        assert not found.sound[other].applies

@@ -60,11 +60,12 @@ class ProgressiveBound(Result):
         )
         ln_inverse = -math.log(self.delta)
         observed = {"observed": self.mean_loss}
+        instead = (stated("this form was chosen before the data were seen", None, "azuma_chosen=0"),)
         return {
             "value": upper_bound(
                 progressive_upper(self.mean_loss, self.n, ln_inverse, progressive_grid(self.points)),
                 clip=1.0,
-                hypotheses=hypotheses,
+                hypotheses=(*hypotheses, *instead) if self.azuma_chosen else hypotheses,
                 terms=observed,
             ),
             "azuma": upper_bound(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.certificates import Evidence, Predictor
-from certiformer.certificates.compression import Compression
+from certiformer.certificates.compression import FORMS, Compression
 from certiformer.certification import doors
 from certiformer.certification.procedures._augment import Augment
 from certiformer.certification.procedures._learners import Descent, Learner, Refit
@@ -26,6 +26,7 @@ class PickToLearn:
 
     `stages`: numbers of picks at which the loop may be cut afterwards, declared here and paid for, the end included.
     `most`: picks after which it stops. `pretrained_on`: inputs that h_0 has seen, which may not be among the examples.
+    `form`: "window" is smaller where 0.1 to 1 % are picked, larger elsewhere; declared here, not chosen afterwards.
     """
 
     fit: Any = None
@@ -37,6 +38,7 @@ class PickToLearn:
     augment: Augment | None = None
     seed: int = 0
     pretrained_on: npt.NDArray[Any] | None = None
+    form: str = "value"
     label: str = ""
 
     def __post_init__(self) -> None:
@@ -44,6 +46,8 @@ class PickToLearn:
             raise InputError("batch, most", (self.batch, self.most), "whole numbers of at least 1")
         if any(stage < 0 for stage in self.stages) or len(set(self.stages)) < len(self.stages):
             raise InputError("stages", self.stages, "different numbers of picks")
+        if self.form not in FORMS:
+            raise InputError("form", self.form, " or ".join(FORMS))
 
     def certify(self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int) -> tuple[Evidence, ...]:
         """Run the loop on all examples, replay it, and count."""
@@ -55,6 +59,7 @@ class PickToLearn:
                 left=best.left,
                 n=len(labels),
                 stages=len(self.stages) + 1,
+                form=self.form,
                 label=self.label,
                 subject=f"the model trained on {best.picks} of {len(labels)} examples that it picked itself",
                 predictor=predictor,
