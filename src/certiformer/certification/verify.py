@@ -141,10 +141,13 @@ def _checked(entry: Mapping[str, Any], document: Mapping[str, Any], sources: Rec
     if record is None:
         return None, why
     tolerance = TOLERANCE if again is None else again.tolerance
-    value = evidence_row(record, float(share), int(document["classes"])).value
+    row = evidence_row(record, float(share), int(document["classes"]))
+    value = row.value
     same = again is None or _same(record.record(), written, tolerance)
     agrees = value is not None and math.isclose(value, reported, rel_tol=tolerance) and same
     differs = "" if same else f"counted again: {_shown(record.record())}; the report has {_shown(written)}"
+    if not math.isclose(float(entry.get("confidence") or 0.0), row.confidence or 0.0, rel_tol=TOLERANCE):
+        agrees, differs = False, f"its confidence is {row.confidence:.6g} at its share of delta"
     return Row(entry["id"], reported, value, agrees, again is not None, differs), why
 
 
