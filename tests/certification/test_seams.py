@@ -212,3 +212,30 @@ def test_predictions_are_certified_without_jax():
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_repeats_among_unlabelled_examples_are_refused():
+    """Ten inputs fifty times each are not five hundred comparisons."""
+    labels, ten = np.arange(500) % 2, np.random.default_rng(0).normal(size=(10, 3))
+    given = {
+        "heldout_labels": labels,
+        "heldout_predictions": labels,
+        "heldout_inputs": np.random.default_rng(1).normal(size=(500, 3)),
+        "unlabelled_predictions": labels,
+        "unlabelled_final_predictions": labels,
+        "unlabelled_inputs": np.repeat(ten, 50, axis=0),
+    }
+    with pytest.raises(InputError, match="490 of 500 inputs repeat"):
+        certiformer.certify(predictions=given)
+
+
+@pytest.mark.parametrize("train", [np.array([b"3", b"40"]), np.array([3.0, 40.0]), np.array([" 3", "40"], object)])
+def test_ids_of_any_type_are_matched(train):
+    labels = np.arange(20) % 2
+    given = {"heldout_labels": labels, "heldout_predictions": labels, "heldout_ids": np.arange(20), "train_ids": train}
+    with pytest.raises(InputError, match="1 of 20"):
+        certiformer.certify(predictions=given)
+    mixed = {**given, "heldout_ids": np.array([*range(19), 3.0], object)}
+    mixed.pop("train_ids")
+    with pytest.raises(InputError, match="1 of 20 rows repeat"):
+        certiformer.certify(predictions=mixed)

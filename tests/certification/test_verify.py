@@ -197,6 +197,17 @@ def test_what_cannot_be_read_is_refused(tmp_path):
         certiformer.verify(tmp_path / "text.json", dta=1)
 
 
+def test_a_lower_limit_or_a_confidence_that_was_changed_is_found(tmp_path):
+    certiformer.certify(evidence=HoldOut(errors=30, n=100, two_sided=True)).write(tmp_path)
+    document = json.loads((tmp_path / "report.json").read_text())
+    assert certiformer.verify(tmp_path / "report.json").agrees
+    for name in ("lower", "confidence"):
+        changed = json.loads(json.dumps(document))
+        next(row for row in changed["certificates"] if row["id"] == "holdout")[name] += 0.01
+        (tmp_path / "changed.json").write_text(json.dumps(changed))
+        assert not certiformer.verify(tmp_path / "changed.json").agrees, name
+
+
 def test_counts_from_elsewhere_are_recomputed_but_not_counted(tmp_path):
     certiformer.certify(evidence=HoldOut(errors=3, n=100)).write(tmp_path)
     found = certiformer.verify(tmp_path / "report.json")

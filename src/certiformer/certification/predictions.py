@@ -236,7 +236,7 @@ def told_by(rows: Mapping[str, Rows]) -> list[str]:
 
 def row_ids(ids: npt.NDArray[Any]) -> list[str]:
     """Ids as text in one way."""
-    return [str(_plain(value)) for value in ids.tolist()]
+    return [str(repeats.plain(value)) for value in ids.tolist()]
 
 
 def _coding(rows: Mapping[str, Rows], named: int | list[str] | None, reading: Reading) -> Coding | None:
@@ -335,7 +335,11 @@ def _across_groups(
     for kind, values in (("ids", ids), ("inputs", inputs)):
         if values is None:
             continue
-        keys = [str(_plain(v)) for v in values.tolist()] if kind == "ids" else [d.hex() for d in repeats.hashes(values)]
+        keys = (
+            [str(repeats.plain(v)) for v in values.tolist()]
+            if kind == "ids"
+            else [d.hex() for d in repeats.hashes(values)]
+        )
         crossing = len(set(zip(keys, groups.tolist(), strict=True))) - len(set(keys))
         facts[f"{kind}_in_several_groups"] = crossing
         if crossing and reading.same_inputs_allowed == "refuse":
@@ -348,13 +352,6 @@ def _across_groups(
     return facts
 
 
-def _plain(value: Any) -> Any:
-    """Ids as text in one way: 3, 3.0 and "3" are the same example."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value.strip() if isinstance(value, str) else value
-
-
 def _overlap(rows: Mapping[str, Rows], allow_twins: bool) -> dict[str, Any]:
     """Compare held-out with training examples by inputs, ids or groups, where both are given."""
     facts: dict[str, Any] = {}
@@ -364,7 +361,7 @@ def _overlap(rows: Mapping[str, Rows], allow_twins: bool) -> dict[str, Any]:
             continue
         mine, seen = whole(heldout), whole(train)
         if kind != "inputs":
-            mine, seen = (np.array([str(_plain(value)) for value in part.tolist()]) for part in (mine, seen))
+            mine, seen = (np.array([str(repeats.plain(value)) for value in part.tolist()]) for part in (mine, seen))
         twins = refuse_overlap(
             mine,
             seen,
@@ -393,9 +390,9 @@ def _slices(
     if reading.slices is None and "heldout_slices" not in rows:
         return [], []
     if "heldout_slices" in rows:
-        kind, names = "slice", np.array([str(_plain(value)) for value in whole(rows["heldout_slices"]).tolist()])
+        kind, names = "slice", np.array([str(repeats.plain(value)) for value in whole(rows["heldout_slices"]).tolist()])
     elif reading.slices == "label" and "heldout_labels" in rows:
-        kind, names = "label", np.array([str(_plain(value)) for value in whole(rows["heldout_labels"]).tolist()])
+        kind, names = "label", np.array([str(repeats.plain(value)) for value in whole(rows["heldout_labels"]).tolist()])
     elif reading.slices == "group":
         raise InputError(
             "slices",
@@ -530,6 +527,7 @@ def _disagreement(rows: Mapping[str, Rows], counted: HoldOut | None, allow_twins
     enough("unlabelled", len(mine))
     unchecked = "Nobody checked that the unlabelled examples are new: give unlabelled_inputs beside the others."
     if "unlabelled_inputs" in rows:
+        repeats.refuse_repeats("unlabelled_inputs", whole(rows["unlabelled_inputs"]), allowed=allow_twins)
         unchecked = "" if {"heldout_inputs", "train_inputs"} & set(rows) else unchecked
         for other in ("heldout_inputs", "train_inputs"):
             if other in rows:

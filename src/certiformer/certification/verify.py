@@ -148,6 +148,9 @@ def _checked(entry: Mapping[str, Any], document: Mapping[str, Any], sources: Rec
     differs = "" if same else f"counted again: {_shown(record.record())}; the report has {_shown(written)}"
     if not math.isclose(float(entry.get("confidence") or 0.0), row.confidence or 0.0, rel_tol=TOLERANCE):
         agrees, differs = False, f"its confidence is {row.confidence:.6g} at its share of delta"
+    below = entry.get("lower")
+    if below is not None and not math.isclose(float(below), row.lower or 0.0, rel_tol=tolerance, abs_tol=tolerance):
+        agrees, differs = False, f"its lower limit is {row.lower or 0.0:.6g}, the report has {float(below):.6g}"
     return Row(entry["id"], reported, value, agrees, again is not None, differs), why
 
 

@@ -112,3 +112,61 @@ def test_an_estimator_must_fix_its_seed():
         certify(train=(X, Y), by=[PickToLearn(linear.SGDClassifier())])
     report = certify(train=(X, Y), by=[PickToLearn(linear.LogisticRegression(C=1e4, random_state=0))])
     assert report["compression"].value < 0.35
+
+
+class TwoOfThree:
+    """An estimator that has picked classes 0 and 2 only."""
+
+    classes_ = np.array([0, 2])
+
+    def fit(self, inputs, labels):
+        return self
+
+    def decision_function(self, inputs):
+        return inputs[:, 0]
+
+
+def test_scores_of_an_estimator_do_not_depend_on_other_rows():
+    """A class that was never picked is scored by the row alone: else the preference would look at the whole sample."""
+    from certiformer.certification.procedures import Refit
+
+    learner, rows = Refit(TwoOfThree(), 3), np.array([[3.0], [-1.0], [100.0]])
+    whole = learner.outputs(TwoOfThree(), rows)
+    alone = np.concatenate([learner.outputs(TwoOfThree(), rows[i : i + 1]) for i in range(3)])
+    np.testing.assert_array_equal(whole, alone)
+    assert np.all(whole[:, 1] < whole[:, [0, 2]].min(axis=1))
+
+
+def test_a_function_that_changes_from_call_to_call_is_refused():
+    """It shows no weights, so its answers are compared."""
+    calls = itertools.count()
+
+    def fit(inputs, labels):
+        shift = 1e-6 * next(calls)
+        return lambda batch: batch[:, 0] - 0.1 + shift
+
+    with pytest.raises(InputError, match="from the picked examples alone"):
+        certify(train=(X, (X[:, 0] > 0.1).astype(int)), by=[PickToLearn(fit, most=4)])
+
+
+def test_copies_among_the_examples_are_named_and_all_of_them_count():
+    twice = np.concatenate([X, X])
+    report = certify(train=(twice, np.ones(len(twice), np.int64)), by=[PickToLearn(Box())])
+    assert report["compression"].evidence.n == len(twice)
+    assert any("150 examples that repeat" in said for said in report.document["conditions"])
+    single = certify(train=(X, ONES), by=[PickToLearn(Box())])
+    assert single["compression"].evidence.k == report["compression"].evidence.k
+    assert not any("repeat" in said for said in single.document["conditions"])
+
+
+def test_one_class_and_nobody_right():
+    """All examples of one class; a learner that is always wrong picks them all, and the certificate says 1."""
+    report = certify(
+        train=(X[:20], np.zeros(20, int)), by=[PickToLearn(lambda x, y: lambda batch: np.ones(len(batch)))]
+    )
+    assert report["compression"].evidence.k + report["compression"].evidence.left == 1
+    wrong = certify(
+        train=(X[:20], np.arange(20) % 2), by=[PickToLearn(lambda x, y: lambda batch: np.zeros(len(batch)))]
+    )
+    assert wrong["compression"].evidence.k == 20
+    assert wrong["compression"].value == 1.0

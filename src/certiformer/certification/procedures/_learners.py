@@ -18,7 +18,7 @@ import optax
 
 from certiformer.certification.outputs import checked_outputs
 from certiformer.certification.procedures._augment import Augment
-from certiformer.certification.procedures._model import Array, Labels, Parametrised, loss_of, tree_hash
+from certiformer.certification.procedures._model import BLOCK, Array, Labels, Parametrised, loss_of, tree_hash
 from certiformer.core.errors import InputError
 
 
@@ -141,6 +141,17 @@ class Refit(Learner):
         if not hasattr(self.fit, "fit"):
             return checked_outputs("the fitted function", state(inputs), n)
         flat = inputs.reshape(n, -1)
+        parts = []
+        for start in range(0, n, BLOCK):
+            part = flat[start : start + BLOCK]
+            # One shape for all: how a row is rounded may not depend on how many there are.
+            filled = np.concatenate([part, np.repeat(part[:1], BLOCK - len(part), axis=0)])
+            parts.append(self._votes(state, filled)[: len(part)])
+        votes = np.concatenate(parts) if parts else np.zeros((0, self.classes))
+        return votes[:, 1] - votes[:, 0] if self.classes == 2 else votes
+
+    def _votes(self, state: Any, flat: npt.NDArray[Any]) -> Array:
+        """Scores of all classes, row by row; a class that was never picked is one below the least of the row."""
         known = np.asarray(state.classes_) if hasattr(state, "classes_") else np.arange(self.classes)
         if hasattr(state, "decision_function"):
             found = np.asarray(state.decision_function(flat), np.float64)
@@ -150,9 +161,11 @@ class Refit(Learner):
             found = (np.asarray(state.predict(flat))[:, None] == known).astype(np.float64)
         if found.ndim == 1:
             found = np.stack([-found, found], axis=1) / 2
-        votes = np.full((n, self.classes), np.min(found) - 1.0)
+        if found.shape[1] != len(known):
+            raise InputError("fit", f"{found.shape[1]} scores for {len(known)} classes", "one score per class")
+        votes = np.repeat(np.min(found, axis=1, keepdims=True) - 1.0, self.classes, axis=1)
         votes[:, known] = found
-        return votes[:, 1] - votes[:, 0] if self.classes == 2 else votes
+        return np.asarray(votes)
 
     def fingerprint(self, state: Any) -> str:
         return tree_hash(np.frombuffer(pickle.dumps(state), np.uint8)) if hasattr(self.fit, "fit") else ""

@@ -118,7 +118,7 @@ def _posterior(**settings: Any) -> Any:
 
 
 def _surrogate(
-    arrays: Mapping[str, Any], folder: Path, target: str, by: Mapping[str, Any] | None = None, label: str = ""
+    arrays: Mapping[str, Any], folder: Path, target: str, by: Mapping[str, Any] | None = None, **more: Any
 ) -> Any:
     """`target`: a checkpoint of this package or a predictor that certify handed over; the pool is in the data."""
     from certiformer.certification.procedures import Surrogate
@@ -127,7 +127,7 @@ def _surrogate(
         raise InputError(
             "data", sorted(arrays), "unlabelled_inputs beside them", "A surrogate needs unlabelled examples"
         )
-    return Surrogate(_target(folder / target), arrays["unlabelled_inputs"], _picks(**(by or {})), label=label)
+    return Surrogate(_target(folder / target), arrays["unlabelled_inputs"], _picks(**(by or {})), **more)
 
 
 def _target(path: Path) -> Any:

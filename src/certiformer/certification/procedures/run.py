@@ -14,6 +14,7 @@ from certiformer.certification.betting import enough
 from certiformer.certification.counting import Pair, pair
 from certiformer.certification.evidence import Findings
 from certiformer.certification.procedures._model import Labels, parametrised
+from certiformer.certification.sources.repeats import refuse_repeats
 from certiformer.core.errors import InputError
 
 
@@ -46,6 +47,7 @@ def of_procedures(
     if not by:
         raise InputError("by", [], "at least one procedure", "For example by=[PickToLearn()]")
     given = model if params is None else parametrised(model, params, batched=batched)
+    repeated = refuse_repeats("train", x, allowed=True)
     records = [record for procedure in by for record in procedure.certify(given, x, labels, classes)]
     return Findings(
         title=title or f"trained and certified on {len(x)} examples",
@@ -55,6 +57,9 @@ def of_procedures(
         configuration={"flow": "procedures", "by": [described(procedure) for procedure in by]},
         splits={},
         seed=0,
+        conditions=(f"the {repeated} examples that repeat another one are independent draws, not copies",)
+        if repeated
+        else (),
     )
 
 

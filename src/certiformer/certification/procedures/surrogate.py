@@ -16,6 +16,7 @@ from certiformer.certification.outputs import checked_outputs, outputs_of
 from certiformer.certification.predictions import decisions
 from certiformer.certification.procedures._model import Labels
 from certiformer.certification.procedures.pick_to_learn import PickToLearn
+from certiformer.certification.sources.repeats import refuse_repeats
 from certiformer.certification.split import refuse_overlap
 from certiformer.core.errors import InputError
 
@@ -25,20 +26,22 @@ class Surrogate:
     """`target`: a model that stays as it is: a `Predictor`, a function of a batch, or of one example (`batched=False`).
 
     `pool`: unlabelled examples. The surrogate is trained by `by` on the labelled examples; the target may have seen
-    those, but not the pool.
+    those, but not the pool. `allow_twins`: equal inputs are independent draws from a small input space.
     """
 
     target: Predictor | Callable[..., Any]
     pool: npt.ArrayLike
     by: PickToLearn = field(default_factory=PickToLearn)
     batched: bool = True
+    allow_twins: bool = False
     label: str = ""
 
     def certify(self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int) -> tuple[Evidence, ...]:
         pool = np.asarray(self.pool)
         if len(pool) == 0:
             raise InputError("pool", "no examples", "unlabelled examples that neither model has seen")
-        refuse_overlap(pool, inputs, what="unlabelled examples")
+        refuse_overlap(pool, inputs, allow_twins=self.allow_twins, what="unlabelled examples")
+        refuse_repeats("pool", pool, allowed=self.allow_twins)
         if self.by.stages:
             raise InputError("by", self.by.stages, "a loop without a grid of stages", "The joint form takes one stage")
         found, learner, through = self.by.run(model, inputs, labels, classes)

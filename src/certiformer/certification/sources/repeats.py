@@ -46,7 +46,7 @@ def look(ids: npt.NDArray[Any] | None, inputs: npt.NDArray[Any] | None, repeats:
     conditions: list[str] = []
     keys: npt.NDArray[Any] | None = None
     if ids is not None:
-        names = np.array([str(value) for value in ids.tolist()])
+        names = np.array([str(plain(value)) for value in ids.tolist()])
         keys, repeated = _count(names, "ids", repeats, facts)
         if repeated and repeats == "natural":
             raise InputError("heldout_ids", f"{repeated} rows with an id that occurred before", "different ids")
@@ -66,6 +66,29 @@ def look(ids: npt.NDArray[Any] | None, inputs: npt.NDArray[Any] | None, repeats:
     if repeats != "group" or not any(facts.get(f"repeated_{kind}") for kind in ("ids", "inputs")):
         keys = None
     return Found(keys, facts, tuple(warnings), tuple(conditions))
+
+
+def plain(value: Any) -> Any:
+    """Ids in one way: 3, 3.0, "3" and b"3" are the same example."""
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "backslashreplace")
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value.strip() if isinstance(value, str) else value
+
+
+def refuse_repeats(name: str, inputs: npt.NDArray[Any], *, allowed: bool) -> int:
+    """How many inputs repeat another one exactly; raise if there are some and nobody vouches for them."""
+    repeated = len(inputs) - len(set(hashes(inputs)))
+    if repeated and not allowed:
+        raise InputError(
+            name,
+            f"{repeated} of {len(inputs)} inputs repeat another one",
+            "independent examples",
+            "Copies count as one: leave them out before drawing, or say allow_twins (--allow-twins) if these are "
+            "independent draws of a stream that really repeats",
+        )
+    return repeated
 
 
 def hashes(inputs: npt.NDArray[Any]) -> list[bytes]:
