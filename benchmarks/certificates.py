@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import time
 
-from certiformer.certificates.compression import Compression
 from certiformer.certification.api import certify
 from certiformer.certification.recipes import mnist, sparse_majority
 from certiformer.core import find
@@ -61,10 +60,9 @@ def seeds(chosen: list[int]) -> None:
     values = []
     for seed in chosen:
         began = time.process_time()
-        _, (picks, left, total) = mnist.picks(settings, part, seed)
-        record = Compression(k=int(picks), left=int(left), n=len(part.y), stages=len(settings.pick_stages) + 1)
+        (record,) = mnist.picker(settings, seed).certify(mnist.start(settings, seed), *part, 2)
         values.append(alone(record))
-        print(f"seed {seed}: {values[-1]:.3%} ({picks} + {left}, {total} in all), {time.process_time() - began:.0f} s")
+        print(f"seed {seed}: {values[-1]:.3%} ({record.k} + {record.left}), {time.process_time() - began:.0f} s")
     print(f"median of {len(values)} seeds: {sorted(values)[len(values) // 2]:.3%}")
 
 

@@ -39,10 +39,9 @@ os.environ.setdefault("HYPOTHESIS_PROFILE", "fixed")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 
+import coverage
 import pytest
 from _pytest.runner import runtestprotocol
-
-import coverage
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "certiformer"

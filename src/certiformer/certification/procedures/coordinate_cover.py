@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,17 +38,29 @@ class CoordinateCover:
 
     def certify(self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int) -> tuple[Evidence, ...]:
         features, z = fitted(self.network, inputs, labels, self.seed)
-        predictor = self.network.predictor(z)
-        return tuple(
-            KINDS[kind](
-                n=len(labels),
-                scales=self.network.scales(kind, z, features, labels),
-                label=self.label,
-                subject=f"{self.network.name} with {self.network.coordinates} real coordinates",
-                predictor=predictor,
-            )
-            for kind in self.kinds
+        return cover_records(self.network, z, features, labels, self.kinds, self.label)
+
+
+def cover_records(
+    network: CoordinateNetwork,
+    z: Array,
+    features: Any,
+    labels: Labels,
+    kinds: Iterable[str] = tuple(KINDS),
+    label: str = "",
+) -> tuple[Evidence, ...]:
+    """The covers of the network at z, whoever trained it."""
+    predictor, subject = network.predictor(z), f"{network.name} with {network.coordinates} real numbers"
+    return tuple(
+        KINDS[kind](
+            n=len(labels),
+            scales=network.scales(kind, z, features, labels),
+            label=label,
+            subject=subject,
+            predictor=predictor,
         )
+        for kind in kinds
+    )
 
 
 _FITTED: OrderedDict[str, tuple[Any, Array]] = OrderedDict()

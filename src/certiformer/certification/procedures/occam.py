@@ -17,7 +17,7 @@ from certiformer.calculus import quantised
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._predictor import Tensors
 from certiformer.certificates.occam import Occam as Record
-from certiformer.certification.coordinates._network import CoordinateNetwork
+from certiformer.certification.coordinates._network import Codeword, CoordinateNetwork
 from certiformer.certification.handover import kind_of, part_of
 from certiformer.certification.handover.model import Network, predictor_of
 from certiformer.certification.procedures._model import Labels, Parametrised, loss_of, margins, parametrised
@@ -100,16 +100,20 @@ class Occam:
 
     def _named(self, network: CoordinateNetwork, inputs: npt.NDArray[Any], labels: Labels) -> Record:
         features, z = fitted(network, inputs, labels, self.seed)
-        word = network.codeword(z, features, labels, self.seed)
-        return Record(
-            errors=word.errors,
-            n=len(labels),
-            code_length=math.fsum(word.parts.values()),
-            parts=dict(word.parts),
-            label=self.label,
-            subject=word.name,
-            predictor=network.predictor(word.z),
-        )
+        return word_record(network, network.codeword(z, features, labels, self.seed), len(labels), self.label)
+
+
+def word_record(network: CoordinateNetwork, word: Codeword, n: int, label: str = "") -> Record:
+    """A network named by integers, whoever found them."""
+    return Record(
+        errors=word.errors,
+        n=n,
+        code_length=math.fsum(word.parts.values()),
+        parts=dict(word.parts),
+        label=label,
+        subject=f"{network.name} with {network.coordinates} integers",
+        predictor=network.predictor(word.z),
+    )
 
 
 @dataclass(frozen=True, eq=False)

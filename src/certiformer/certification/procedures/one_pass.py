@@ -53,13 +53,15 @@ class OnePass:
         return np.concatenate(found)
 
     def certify(self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int) -> tuple[Evidence, ...]:
-        losses = self.losses(model, inputs, labels)
-        return (
-            Progressive(
-                mean_loss=float(np.mean(losses)),
-                n=len(losses),
-                label=self.label,
-                subject="an iterate of one pass, drawn at random",
-                trace={"losses": losses.astype(np.uint8)},
-            ),
-        )
+        return (pass_record(self.losses(model, inputs, labels), self.label),)
+
+
+def pass_record(losses: npt.NDArray[Any], label: str = "") -> Progressive:
+    """The 0-1 losses of one pass, which go with the record: nobody can see them again."""
+    return Progressive(
+        mean_loss=float(np.mean(losses)),
+        n=len(losses),
+        label=label,
+        subject="an iterate of one pass, drawn at random",
+        trace={"losses": losses.astype(np.uint8)},
+    )

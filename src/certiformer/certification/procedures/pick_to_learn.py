@@ -52,19 +52,20 @@ class PickToLearn:
     def certify(self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int) -> tuple[Evidence, ...]:
         """Run the loop on all examples, replay it, and count."""
         found, _, predictor = self.run(model, inputs, labels, classes)
-        best = found.best
-        return (
-            Compression(
-                k=best.picks,
-                left=best.left,
-                n=len(labels),
-                stages=len(self.stages) + 1,
-                form=self.form,
-                label=self.label,
-                subject=f"the model trained on {best.picks} of {len(labels)} examples that it picked itself",
-                predictor=predictor,
-                note=f"Picked {len(found.rows)} examples in all; replayed on the picks alone with the same result.",
-            ),
+        note = f"Picked {len(found.rows)} examples in all; replayed on the picks alone with the same result."
+        return (self.record(found.best.picks, found.best.left, len(labels), predictor, note),)
+
+    def record(self, picks: int, left: int, n: int, predictor: Predictor | None, note: str) -> Compression:
+        return Compression(
+            k=picks,
+            left=left,
+            n=n,
+            stages=len(self.stages) + 1,
+            form=self.form,
+            label=self.label,
+            subject=f"the model trained on {picks} of {n} examples that it picked itself",
+            predictor=predictor,
+            note=note,
         )
 
     def run(

@@ -23,10 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certiformer.calculus.tails import binomial_upper
-from certiformer.certificates.compression import Compression
 from certiformer.certificates.holdout import HoldOut
-from certiformer.certificates.occam import Occam as OccamRecord
-from certiformer.certificates.progressive import Progressive
 from certiformer.certificates.surrogate import Surrogate
 from certiformer.certification.betting import betting
 from certiformer.certification.evidence import Findings
@@ -36,7 +33,9 @@ from certiformer.certification.procedures._augment import Shifts
 from certiformer.certification.procedures._model import Parametrised, parametrised
 from certiformer.certification.procedures._picked import Loop, PickedModel, descent_settings
 from certiformer.certification.procedures._training import trained as descended
-from certiformer.certification.procedures.coordinate_cover import KINDS
+from certiformer.certification.procedures.coordinate_cover import KINDS, cover_records
+from certiformer.certification.procedures.occam import word_record
+from certiformer.certification.procedures.one_pass import pass_record
 from certiformer.certification.recipes.digits import Images, images
 from certiformer.certification.recount import Examples
 from certiformer.certification.split import configuration_hash, split
@@ -51,6 +50,7 @@ CAVEAT = (
     "Assuming that the recipe, of which only a part was chosen on other digits, owes nothing to earlier looks at "
     "these images. "
 )
+REPLAYED = "The loop was replayed on the picked images alone: same picks, same weights."
 
 
 @dataclass(frozen=True)
@@ -165,56 +165,21 @@ def evidence(settings: Settings, arrays: Mapping[str, NDArray[Any]], seed: int, 
     price = binomial_upper(errors, m, np.log(0.05) - np.log(EARLIER))
     note = f"{CAVEAT}If it is the best of {EARLIER} settings fixed beforehand, the limit alone at 95 % is {price:.2%}."
     posterior = HeadPosterior(prior=np.asarray(half.model.w_O), noise=settings.noise, seed=seed)
-    network, z = settings.pooling, arrays["pooling"]
-    features, size = network.features(data.everything.x), f"{network.name} with {network.coordinates}"
-    word = network.named(arrays["codeword"], features, data.everything.y)
-    apart = int(np.sum(half.predict(data.pool.x) != whole.predict(data.pool.x)))
-    pooling, compressed = network.predictor(z), picked(settings, arrays, seed)
-    k, left = compressed.counted(*data.everything)
+    network, x, y = settings.pooling, *data.everything
+    features, compressed = network.features(x), picked(settings, arrays, seed)
+    smoothed = betting(half.probabilities(*data.certify), 2, 1)
     records = (
         HoldOut(errors=errors, n=m, note=note, subject="the encoder", predictor=half),
-        replace(
-            betting(half.probabilities(*data.certify), 2, 1),
-            subject="the encoder, its probabilities smoothed",
-            predictor=half,
-        ),
+        replace(smoothed, subject="the encoder, its probabilities smoothed", predictor=half),
         *posterior.certify(half.model, *data.certify, 2),
-        OccamRecord(
-            errors=word.errors,
-            n=n,
-            code_length=sum(word.parts.values()),
-            parts=dict(word.parts),
-            subject=f"{size} integers",
-            predictor=network.predictor(word.z),
-        ),
-        Progressive(
-            mean_loss=float(np.mean(arrays["progressive"])),
-            n=n,
-            subject="an iterate of one pass, drawn at random",
-            trace={"losses": arrays["progressive"]},
-        ),
-        *(
-            KINDS[kind](
-                n=n,
-                scales=network.scales(kind, z, features, data.everything.y),
-                subject=f"{size} real numbers",
-                predictor=pooling,
-            )
-            for kind in KINDS
-        ),
-        Compression(
-            k=k,
-            left=left,
-            n=n,
-            stages=len(settings.pick_stages) + 1,
-            subject=f"the encoder trained on {k} images that it picked itself",
-            predictor=compressed,
-            note="The loop was replayed on the picked images alone: same picks, same weights.",
-        ),
+        word_record(network, network.named(arrays["codeword"], features, y), n),
+        pass_record(arrays["progressive"]),
+        *cover_records(network, arrays["pooling"], features, y),
+        picker(settings, seed).record(*compressed.counted(x, y), n, compressed, REPLAYED),
         Surrogate(
             errors=errors,
             n=m,
-            disagreements=apart,
+            disagreements=int(np.sum(half.predict(data.pool.x) != whole.predict(data.pool.x))),
             m=len(data.pool.y),
             subject="the encoder trained on all 10,000 images",
             predictor=whole,
