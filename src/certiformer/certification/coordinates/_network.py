@@ -25,7 +25,6 @@ class Codeword:
     z: Array
     parts: Mapping[str, float]
     errors: int
-    name: str
 
 
 class CoordinateNetwork(ABC):

@@ -355,7 +355,7 @@ class AttentionPooling(CoordinateNetwork):
         ]
         cheapest = min(parts, key=lambda part: sum(part.values()))
         errors = words[0].errors(np.rint(q / words[0].step).astype(np.int64), w)
-        return Codeword(z, cheapest, errors, f"{self.name} named by {self.coordinates} integers")
+        return Codeword(z, cheapest, errors)
 
     def settings(self) -> Mapping[str, Any]:
         return asdict(self)
