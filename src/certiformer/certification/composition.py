@@ -105,7 +105,7 @@ class Composed:
             judged,
             dominating=max(bound.terms, key=lambda term: bound.terms[term]),
             n_needed=None if judged == "informative" else self._needed(analysis, self.paid - math.log(share)),
-            checks=bound.hypotheses,
+            hypotheses=bound.hypotheses,
             terms={
                 **bound.terms,
                 "Rademacher complexity": complexity,

@@ -84,7 +84,7 @@ class Recount:
         handed = entry.get(role)
         if handed is None:
             return None
-        place = self.folder / handed["file"]
+        place = self.folder / str(handed["file"])
         if not place.is_file():
             raise CannotCount(f"{handed['file']} is not beside the report")
         return place

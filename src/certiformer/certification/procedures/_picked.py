@@ -269,7 +269,7 @@ def built(value: Any) -> Any:
         return value
     if "tuple" in value:
         return tuple(built(one) for one in value["tuple"])
-    from sklearn.base import BaseEstimator
+    from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 
     home, _, name = str(value["estimator"]).rpartition(".")
     kind = getattr(importlib.import_module(home), name, None) if home.startswith(HOME) else None

@@ -64,6 +64,7 @@ class Surrogate:
 
     def _answers(self, pool: npt.NDArray[Any], classes: int) -> tuple[Labels, Predictor | None]:
         """What the target decides, and the target itself where it can be handed over."""
+        handed: Predictor | None
         if isinstance(self.target, Predictor):
             outputs, handed = self.target.outputs(pool), self.target
         else:
