@@ -16,7 +16,7 @@ from certiformer.certificates.holdout import HoldOut
 from certiformer.certification.bindings import BINDINGS, paying
 from certiformer.certification.document import confidence_text
 from certiformer.certification.split import data_hash
-from certiformer.core.errors import UnknownNameError
+from certiformer.core.errors import InputError, UnknownNameError
 
 
 def answers(n=500, errors=20):
