@@ -24,45 +24,44 @@ from certiformer.core.errors import InputError
 
 @dataclass(frozen=True)
 class Loop:
-    """All picks by row in their order, how many of them were learnt from, and what was declared beforehand."""
+    """The picks that were learnt from, by row in their order, and what was declared beforehand.
+
+    What was picked after the stage that is certified does not matter: a stage is decided by the picks before it.
+    """
 
     rows: tuple[int, ...]
-    used: int
     batch: int = 1
     most: int | None = None
     stages: tuple[int, ...] = ()
 
-    @classmethod
-    def of(cls, found: Compressed, batch: int, most: int | None, stages: tuple[int, ...]) -> Self:
-        return cls(found.rows, found.best.picks, batch, most, stages)
+    @property
+    def ended(self) -> bool:
+        """Whether the loop ended here because nobody else was wrong, and not at a declared stage or limit."""
+        return len(self.rows) not in self.stages and (self.most is None or len(self.rows) < self.most)
 
     def refuse_impossible(self, n: int) -> None:
         """A list that no loop over n examples with these declarations returns."""
         if len(set(self.rows)) < len(self.rows) or any(not 0 <= row < n for row in self.rows):
             raise InputError("picks", self.rows[:5], f"different rows of the {n} examples")
-        if self.used not in (*self.stages, len(self.rows)) or self.used > len(self.rows):
-            raise InputError("picks learnt from", self.used, f"a declared stage {self.stages}, or the end of the loop")
         if self.most is not None and len(self.rows) > self.most:
             raise InputError("picks", len(self.rows), f"at most {self.most}, as declared")
 
     def counted(self, predictor: Predictor, inputs: npt.NDArray[Any], labels: Labels) -> tuple[int, int]:
         """Picks, and mistakes among the examples that were not learnt from."""
         self.refuse_impossible(len(labels))
-        outside = np.setdiff1d(np.arange(len(labels)), self.rows[: self.used])
+        outside = np.setdiff1d(np.arange(len(labels)), self.rows)
         left = predictor.errors(inputs[outside], labels[outside]) if len(outside) else 0
-        ended = self.used == len(self.rows) and (self.most is None or self.used < self.most)
-        if ended and left:
+        if left and self.ended:
             raise InputError("picks", f"{left} other examples are wrong", "none: the loop would have gone on")
-        return self.used, left
+        return len(self.rows), left
 
     def again(self, learner: Learner, inputs: npt.NDArray[Any], labels: Labels) -> Any:
-        """The state after `used` picks of the loop run on the picks alone, which has to pick them in their order."""
+        """The state at the end of the loop run on the picks alone, which has to pick them in their order."""
         rows = np.asarray(self.rows, np.int64)
-        found = compress(learner, inputs[rows], labels[rows], batch=self.batch, grid=(self.used,))
-        stage = next((one for one in found.stages if one.picks == self.used), None)
-        if stage is None or found.rows != tuple(range(len(rows))):
+        found = compress(learner, inputs[rows], labels[rows], batch=self.batch)
+        if found.rows != tuple(range(len(rows))):
             raise InputError("predictor", "other picks", "the picks that its own loop makes")
-        return stage.state
+        return found.stages[-1].state
 
 
 class Picked(Predictor):
@@ -154,8 +153,7 @@ class PickedEstimator(Picked):
 
     def __post_init__(self) -> None:
         learner = Refit(built(self.estimator), self.classes)
-        used = self.loop.used
-        state = learner.learn(None, self.inputs[:used], self.labels[:used]) if used else learner.begin()
+        state = learner.learn(None, self.inputs, self.labels) if len(self.labels) else learner.begin()
         object.__setattr__(self, "_fitted", (learner, state))
 
     def tensors(self) -> Tensors:

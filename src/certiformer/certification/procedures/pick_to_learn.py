@@ -77,7 +77,7 @@ class PickToLearn:
         learner = self.learner(model, classes)
         found = compress(learner, inputs, labels, batch=self.batch, most=self.most, grid=self.stages)
         replay(learner, inputs, labels, found, self.batch)
-        loop = Loop.of(found, self.batch, self.most, self.stages)
+        loop = Loop(found.rows[: found.best.picks], self.batch, self.most, self.stages)
         return found, learner, picked_predictor(learner, found, inputs, labels, loop)
 
     def learner(self, model: Any, classes: int) -> Learner:

@@ -118,13 +118,13 @@ def train(settings: Settings, seed: int) -> dict[str, NDArray[Any]]:
     found["pooling"] = settings.pooling.fit(features, data.everything.y, seed)
     found["codeword"] = settings.pooling.codeword(found["pooling"], features, data.everything.y, seed).z
     loop, learner, _ = picker(settings, seed).run(encoder, *data.everything, 2)
-    found |= {"picks": np.asarray(loop.rows, np.int64), "used": np.array([loop.best.picks])}
-    return found | _named("compressed", learner.model(loop.best.state))
+    picks = np.asarray(loop.rows[: loop.best.picks], np.int64)
+    return found | {"picks": picks} | _named("compressed", learner.model(loop.best.state))
 
 
 def picked(settings: Settings, arrays: Mapping[str, NDArray[Any]], seed: int) -> PickedModel:
     """The encoder of the best stage of the loop, with its picks."""
-    loop = Loop(tuple(arrays["picks"].tolist()), int(arrays["used"][0]), 1, settings.picks, settings.pick_stages)
+    loop = Loop(tuple(arrays["picks"].tolist()), 1, settings.picks, settings.pick_stages)
     learner = picker(settings, seed).learner(start(settings, seed), 2)
     first = HouseModel(learner.model(learner.begin())).tensors()
     return PickedModel(HouseModel(_model("compressed", arrays)), loop, first, descent_settings(learner))
