@@ -40,7 +40,7 @@ def table() -> str:
         coverage = judged(int(str(line["failures"])), int(str(line["repetitions"])))
         verdict = ("covers" if law.valid else "caught") if as_expected(law, coverage) else "UNEXPECTED"
         words = name if law.valid else f"*{name}*"
-        rows.append(f"| `{id}` | {words} | {coverage.repetitions:,} | {coverage.rate:.2%} | {verdict} |")
+        rows.append(f"| `{id}` | {words} | {coverage.repetitions:,} | {100 * coverage.rate:.2f} % | {verdict} |")
     return "\n".join(rows)
 
 
