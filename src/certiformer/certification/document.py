@@ -202,7 +202,8 @@ def basis(row: Certificate | None) -> str:
         return ""
     if isinstance(record, MeanLoss):
         units = f"{record.size:,} {record.unit}{'s' if record.size != 1 else ''}"
-        return f"a mean {record.what} of {record.observed:.4g} over {units}"
+        seen = f"{100 * record.observed:.2f} %" if record.what.endswith("rate") else f"{record.observed:.4g}"
+        return f"a mean {record.what} of {seen} over {units}"
     errors, n = getattr(record, "errors", None), getattr(record, "n", None)
     if errors is None or n is None:
         return f"{record.size:,} examples"

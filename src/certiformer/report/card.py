@@ -23,7 +23,7 @@ def model_card(document: Mapping[str, Any]) -> str:
         metrics.append(
             {
                 "type": row["bounds"],
-                "name": f"{row['title']} ({row['evidence']['key']}), upper limit for {row['subject']}",
+                "name": f"{row['evidence']['key']}: {row['title']}, upper limit for {row['subject']}",
                 "value": rounded_up(float(value), 6),
                 "verified": False,
             }
@@ -92,10 +92,15 @@ def badge_text(document: Mapping[str, Any]) -> tuple[str, bool]:
     if row is None:
         return "nothing yet", False
     value = float(row["value"])
-    rate = "risk" in row["bounds"]
-    shown = percent_up(value) if rate else f"{rounded_up(value):.4g}"
-    what = "error" if rate else "mean loss"
+    shown = percent_up(value) if is_rate(row) else f"{rounded_up(value):.4g}"
+    what = "error" if is_rate(row) else "mean loss"
     return f"{what} <= {shown} ({100 * (1 - document['delta']):g} %)", row["verdict"] == "informative"
+
+
+def is_rate(row: Mapping[str, Any]) -> bool:
+    """Whether a row bounds an error rate: of examples, or its mean over groups."""
+    what = str((row["evidence"] or {}).get("what", ""))
+    return row["bounds"].endswith("risk_01") or what.endswith("rate")
 
 
 def decides(row: Mapping[str, Any], document: Mapping[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 ROW, LEFT, RIGHT, TOP, BOTTOM, WIDTH = 26, 190, 84, 30, 34, 720
+NARROWEST = 200
 SPREAD = 30.0
 """Beyond this ratio of the largest to the smallest bound the axis is logarithmic."""
 
@@ -39,11 +40,14 @@ class Line:
 
 def panel(title: str, marks: Sequence[Mark], lines: Sequence[Line], unit: str = "") -> Markup:
     """A row per bound; reference lines through all rows, where they lie within the range."""
-    place, ticks, high = _axis(marks, lines, unit)
+    # On a phone letters are larger beside everything else: 9 units each.
+    left = max(LEFT, 9 * max((len(mark.label) for mark in marks), default=0) + 16)
+    place, ticks, high = _axis(marks, lines, unit, left)
     height = TOP + ROW * len(marks) + BOTTOM
     foot = height - BOTTOM
+    width = max(WIDTH, left + NARROWEST + RIGHT)
     parts = [
-        f'<svg class="chart" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">',
+        f'<svg class="chart" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(title)}">',
         f"<title>{escape(title)}</title>",
     ]
     parts += [
@@ -59,7 +63,7 @@ def panel(title: str, marks: Sequence[Mark], lines: Sequence[Line], unit: str = 
         ring = "" if seen is None else f'<circle class="seen" cx="{seen:.1f}" cy="{y}" r="4"/>'
         parts.append(
             f'<g class="mark {mark.kind}">'
-            f'<text class="label" x="{LEFT - 12}" y="{y + 4}" text-anchor="end">{escape(mark.label)}</text>'
+            f'<text class="label" x="{left - 12}" y="{y + 4}" text-anchor="end">{escape(mark.label)}</text>'
             f'{span}<circle class="dot" cx="{end:.1f}" cy="{y}" r="5.5"/>{ring}'
             f'<text class="value" x="{end + 10:.1f}" y="{y + 4}">{escape(mark.text)}</text></g>'
         )
@@ -79,19 +83,19 @@ def _log(value: float) -> float:
 
 
 def _axis(
-    marks: Sequence[Mark], lines: Sequence[Line], unit: str
+    marks: Sequence[Mark], lines: Sequence[Line], unit: str, left: int
 ) -> tuple[Callable[[float], float], list[tuple[float, str]], float]:
     """Where a logarithm stands, the ticks, and the largest logarithm that is shown."""
     bounds = [mark.log10 for mark in marks if math.isfinite(mark.log10)] or [0.0]
-    inner = WIDTH - LEFT - RIGHT
+    inner = max(NARROWEST, WIDTH - left - RIGHT)
     top, least = max(bounds), min(bounds)
     if top - least <= math.log10(SPREAD) and top < 3:
         high = 10.0**top * 1.08
         step = _step(high)
         values = [k * step for k in range(int(high / step) + 1)]
         return (
-            lambda log10: LEFT + inner * min(10.0**log10 if math.isfinite(log10) else 0.0, high) / high,
-            [(LEFT + inner * value / high, _text(value, unit)) for value in values],
+            lambda log10: left + inner * min(10.0**log10 if math.isfinite(log10) else 0.0, high) / high,
+            [(left + inner * value / high, _text(value, unit)) for value in values],
             math.log10(high),
         )
     points = bounds + [_log(mark.observed) for mark in marks if mark.observed] + [line.log10 for line in lines]
@@ -99,7 +103,7 @@ def _axis(
     upper = max(upper, low + 1)
 
     def place(log10: float) -> float:
-        return LEFT + inner * (min(max(log10, low), upper) - low) / (upper - low)
+        return left + inner * (min(max(log10, low), upper) - low) / (upper - low)
 
     every = max(1, math.ceil((upper - low) / 8))
     return place, [(place(tick), _power(tick, unit)) for tick in range(low, upper + 1, every)], float(upper)

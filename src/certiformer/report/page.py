@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 
 from certiformer.core.errors import CertiformerError
-from certiformer.report.card import decides
+from certiformer.report.card import decides, is_rate
 from certiformer.report.chart import Line, Mark, panel
 from certiformer.report.numbers import percent_up, rounded_up
 
@@ -22,6 +22,7 @@ QUANTITY_TITLES = {
     "mean_iterate_risk_01": "Average error rate of the iterates of one training pass",
     "smoothed_cross_entropy": "Cross-entropy of the smoothed predictor",
     "mean_loss": "Mean loss on new examples",
+    "mean_rate": "Mean error rate on new groups",
     "gap": "Gap between test and training loss",
     "excess_risk": "Excess risk",
     "training_loss": "Training loss",
@@ -44,6 +45,9 @@ def environment() -> jinja2.Environment:
     found.filters["percent_up"] = percent_up
     found.filters["guaranteed"] = guaranteed
     found.filters["limit"] = _text
+    found.filters["at_least"] = at_least
+    found.filters["rate"] = is_rate
+    found.filters["quantity"] = _quantity
     found.filters["key"] = _label
     return found
 
@@ -63,7 +67,6 @@ def certificate_page(document: Mapping[str, Any]) -> str:
             saying=_panels(saying),
             rest=_panels([row for row in shown if row not in saying]),
             hashes=_hashes(document),
-            quantity_titles=QUANTITY_TITLES,
         )
     )
 
@@ -102,6 +105,14 @@ def guaranteed(value: Any) -> str:
     return number(rounded_up(value)) if isinstance(value, float) else number(value)
 
 
+def at_least(row: Mapping[str, Any]) -> str:
+    """The lower limit of a row: rounded down before it is shown."""
+    lower = float(row["lower"])
+    if is_rate(row):
+        return f"{math.floor(lower * 10_000 + 1e-9) / 100:.2f} %"
+    return number(-rounded_up(-lower))
+
+
 def percent(value: Any) -> str:
     """0.0123 as 1.23 %."""
     return "–" if value is None else f"{100 * float(value):.2f} %"
@@ -110,8 +121,7 @@ def percent(value: Any) -> str:
 def _panels(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
-        key = "error rates" if row["bounds"] in TOGETHER else row["bounds"]
-        groups.setdefault(key, []).append(row)
+        groups.setdefault("error rates" if row["bounds"] in TOGETHER else _key(row), []).append(row)
     order = sorted(groups, key=lambda key: (key != "error rates", key))
     return [_panel(key, groups[key]) for key in order]
 
@@ -126,7 +136,16 @@ def _panel(key: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     title = "Error rates" if key == "error rates" else QUANTITY_TITLES.get(key, key)
     mixed = key == "error rates" and len({row["bounds"] for row in rows}) > 1
     note = "Not all of these bound the same thing; the table says of what each is the error rate." if mixed else ""
-    return {"title": title, "svg": panel(title, marks, lines, "%" if key == "error rates" else ""), "note": note}
+    unit = "%" if all(map(is_rate, rows)) else ""
+    return {"title": title, "svg": panel(title, marks, lines, unit), "note": note}
+
+
+def _key(row: Mapping[str, Any]) -> str:
+    return "mean_rate" if row["bounds"] == "mean_loss" and is_rate(row) else str(row["bounds"])
+
+
+def _quantity(row: Mapping[str, Any]) -> str:
+    return QUANTITY_TITLES.get(_key(row), _key(row))
 
 
 def _observed(row: Mapping[str, Any]) -> float | None:
@@ -141,7 +160,7 @@ def _observed_text(row: Mapping[str, Any]) -> str:
     seen = _observed(row)
     if seen is None:
         return "–"
-    return percent(seen) if row["bounds"] in TOGETHER else number(seen)
+    return percent(seen) if is_rate(row) else number(seen)
 
 
 def _label(row: Mapping[str, Any]) -> str:
@@ -157,7 +176,7 @@ def _kind(row: Mapping[str, Any]) -> str:
 
 def _text(row: Mapping[str, Any]) -> str:
     value = row["value"]
-    if isinstance(value, (int, float)) and row["bounds"] in TOGETHER and value <= 1:
+    if isinstance(value, (int, float)) and is_rate(row) and value <= 1:
         return percent_up(value)
     return f"10^{row['log10']:.1f}" if row["log10"] > 4 else guaranteed(value)
 
