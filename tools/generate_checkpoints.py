@@ -150,7 +150,11 @@ def spam() -> list[str]:
 def adapter() -> list[str]:
     from certiformer.probing.adapter import AdapterSettings, adapt
 
-    card = adapt(material("minilm"), material("spam"), AdapterSettings.of(ADAPTER), delta=0.05).card
+    return taken_apart(adapt(material("minilm"), material("spam"), AdapterSettings.of(ADAPTER), delta=0.05).card)
+
+
+def taken_apart(card: dict[str, Any]) -> list[str]:
+    """The bound of an adapter, from its adapter.json."""
     rows = {
         "margin errors": card["margin_errors"],
         "texts with a token below the floor, beside these": card["below_the_floor_only"],

@@ -117,3 +117,16 @@ def test_a_spam_filter_with_guarantees(tmp_path):
     assert min(rows[id] for id in ("occam", "pacbayes.gibbs", "pacbayes.single", "compression")) <= 0.09
     assert found.report.document["provenance"]["exact_duplicates_removed"] > 0
     assert verify(report, data=tmp_path / "features.npz").agrees
+
+
+def test_an_adapter_of_sixteen_coordinates_with_floors():
+    """Settings of the published run; the statistics of the mails are remembered for the page's table."""
+    pytest.importorskip("tokenizers")
+    from certiformer.probing.adapter import AdapterSettings, adapt
+
+    chosen = AdapterSettings.of(ROOT / "examples/spam_adapter.toml")
+    card = adapt(material("minilm"), material("spam"), chosen, delta=0.05).card
+    assert card["coordinates"] == 16
+    assert card["n"] > 5_900
+    assert card["bound"] < 0.30
+    assert card["below_the_floor_only"] < 0.003
