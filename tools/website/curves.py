@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from website.series import BEST, Curve, Series
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 340, 62, 16, 14, 46
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 340, 66, 34, 14, 46
 COLOURS = 6
 
 
