@@ -114,6 +114,8 @@ def broken(notes: Notes, table: Table, x: Key, bound: Bound, setting: str) -> fl
 
 
 def shorten(config: Config) -> tuple[Config, float]:
-    """A run on few examples; its time is that of passes over them, some for each step."""
+    """A run on few examples; its time is that of passes over them, some for each step. Exact examples are fast."""
+    if config.get("kind") == "ball":
+        return config, 1.0
     few = min(config["n"], 256)
     return {**config, "n": few, "test": min(config["test"], 256)}, config["n"] / few

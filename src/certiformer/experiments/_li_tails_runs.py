@@ -241,3 +241,8 @@ def training_sample(source: HeavyTails, config: Config) -> tuple[Vector, Vector,
 def test_generator(config: Config) -> np.random.Generator:
     """Each seed has its own test points, the same for every sample size and threshold."""
     return np.random.default_rng([config["teacher"], config["tokens"], config["seed"], 17])
+
+
+def shorten(config: Config) -> tuple[Config, float]:
+    """One draw of many."""
+    return {**config, "draws": 1}, float(config["draws"])

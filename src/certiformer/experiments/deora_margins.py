@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array
 
 from certiformer.experiments import _deora_theory as theory
+from certiformer.experiments._deora_analysis import OUR_DESIGN
 from certiformer.experiments._deora_runs import (
     STARTS,
     Heads,
@@ -314,7 +315,7 @@ STUDIES = (
         experiment=experiment,
         analyse=analyse,
         readings=(
-            "The paper's own experiments are in an appendix we do not have: data, sizes and starts are our design.",
+            OUR_DESIGN,
             (
                 "γ_lin has no formula in our copy; the zero start, whose features are linear in the mean token, stands "
                 "for it."

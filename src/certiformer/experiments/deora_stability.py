@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array
 
 from certiformer.experiments import _deora_theory as theory
+from certiformer.experiments._deora_analysis import OUR_DESIGN, at, named
 from certiformer.experiments._deora_runs import (
     Heads,
     descend_runs,
@@ -125,14 +126,14 @@ WHAT = {
 
 def analyse(rows: Sequence[Row]) -> Analysis:
     table, notes = Table(rows), Notes()
-    kinds = table.by(_named)
+    kinds = table.by(named)
     trends = {}
     for what, title in WHAT.items():
         for kind, part in kinds.items():
             sizes = list(part.by("n"))
             name = f"exponent in n, {sizes[0]}–{sizes[-1]}, of the {title}, {kind}"
             order = Theory("order 1/n", exponent=PAPER_EXPONENT, relation="<=")
-            trends[what, kind] = Trend(name, part, "n", _last(what), order, paired=True, label=kind)
+            trends[what, kind] = Trend(name, part, "n", at(what), order, paired=True, label=kind)
             notes.note(trends[what, kind])
     bounds = {kind: _bounds(part) for kind, part in kinds.items()}
     for kind, part in kinds.items():
@@ -166,29 +167,13 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     )
 
 
-def _named(config: Config) -> str:
-    heads = config["heads"]
-    return f"{config['start']} start, H = {f'2^{heads.bit_length() - 1}' if heads > 4096 else heads}"
-
-
-def _last(name: str, index: int = -1) -> Callable[[Row], float]:
-    """After all steps, or at another checkpoint; "gap" is the test loss minus the training loss."""
-
-    def value(row: Row) -> float:
-        if name == "gap":
-            return float(row.arrays["test"][index] - row.arrays["train"][index])
-        return float(row.arrays[name][index])
-
-    return value
-
-
 def _largest(table: Table) -> Table:
     return table.by("n")[max(table.by("n"))]
 
 
 def _along_steps(kind: str, table: Table) -> Series:
     last = _largest(table)
-    return Series.means(kind, {k: last.column(_last("stability", i)) for i, k in enumerate(last.config["checkpoints"])})
+    return Series.means(kind, {k: last.column(at("stability", i)) for i, k in enumerate(last.config["checkpoints"])})
 
 
 def _steps_exponent(notes: Notes, kind: str, table: Table) -> None:
@@ -196,7 +181,7 @@ def _steps_exponent(notes: Notes, kind: str, table: Table) -> None:
     last = _largest(table)
     steps = last.config["checkpoints"]
     late = {k: i for i, k in enumerate(steps) if 8 * k >= steps[-1]}
-    slope = power_law({k: last.column(_last("stability", i)) for k, i in late.items()}, paired=True)
+    slope = power_law({k: last.column(at("stability", i)) for k, i in late.items()}, paired=True)
     allowed = fitted_exponent(list(late), [math.log(k) ** 2 for k in late])
     if not math.isnan(allowed):
         setting = f"exponent in K, {min(late)}–{max(late)}, of the {WHAT['stability']}, {kind}: order log(K)²"
@@ -224,15 +209,13 @@ def _levels(notes: Notes, kind: str, table: Table, bounds: dict[int, Any]) -> No
     last = _largest(table)
     bound = bounds.get(last.config["n"])
     for name, variant in (("stability", "stability"), ("left_out_gap", "gap")):
-        found = mean_interval(last.column(_last(name)))
+        found = mean_interval(last.column(at(name)))
         setting = f"{WHAT[name]}, n = {last.config['n']}, K = {last.config['checkpoints'][-1]}, {kind}"
         if bound is None or not math.isfinite(bound.sound[variant].value):
             notes.found(f"{setting} (Theorem 2 asks for more heads)", found)
             continue
         printed = bound.printed["value" if variant == "gap" else variant].value
-        for side, value in (("paper", printed), ("sound", bound.sound[variant].value)):
-            who = "printed" if side == "paper" else "sound"
-            notes.found(f"{setting}: Theorem 2, {who}", found, rate_allowed(found, value), **{side: value})
+        notes.sides(f"{setting}: Theorem 2", found, rate_allowed, paper=printed, sound=bound.sound[variant].value)
         asked = bound.printed["H_needed"].value
         notes.remarks.append(f"{kind}: the printed Theorem 2 asks for {asked:.2g} heads.")
 
@@ -262,7 +245,7 @@ STUDIES = (
         experiment=experiment,
         analyse=analyse,
         readings=(
-            "The paper's own experiments are in an appendix we do not have: data, sizes and starts are our design.",
+            OUR_DESIGN,
             "All n + 1 runs keep the weight 1/n for every sample, as in the paper's argument.",
             (
                 "The gap is estimated by the loss of each sample under the run without it, minus its loss under the "

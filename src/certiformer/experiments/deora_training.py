@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array
 
 from certiformer.experiments import _deora_theory as theory
+from certiformer.experiments._deora_analysis import OUR_DESIGN, at, named, power
 from certiformer.experiments._deora_runs import (
     STARTS,
     Heads,
@@ -30,7 +31,7 @@ from certiformer.experiments.statistics import Interval, mean_interval, power_la
 from certiformer.experiments.study import Analysis, Finding, Scale, Study, seed_by_seed
 from certiformer.experiments.table import Table
 from certiformer.experiments.trend import Notes, Theory, Trend, fitted_exponent
-from certiformer.experiments.verdicts import MEASURED, rate_allowed
+from certiformer.experiments.verdicts import MEASURED, Verdict, rate_allowed
 from certiformer.sweep import Experiment, Outcome, Row
 from certiformer.sweep.run import Config
 
@@ -146,11 +147,11 @@ def _shorten(config: Config) -> tuple[Config, float]:
 
 def analyse(rows: Sequence[Row]) -> Analysis:
     table, notes = Table(rows), Notes()
-    sizes = {n: len(part.by(_named)) for n, part in table.by("n").items()}
+    sizes = {n: len(part.by(named)) for n, part in table.by("n").items()}
     usual = max(sizes, key=lambda n: (sizes[n], n))
     grid = table.where(n=usual)
     bounds = {start: _bounds(part) for start, part in grid.by("start").items()}
-    slopes = [_rate(notes, cell, part) for cell, part in grid.by(_named).items()]
+    slopes = [_rate(notes, cell, part) for cell, part in grid.by(named).items()]
     for start, part in grid.by("start").items():
         _levels(notes, part, bounds[start])
         _few_or_many(notes, start, part)
@@ -158,7 +159,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     right = _sizes(notes, table)
     left = []
     for start, part in grid.by("start").items():
-        left.append(Series.means(f"{start} start", part.points("heads", _at("train"))))
+        left.append(Series.means(f"{start} start", part.points("heads", at("train"))))
     panels = [Panel("heads H", "last training loss", left, "heads", "xy")]
     panels += [Panel("sample size n", "loss", right, "sample size", "xy")] if right else []
     low, high = min(s.value for s in slopes), max(s.value for s in slopes)
@@ -174,25 +175,6 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     )
 
 
-def _named(config: Config) -> str:
-    return f"{config['start']} start, H = {_power(config['heads'])}"
-
-
-def _power(heads: int) -> str:
-    return f"2^{heads.bit_length() - 1}" if heads > 4096 and heads.bit_count() == 1 else str(heads)
-
-
-def _at(name: str, index: int = -1) -> Callable[[Row], float]:
-    """After all steps, or at another place of the curves, which begin with the start; "gap" is test minus training."""
-
-    def value(row: Row) -> float:
-        if name == "gap":
-            return float(row.arrays["test"][index] - row.arrays["train"][index])
-        return float(row.arrays[name][index])
-
-    return value
-
-
 def _rate(notes: Notes, cell: str, table: Table) -> Interval:
     """Exponents in K over the last three octaves; the printed order is log(K)^2 / K, with its exponent there."""
     steps = table.config["checkpoints"]
@@ -200,7 +182,7 @@ def _rate(notes: Notes, cell: str, table: Table) -> Interval:
     allowed = fitted_exponent(list(late), [math.log(k) ** 2 / k for k in late])
     slopes = []
     for name, loss in (("train", "training loss"), ("test", "test loss")):
-        slope = power_law({k: table.column(_at(name, i)) for k, i in late.items()}, paired=True)
+        slope = power_law({k: table.column(at(name, i)) for k, i in late.items()}, paired=True)
         setting = f"exponent of the {loss} in K, {min(late)}–{max(late)}, {cell}: order log(K)²/K"
         notes.found(setting, slope, rate_allowed(slope, allowed), paper=f"≤ {allowed:.3g}")
         slopes.append(slope)
@@ -213,12 +195,12 @@ def _few_or_many(notes: Notes, start: str, table: Table) -> None:
     if len(by_heads) < 2:
         return
     few, many = min(by_heads), max(by_heads)
-    quotient = ratio(*(by_heads[heads].column(_at("train")) for heads in (many, few)), paired=True)
-    notes.found(f"last training loss, H = {_power(many)} / H = {_power(few)}, {start} start", quotient)
-    mass = [float(np.mean(by_heads[heads].column(_at("relevant_mass")))) for heads in (few, many)]
+    quotient = ratio(*(by_heads[heads].column(at("train")) for heads in (many, few)), paired=True)
+    notes.found(f"last training loss, H = {power(many)} / H = {power(few)}, {start} start", quotient)
+    mass = [float(np.mean(by_heads[heads].column(at("relevant_mass")))) for heads in (few, many)]
     notes.remarks.append(
         f"{start} start: the share of attention on relevant tokens, {table.config['zeta']:.2f} when it is uniform, "
-        f"ends at {mass[0]:.2f} with {_power(few)} heads and at {mass[1]:.2f} with {_power(many)}."
+        f"ends at {mass[0]:.2f} with {power(few)} heads and at {mass[1]:.2f} with {power(many)}."
     )
 
 
@@ -226,7 +208,7 @@ def _bounds(table: Table) -> dict[str, Any] | None:
     """Corollary 2 along K at the largest number of heads that was run, at the worst start of its seeds."""
     most = table.by("heads")[max(table.by("heads"))]
     config, steps = most.config, most.config["checkpoints"][::-2][::-1]
-    worst = [float(np.max(most.column(_at(name, 0)))) for name in ("output", "largest_head")]
+    worst = [float(np.max(most.column(at(name, 0)))) for name in ("output", "largest_head")]
     good = theory.start_of(config, float(np.max(most.column("first_phase_error"))), *worst)
     if good is None:
         return None
@@ -240,15 +222,14 @@ def _levels(notes: Notes, table: Table, bound: dict[str, Any] | None) -> None:
         return
     most, K = bound["table"], bound["steps"][-1]
     for what, variant, name in (("training loss", "train", "train"), ("gap", "gap", "gap")):
-        found = mean_interval(most.column(_at(name)))
-        setting = f"{what} at K = {K}, n = {most.config['n']}, {_named(most.config)}: Corollary 2"
-        for side, value in (
-            ("paper", bound["printed"][-1][variant].value),
-            ("sound", bound["sound"][-1][f"{variant}_opt"].value),
-        ):
-            verdict = rate_allowed(found, value) if math.isfinite(value) else MEASURED
-            who = "printed" if side == "paper" else "sound"
-            notes.found(f"{setting}, {who}", found, verdict, **{side: value})
+        found = mean_interval(most.column(at(name)))
+        setting = f"{what} at K = {K}, n = {most.config['n']}, {named(most.config)}: Corollary 2"
+        printed, sound = bound["printed"][-1][variant].value, bound["sound"][-1][f"{variant}_opt"].value
+        notes.sides(setting, found, _if_finite, paper=printed, sound=sound)
+
+
+def _if_finite(found: Interval, value: float) -> Verdict:
+    return rate_allowed(found, value) if math.isfinite(value) else MEASURED
 
 
 def _asked(notes: Notes, start: str, table: Table, bound: dict[str, Any] | None) -> None:
@@ -263,7 +244,7 @@ def _asked(notes: Notes, start: str, table: Table, bound: dict[str, Any] | None)
         enough = [
             heads
             for heads, part in table.by("heads").items()
-            if np.mean(part.column(_at("train", place))) <= sound["train_opt"].value
+            if np.mean(part.column(at("train", place))) <= sound["train_opt"].value
         ]
         setting = f"heads asked for at K = {K}, and the fewest run that met the sound loss bound, {start} start"
         asked = None if explicit is None else explicit.printed["H_needed"].value
@@ -273,18 +254,18 @@ def _asked(notes: Notes, start: str, table: Table, bound: dict[str, Any] | None)
 def _sizes(notes: Notes, table: Table) -> list[Series]:
     """Exponents in n: of the gap after all K steps, and of the test loss after K = n of them."""
     series: list[Series] = []
-    for cell, part in table.by(_named).items():
+    for cell, part in table.by(named).items():
         sizes = part.by("n")
         if len(sizes) < 2:
             continue
         last = part.config["checkpoints"][-1]
         one = Theory("order 1/n", exponent=PAPER_EXPONENT, relation="<=")
         gap = Trend(
-            f"exponent of the gap at K = {last} in n, {cell}", part, "n", _at("gap"), one, paired=True, label="gap"
+            f"exponent of the gap at K = {last} in n, {cell}", part, "n", at("gap"), one, paired=True, label="gap"
         )
         series += notes.note(gap)
         tests = {
-            n: of.column(_at("test", of.config["checkpoints"].index(n) + 1))
+            n: of.column(at("test", of.config["checkpoints"].index(n) + 1))
             for n, of in sizes.items()
             if n in of.config["checkpoints"]
         }
@@ -307,8 +288,8 @@ def _loss_plot(grid: Table, bounds: dict[str, dict[str, Any] | None]) -> Plot:
             series = []
             for H in dict.fromkeys(shown):
                 steps = by_heads[H].config["checkpoints"]
-                means = {k: mean_interval(by_heads[H].column(_at(name, i + 1))) for i, k in enumerate(steps)}
-                series.append(Series.measured(f"H = {_power(H)}", means, points=False))
+                means = {k: mean_interval(by_heads[H].column(at(name, i + 1))) for i, k in enumerate(steps)}
+                series.append(Series.measured(f"H = {power(H)}", means, points=False))
             bound = bounds[start]
             if bound is not None and name == "train":
                 for side, key, printed in (("sound", "train_opt", False), ("printed", "train", True)):
@@ -336,7 +317,7 @@ STUDIES = (
         experiment=experiment,
         analyse=analyse,
         readings=(
-            "The paper's own experiments are in an appendix we do not have: data, sizes and starts are our design.",
+            OUR_DESIGN,
             "The random start draws W ~ N(0, 1/d) and U ~ N(0, 1/(dT)); the paper gives no margin for it.",
             (
                 "Orders up to logarithms are read as log(K)^2 / K and, at K = n, log(n)^2 / n: an exponent at most "

@@ -80,7 +80,7 @@ def experiment(scale: Scale) -> Experiment:
         "test": test,
     }
     configs = seed_by_seed([{**shape, "tokens": T} for T in lengths], seeds)
-    return Experiment(NAME, run=f"{__name__}:run", configs=configs, shorten=_shorten)
+    return Experiment(NAME, run=f"{__name__}:run", configs=configs, shorten=runs.shorten)
 
 
 # --- the bounds ---------------------------------------------------------------------------------------------------
@@ -196,10 +196,6 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         f"factor {grown[0]:.2g} between T = {lengths[0]:.0f} and {lengths[-1]:.0f} through the norm of the input.",
         length=Plot(panels, caption, height=3.0),
     )
-
-
-def _shorten(config: Config) -> tuple[Config, float]:
-    return {**config, "draws": 1}, float(config["draws"])
 
 
 STUDIES = (

@@ -150,7 +150,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
                 part,
                 "n",
                 "erm",
-                printed=Theory("printed rate 1/n", exponent=-1.0, relation="<="),
+                printed=Theory("printed rate log n / n", _printed_rate, relation="<="),
                 sound=Theory("limit law", exponent=-0.5 if moving else -1.0),
                 label=name.split(", ", 1)[1] + ("" if moving else " (control)"),
             )
@@ -171,6 +171,10 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         f"repair in {sound}.",
         misspecified=Plot(panels, caption, height=3.1),
     )
+
+
+def _printed_rate(part: Table) -> float:
+    return float(math.log(part.config["n"]) / part.config["n"])
 
 
 def _title(config: Config) -> str:

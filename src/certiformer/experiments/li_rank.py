@@ -90,7 +90,7 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         "li.rank",
         run=f"{__name__}:run",
-        shorten=_shorten,
+        shorten=shorten,
         configs=seed_by_seed(cells, grid["seeds"]),
     )
 
@@ -155,10 +155,6 @@ def _printed(config: Config) -> float:
 
 def _printed_exact(config: Config) -> float:
     return printed_bound(THEOREM, exact_inputs(config))
-
-
-def _shorten(config: Config) -> tuple[Config, float]:
-    return (config, 1.0) if config["kind"] == "ball" else shorten(config)
 
 
 STUDIES = (

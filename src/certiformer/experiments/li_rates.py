@@ -89,7 +89,7 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         "li.rates",
         run=f"{__name__}:run",
-        shorten=_shorten,
+        shorten=shorten,
         configs=seed_by_seed(cells, grid["seeds"]),
     )
 
@@ -251,10 +251,6 @@ def _sound(config: Config) -> float:
 
 def _printed_ball(config: Config) -> float:
     return printed_bound(BALL_THEOREM, exact_inputs(config))
-
-
-def _shorten(config: Config) -> tuple[Config, float]:
-    return (config, 1.0) if config["kind"] == "ball" else shorten(config)
 
 
 STUDIES = (

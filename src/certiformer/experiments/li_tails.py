@@ -95,7 +95,7 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         NAME,
         run=f"{__name__}:run",
-        shorten=_shorten,
+        shorten=runs.shorten,
         configs=seed_by_seed([{**one, **shape, "n": n} for n in sizes for one in cells(scale)], seeds),
     )
 
@@ -248,10 +248,6 @@ def _loss_panel(table: Table, noise: str) -> Panel:
         variance = asymptotic_variance(loss, SCALES[loss] * SIGMA, noise, SIGMA, NU)
         series.append(Series.theory(f"classical, {LOSSES[loss]}", {n: variance * P / n for n in points}))
     return Panel("n (examples)", "E (f̂ − f°)²", series, f"{NOISES[noise]} noise, Gaussian inputs", "xy")
-
-
-def _shorten(config: Config) -> tuple[Config, float]:
-    return {**config, "draws": 1}, float(config["draws"])
 
 
 STUDIES = (

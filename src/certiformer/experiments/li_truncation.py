@@ -91,7 +91,7 @@ def experiment(scale: Scale) -> Experiment:
         for n in sizes
         for tail, beta in TAILS.items()
     ]
-    return Experiment(NAME, run=f"{__name__}:run", configs=seed_by_seed(cells, seeds), shorten=_shorten)
+    return Experiment(NAME, run=f"{__name__}:run", configs=seed_by_seed(cells, seeds), shorten=runs.shorten)
 
 
 # --- analysis -----------------------------------------------------------------------------------------------------
@@ -244,10 +244,6 @@ def _curves(table: Table) -> list[Series]:
         series.append(Series.theory(f"no truncation, n = {n}", dict.fromkeys((grid[0], grid[-1]), means[-1])))
         series.append(Series("", [sound], [means[-2]], kind="runs"))
     return series
-
-
-def _shorten(config: Config) -> tuple[Config, float]:
-    return {**config, "draws": 1}, float(config["draws"])
 
 
 STUDIES = (

@@ -126,6 +126,9 @@ class Trend:
         return {x: x**exponent for x in self.points}
 
 
+SPOKEN = {"paper": "printed", "sound": "sound"}
+
+
 @dataclass
 class Notes:
     """What an analysis gathers on its way: findings, fits and remarks; a trend that is noted gives its curves."""
@@ -144,6 +147,11 @@ class Notes:
         """An estimate that is no trend."""
         self.findings.append(Finding.of(setting, found, verdict, **said))
         self.fits[setting] = found.as_json()
+
+    def sides(self, setting: str, found: Interval, judge: Callable[[Interval, float], Verdict], **said: float) -> None:
+        """An estimate beside what the printed and the sound theory say, `paper` and `sound`, by the same reading."""
+        for side, value in said.items():
+            self.found(f"{setting}, {SPOKEN[side]}", found, judge(found, value), **{side: value})
 
     def word(self, setting: str) -> str:
         """The verdict of the first row whose setting begins so, as the table will have it: among all comparisons."""

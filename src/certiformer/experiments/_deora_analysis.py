@@ -1,0 +1,31 @@
+"""What the analyses of Deora et al.'s experiments share: the names of their runs, and places on their curves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from certiformer.sweep import Row
+from certiformer.sweep.run import Config
+
+OUR_DESIGN = "The paper's own experiments are in an appendix we do not have: data, sizes and starts are our design."
+
+
+def named(config: Config) -> str:
+    """A kind of run."""
+    return f"{config['start']} start, H = {power(config['heads'])}"
+
+
+def power(heads: int) -> str:
+    """2^30 rather than 1073741824."""
+    return f"2^{heads.bit_length() - 1}" if heads > 4096 and heads.bit_count() == 1 else str(heads)
+
+
+def at(name: str, index: int = -1) -> Callable[[Row], float]:
+    """The end of a curve, or another place on it; "gap" is the test loss minus the training loss."""
+
+    def value(row: Row) -> float:
+        if name == "gap":
+            return float(row.arrays["test"][index] - row.arrays["train"][index])
+        return float(row.arrays[name][index])
+
+    return value
