@@ -1,7 +1,7 @@
 """Write docs/reproduction.md and its figures from the published runs.
 
-    python tools/generate_reproduction.py redraw      reports and figures again, from docs/reproduction/runs
-    python tools/generate_reproduction.py [--check]   the page again, from the reports that are kept
+    python tools/generate_reproduction.py redraw [ID ...]   reports and figures again, from docs/reproduction/runs
+    python tools/generate_reproduction.py [--check]         the page again, from the reports that are kept
 
 Runs are published by `certiformer reproduce ID --scale paper --export docs/reproduction/runs/NAME.runs`. Nothing is run
 here, and numbers on the page are those of the reports; nothing is typed in.
@@ -14,6 +14,7 @@ import json
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +45,10 @@ def keep(document: Document, place: Path) -> None:
     folder.rename(final)
 
 
-def redraw_all() -> None:
+def redraw_all(ids: Sequence[str] = ()) -> None:
+    """Those named, or all that have runs."""
     for study in studies():
-        if (RUNS / f"{study.experiment('smoke').name}.runs").exists():
+        if (not ids or study.id in ids) and (RUNS / f"{study.experiment('smoke').name}.runs").exists():
             with tempfile.TemporaryDirectory() as out:
                 keep(dict(redraw(study.id, RUNS, out=out).document), REPORTS)
                 print(f"redrew {study.id}")
@@ -135,10 +137,11 @@ def summary(documents: list[Document]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description="The reproduction's page.")
     parser.add_argument("action", nargs="?", choices=["redraw"])
+    parser.add_argument("ids", nargs="*", metavar="ID")
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
     if given.action == "redraw":
-        redraw_all()
+        redraw_all(given.ids)
     text = page()
     if given.check:
         return int(not PAGE.exists() or PAGE.read_text() != text)
