@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import certiformer
 from certiformer import experiments
 from certiformer.cli import application
+from certiformer.cli.reproduce import listing
 from certiformer.cli.reproduce._given import lists
 from certiformer.core.errors import CertiformerError, InputError, UnknownNameError
 from certiformer.experiments import reproduce as module
@@ -119,7 +120,8 @@ def test_mistakes_are_named(tmp_path):
         reproduce(tmp_path, scale="smoke")
 
 
-def test_the_list(tmp_path):
+def test_the_list(tmp_path, monkeypatch):
+    monkeypatch.setattr(listing, "FILE", tmp_path / "none.json")  # then the experiments are walked
     (entry,) = json.loads(command(tmp_path, "--list", "--json").stdout)
     assert entry == {
         "id": "li.toy",

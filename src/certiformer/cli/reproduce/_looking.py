@@ -14,18 +14,10 @@ if TYPE_CHECKING:
 
 
 def show_list(json: bool) -> None:
-    from certiformer.experiments import SCALES, studies
+    from certiformer.cli.reproduce.listing import listed
     from certiformer.report.reproduction import list_table
 
-    entries = [
-        {
-            "id": study.id,
-            "paper": study.paper,
-            "title": study.title,
-            "runs": {scale: len(study.experiment(scale).configs) for scale in SCALES},
-        }
-        for study in studies()
-    ]
+    entries = listed()
     if json:
         print_json(entries)
     else:

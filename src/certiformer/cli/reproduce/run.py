@@ -74,6 +74,13 @@ def run(
 
     Besides: `reproduce adopt ID` takes over runs of older code, `reproduce merge FILE ...` joins ledgers.
     """
+    if export is not None:
+        writable(export)
+    if listed or (id is None and not status):
+        if only or values or source or export or estimate or retry or verify or not resume:
+            raise InputError("ID", id, "the name of an experiment, or `all`", "certiformer reproduce lists them.")
+        show_list(json)
+        return
     from certiformer.sweep.local import thread_environment
 
     # one thread, as a worker has: steps that are timed here take as long there; read when JAX starts
@@ -84,13 +91,6 @@ def run(
     size = checked_scale(scale or "quick")
     if workers is not None and workers < 1:
         raise InputError("--workers", workers, "at least 1")
-    if export is not None:
-        writable(export)
-    if listed or (id is None and not status):
-        if only or values or source or export or estimate or retry or verify or not resume:
-            raise InputError("ID", id, "the name of an experiment, or `all`", "certiformer reproduce lists them.")
-        show_list(json)
-        return
     chosen = studies() if id in (None, "all") else (find(str(id)),)
     part, grid = pairs("--only", only), lists("--set", values)
     if (part or grid) and len(chosen) > 1:
