@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from certiformer.certificates._covers import CoverEvidence, InCoordinates, Scale
 from certiformer.certificates._law import Law, Random, Trial
@@ -84,7 +84,7 @@ def threshold(random: Random) -> Trial:
     deviation = np.sqrt((moved**2 + x[:, 1] ** 2) / 2.0 + 1e-12)
     counted = (y * moved / deviation <= GAMMA) | (deviation < FLOOR + 2.0 * error / math.sqrt(2.0))
     errors = np.sum(counted, axis=1)
-    risks = NOISE + (1.0 - 2.0 * NOISE) * np.abs(ndtr(SHIFTS) - 0.5)
+    risks = NOISE + (1.0 - 2.0 * NOISE) * np.abs(scipy.special.ndtr(SHIFTS) - 0.5)
     best = int(np.argmax(risks - errors / n))
     nats = math.log(math.ceil(RANGE / error))
     return Trial(CoverWithFloors(n=n, scales=(Scale(int(errors[best]), nats, 0.0, GAMMA),)), float(risks[best]))
