@@ -11,6 +11,7 @@ from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from benchmarks.bounds import Line
 from benchmarks.compare import COLUMNS, Outcome, compare, one_thread, peak
 
 TITLES = {"plain": "plain PyTorch", "algebra": "our algebra in PyTorch", "authors": "released program", "ours": "ours"}
@@ -20,6 +21,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", help="which benchmarks to run (default: all)")
     parser.add_argument("--authors", metavar="DIR", help="a checkout of enesarda22/nonasymptotic-transformer")
+    parser.add_argument("--release", metavar="DIR", help="a checkout of the release that bounds are compared with")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of every column, in turn")
     parser.add_argument("--write", metavar="FILE", help="write the page (docs/benchmarks.md)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -33,7 +35,7 @@ def main() -> int:
 
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
-    from benchmarks import arda, deora, mwigo, trauger
+    from benchmarks import arda, bounds, deora, mwigo, trauger
 
     cases = [*trauger.CASES, *arda.CASES, *mwigo.CASES, *deora.CASES]
     unknown = set(arguments.names) - {case.name for case in cases}
@@ -48,11 +50,26 @@ def main() -> int:
     for case in chosen:
         outcomes.append(compare(case, peaks[case.precision], arguments.rounds, arguments.authors))
         print(_line(outcomes[-1]), file=log, flush=True)
+    theory = [] if arguments.names else bounds.lines(arguments.release)
+    for line in theory:
+        reached = "reached" if line.reached else "MISSED"
+        print(f"{line.what}: {line.found} (target {line.target}) {reached}", file=log, flush=True)
     if arguments.json:
-        print(json.dumps({"machine": machine(), "peak": peaks, "results": [asdict(o) for o in outcomes]}, indent=2))
+        print(
+            json.dumps(
+                {
+                    "machine": machine(),
+                    "peak": peaks,
+                    "results": [asdict(o) for o in outcomes],
+                    "theory": [asdict(line) for line in theory],
+                },
+                indent=2,
+            )
+        )
     if arguments.write:
-        Path(arguments.write).write_text(page(outcomes, peaks), encoding="utf-8")
-    return 1 if any(outcome.verdict in ("MISSED", "LOSSES DIFFER") for outcome in outcomes) else 0
+        Path(arguments.write).write_text(page(outcomes, peaks, theory), encoding="utf-8")
+    missed = any(outcome.verdict in ("MISSED", "LOSSES DIFFER") for outcome in outcomes)
+    return 1 if missed or not all(line.reached for line in theory) else 0
 
 
 def machine() -> str:
@@ -80,6 +97,10 @@ def _peaks(peaks: dict[str, float]) -> str:
     return ", ".join(f"{value / 1e9:.0f} GF/s ({precision})" for precision, value in peaks.items())
 
 
+def _word(line: Line) -> str:
+    return "reached" if line.reached else "MISSED"
+
+
 def _line(found: Outcome) -> str:
     times = "  ".join(f"{name} {1e3 * found.cpu[name]:.2f} ms" for name in COLUMNS if name in found.cpu)
     return (
@@ -89,7 +110,7 @@ def _line(found: Outcome) -> str:
     )
 
 
-def page(outcomes: list[Outcome], peaks: dict[str, float]) -> str:
+def page(outcomes: list[Outcome], peaks: dict[str, float], theory: list[Line]) -> str:
     """docs/benchmarks.md."""
     shown = [name for name in COLUMNS if any(name in found.cpu for found in outcomes)]
     rows = [
@@ -104,6 +125,8 @@ def page(outcomes: list[Outcome], peaks: dict[str, float]) -> str:
         target = f"{found.target:g}x: {found.verdict}"
         last = f"{ratio} | {target} | {found.share_of_peak:.0%}"
         rows.append(f"| {found.what}, {found.precision} | {' | '.join(cells)} | {last} |")
+    told = ["| what | now | target |", "|---|---|---|"]
+    told += [f"| {each.what} | {each.found} | {each.target}: {_word(each)} |" for each in theory]
     missed = sum(found.verdict == "MISSED" for found in outcomes)
     apart = max(found.loss_difference for found in outcomes)
     return f"""# Speed
@@ -127,6 +150,13 @@ What makes the difference: Trauger's network reads only the CLS row and its toke
 attention is a product with a 0/1 matrix, and validation a few looked-up sums; Mwigo's W_K^T W_Q collapses to d x d and
 equal patches are merged; Arda's covariance is never formed, and in its windows only one channel varies; Deora's
 leave-one-out models advance together.
+
+## Bounds and spectral norms
+
+Processor time, once each. Sweeps run over 200 sample sizes from 1e5 to 1e9 at the example inputs of the result; the
+release (`python -m benchmarks --release DIR`) is timed at every 25th of them, one by one, as it must be.
+
+{chr(10).join(told)}
 
 Other benchmarks: `python tools/generate_coverage.py` and `python -m benchmarks.sparse_majority_certificates`.
 """

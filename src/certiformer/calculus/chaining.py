@@ -14,6 +14,7 @@ never used, and if ln N just below D is that large, the answer is D after one lo
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -29,6 +30,7 @@ Array = NDArray[np.float64]
 
 _DECADES = 12.0
 _POINTS = 480
+_GRID = np.linspace(0.0, _DECADES * math.log(10.0), _POINTS)
 _BLOCK = 48
 _FINER = 8
 _NODES = 256
@@ -117,17 +119,30 @@ def _chains(cover: Cover, radius: float, n: Array, additive: float, *, external:
         different, place = np.unique(steps, return_inverse=True)
         return (additive + rough.log_sizes(radius * np.exp(-different)))[place].reshape(steps.shape)
 
+    # Beyond ln N = n/2 a link costs more than it saves; fine scales may be costly to look at, hence in blocks.
+    coarse = [np.zeros(1)]
+    for start in range(1, _POINTS, _BLOCK):
+        coarse.append(additive + _tabulated(rough, radius, start))
+        if coarse[-1].max() >= np.max(n) / 2.0:
+            break
+    table = np.concatenate(coarse)
     if len(n) <= _NODES:
-        best, _ = _searched(sizes, n, external=external)
+        best, _ = _searched(sizes, table, n, external=external)
     else:
-        best = _between_nodes(sizes, n, external=external)
+        best = _between_nodes(sizes, table, n, external=external)
     return np.minimum(radius, best * radius)
 
 
-def _between_nodes(sizes: Callable[[Array], Array], n: Array, *, external: bool) -> Array:
+@functools.lru_cache(maxsize=256)
+def _tabulated(cover: Cover, radius: float, start: int) -> Array:
+    """ln N at a block of the grid's scales, once for all n and for all points of a sweep that share the cover."""
+    return cover.log_sizes(radius * np.exp(-_GRID[start : start + _BLOCK]))
+
+
+def _between_nodes(sizes: Callable[[Array], Array], table: Array, n: Array, *, external: bool) -> Array:
     """Many n: chains are sought at some of them, and those of the two next to each are adjusted to it."""
     nodes = np.unique(np.quantile(n, np.linspace(0.0, 1.0, _NODES), method="nearest"))
-    _, found = _searched(sizes, nodes, external=external)
+    _, found = _searched(sizes, table, nodes, external=external)
     above = np.searchsorted(nodes, n)  # at most the last: the largest n is a node
     below = np.maximum(above - 1, 0)
     best = np.full(len(n), np.inf)
@@ -143,13 +158,11 @@ def _between_nodes(sizes: Callable[[Array], Array], n: Array, *, external: bool)
     return best
 
 
-def _searched(sizes: Callable[[Array], Array], n: Array, *, external: bool) -> tuple[Array, Array]:
-    """The best chain of each n in units of D, and ln(D/eps_j) of its scales."""
-    steps = np.linspace(0.0, _DECADES * math.log(10.0), _POINTS)
-    steps = steps[: _useful(sizes, steps, float(np.max(n)))]
-    costs = sizes(steps)
-    costs[0] = 0.0
-    # ln N only grows with finer scales: beyond n/2 a link costs more than it saves.
+def _searched(sizes: Callable[[Array], Array], table: Array, n: Array, *, external: bool) -> tuple[Array, Array]:
+    """The best chain of each n in units of D, and ln(D/eps_j) of its scales; `table` is ln N at the coarse ones."""
+    over = np.flatnonzero(table >= np.max(n) / 2.0)
+    costs = table[: over[0] + 1] if len(over) else table
+    steps = _GRID[: len(costs)]
     links = np.sqrt(2.0 * np.where(np.roll(costs, 1) < n[:, None] / 2.0, costs, np.inf) / n[:, None])
     links[:, 0] = 0.0
     best, paths = _shortest_paths(np.exp(-steps), links, external=external)
@@ -166,15 +179,6 @@ def _searched(sizes: Callable[[Array], Array], n: Array, *, external: bool) -> t
             if not len(moving):
                 break
     return best, found
-
-
-def _useful(sizes: Callable[[Array], Array], steps: Array, n: float) -> int:
-    """How many of the steps have ln N < n/2, and one more; looked at in blocks, since fine scales may be costly."""
-    for start in range(1, len(steps), _BLOCK):
-        over = np.flatnonzero(sizes(steps[start : start + _BLOCK]) >= n / 2.0)
-        if len(over):
-            return start + int(over[0]) + 1
-    return len(steps)
 
 
 def _shortest_paths(scales: Array, links: Array, *, external: bool) -> tuple[Array, NDArray[np.int64]]:

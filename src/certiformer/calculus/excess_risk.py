@@ -15,6 +15,7 @@ Proofs: docs/proofs/li.md.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ Array = NDArray[np.float64]
 
 _NATS = 46.0  # the radius is sought over twenty decades
 _RADII = 231
-_FINE = 49
+_FINE = 25
 _FINEST = 1e-6
 _TILTS = 69
 _LOGITS = (-28.0, 6.0)  # of a/(1/(2 sigma^2))
@@ -449,6 +450,12 @@ def _require_order(a: float, a_prime: float) -> None:
 # --- the radius --------------------------------------------------------------------------------------------------
 
 
+@functools.lru_cache(maxsize=64)
+def _tabulated(cover: Cover, top: float) -> Array:
+    """ln N on the grid of radii, once for all n and for all points of a sweep that share the cover."""
+    return cover.log_sizes(np.exp(np.linspace(top - _NATS, top, _RADII)))
+
+
 def _best_radius(cover: Cover, scale: float, n: float, values: Callable[[Array, Array, Array], Array]) -> float:
     """The radius of least value(n, radius, ln N), for every n that is given.
 
@@ -457,12 +464,10 @@ def _best_radius(cover: Cover, scale: float, n: float, values: Callable[[Array, 
     """
     many = np.atleast_1d(np.asarray(n, dtype=np.float64))[:, None]
     top, step = min(cover.ln_radius, math.log(scale)), _NATS / (_RADII - 1)
-    places = np.linspace(top - _NATS, top, _RADII)[None, :]
+    places, table = np.linspace(top - _NATS, top, _RADII)[None, :], _tabulated(cover, top)[None, :]
     best, least = np.full(len(many), top), np.full(len(many), np.inf)
     while True:
-        different, which = np.unique(places, return_inverse=True)
-        radii = np.exp(places)
-        found = values(many, radii, cover.log_sizes(np.exp(different))[which].reshape(places.shape))
+        found = values(many, np.exp(places), table)
         at = np.argmin(found, axis=1)[:, None]
         value = np.take_along_axis(found, at, 1)[:, 0]
         place = np.take_along_axis(np.broadcast_to(places, found.shape), at, 1)[:, 0]
@@ -470,6 +475,8 @@ def _best_radius(cover: Cover, scale: float, n: float, values: Callable[[Array, 
         if step < _FINEST:
             break
         places = best[:, None] + step * np.linspace(-1.5, 1.5, _FINE)
+        different, which = np.unique(places, return_inverse=True)
+        table = cover.log_sizes(np.exp(different))[which].reshape(places.shape)
         step *= 3.0 / (_FINE - 1)
     chosen = np.exp(best)
     return float(chosen[0]) if np.ndim(n) == 0 else chosen
