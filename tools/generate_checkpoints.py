@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -130,21 +130,25 @@ def spam() -> list[str]:
         found = probe(material("minilm"), material("spam"), most=4000, models=2, delta=0.05)
         spent, waited = time.process_time() - start, time.perf_counter() - clock
         del os.environ["CERTIFORMER_CACHE"]
-    rows: list[Any] = [row for row in found.report.certificates if row.version == "sound" and row.value is not None]
-    removed = found.report.document["provenance"]["exact_duplicates_removed"]
-    observed = found.report.document["observed"]["heldout_error"]
+    return filtered(found.report.document, spent, waited)
+
+
+def filtered(document: Mapping[str, Any], spent: float, waited: float) -> list[str]:
+    """The guarantees of a report.json of `probe`, and what a first run took: processor time, and time here."""
+    sound = [row for row in document["certificates"] if row["version"] == "sound" and row["value"] is not None]
     lines = ["| certificate | of what | error rate at most |", "|---|---|---|"]
-    shown = [row for row in rows if "risk" in row.bounds and row.value < 1]
-    lines += [f"| `{row.id}` | {row.subject} | {percent_up(row.value)} |" for row in shown]
+    shown = [row for row in sound if "risk" in row["bounds"] and row["value"] < 1]
+    lines += [f"| `{row['id']}` | {row['subject']} | {percent_up(row['value'])} |" for row in shown]
+    removed = document["provenance"]["exact_duplicates_removed"]
     said = f"4,000 labelled mails, {removed} exact duplicates removed before"
-    lines += [
+    return [
+        *lines,
         "",
-        f"{said}; observed on the held-out half: {100 * observed:.2f} %.",
-        "All rows hold together with probability 0.95. Two ways were tried on these mails (the last state of the",
-        "encoder alone, then four places); the second was chosen on movie reviews, and both are paid for.",
+        f"{said}; observed on the held-out half: {100 * document['observed']['heldout_error']:.2f} %.",
+        "All rows hold together with probability 0.95. Two ways were tried on these mails: the last state of the",
+        "encoder alone (hold-out 5.63 %), then four places, which were chosen on movie reviews; both are paid for.",
         f"A first run, nothing remembered: {spent:.0f} s of processor time, {waited / 60:.1f} minutes here.",
     ]
-    return lines
 
 
 def adapter() -> list[str]:
