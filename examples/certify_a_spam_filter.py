@@ -21,7 +21,11 @@ def main(out: Path) -> None:
         if row.value is not None and row.version == "sound":
             sys.stdout.write(f"  {row.id:20s} {row.value:.4f}  {row.subject}\n")
     mails = out / "mails.csv"
-    mails.write_text("text\nYou have won a free prize! Click here now\nThe meeting moved to Tuesday afternoon\n")
+    mails.write_text(
+        "text\n"
+        "You have won a free prize! Click here now\n"
+        "Re: build fails. I tried your patch and the test still fails on my machine; which version do you use?\n"
+    )
     answers = predict(encoder, out / "predictor-holdout.safetensors", mails)
     sys.stdout.write(f"two new mails: {', '.join(answers)}\nsee {page}\n")
 
