@@ -48,6 +48,9 @@ def find(id: str) -> type[Result]:
     """The result with this id; long spellings (`trauger.theorem4.1`) and any case are understood.
 
     Only the module that holds it is imported, if its name tells or its text names the id.
+
+    >>> find("trauger.theorem4.1").id, find("Trauger Theorem 4.1").id
+    ('trauger.thm4.1', 'trauger.thm4.1')
     """
     normal = normalise(id)
     for name in _likely_modules(normal):
