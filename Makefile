@@ -75,6 +75,9 @@ audit build/audit.json: $(STAMP)
 release: $(STAMP)
 	$(BIN)/python tools/release_check.py --write docs/install.md
 
+ratios: $(STAMP)
+	$(BIN)/python tools/generate_ratios.py
+
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip

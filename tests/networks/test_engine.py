@@ -63,7 +63,7 @@ def test_copies_are_heads_written_out() -> None:
 def test_sensitivities_of_eq_5(layers: int) -> None:
     """Formulas of the paper's module: the engine's coefficients are equal, or smaller behind contracting blocks."""
     Bw, Bc, Bv, BQK, L, b, rho, xi = 1.3, 0.8, 0.6, 0.7, 0.9, 1.2, 1.1, 0.8
-    network = li.many_layers(d=4, k=3, layers=layers, Bw=Bw, Bc=Bc, Bv=Bv, BQK=BQK, L_sigma=L, b=b, rho=rho, xi=xi)
+    network = li.many_layers(li.Norms(4, 3, Bw, Bc, Bv, BQK, L), layers=layers, b=b, rho=rho, xi=xi)
     growth = (xi * L) ** 2 * Bc * Bv * (1 + 2 * rho**2 * BQK)
     by_name = {weight.name: weight.ln_beta for weight in network.weights}
     assert by_name["w"] == pytest.approx(math.log(rho))

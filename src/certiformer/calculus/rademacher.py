@@ -19,7 +19,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from certiformer.core.bound import Bound, upper_bound
 from certiformer.core.elementwise import each, least
+from certiformer.core.hypothesis import Hypothesis, assumed, stated
 
 Array = NDArray[np.float64]
 
@@ -32,6 +34,25 @@ def gap_from_data(rademacher: float, loss_range: float, ln_inverse_delta: float,
 def gap_uniform(rademacher: float, loss_range: float, ln_inverse_delta: float, n: float) -> float:
     """2 R + c sqrt(ln(1/delta)/2n), where R bounds the complexity on every sample of the support."""
     return 2.0 * rademacher + loss_range * each(math.sqrt, ln_inverse_delta / (2.0 * n))  # type: ignore[no-any-return]
+
+
+def gap_bounds(
+    rademacher: float, loss_range: float, ln_inverse_delta: float, n: float, every_sample: bool | None
+) -> dict[str, Bound]:
+    """`data` and `uniform` with their hypotheses; each is an event of its own."""
+    support = assumed("the loss lies in [0, c] on the whole support, not only on the sample")
+    words = "rad bounds the complexity on every sample of the support"
+    uniform = stated(words, every_sample, "every_sample=1")
+    note = "each variant is an event of its own: fix the choice before seeing the data, or give each a share of delta"
+
+    def gap(value: float, *hypotheses: Hypothesis) -> Bound:
+        terms = {"complexity": 2.0 * rademacher, "confidence": value - 2.0 * rademacher}
+        return upper_bound(value, clip=loss_range, terms=terms, additive=True, hypotheses=hypotheses, note=note)
+
+    return {
+        "data": gap(gap_from_data(rademacher, loss_range, ln_inverse_delta, n), support),
+        "uniform": gap(gap_uniform(rademacher, loss_range, ln_inverse_delta, n), support, uniform),
+    }
 
 
 def of_loss(rademacher: float, lipschitz: float, loss_range: float = math.inf) -> float:

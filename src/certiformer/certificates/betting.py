@@ -13,17 +13,7 @@ from certiformer.calculus.betting import betting_upper
 from certiformer.certificates._evidence import Evidence, scaled
 from certiformer.certificates._law import EXAMPLES, Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    assumed,
-    flag,
-    real,
-    reals,
-    upper_bound,
-)
+from certiformer.core import Quantity, Result, Status, Variants, assumed, flag, real, reals, upper_bound
 from certiformer.core.errors import InputError
 
 

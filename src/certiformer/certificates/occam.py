@@ -11,16 +11,7 @@ from certiformer.calculus.tails import binomial_upper
 from certiformer.certificates._evidence import Evidence, scaled
 from certiformer.certificates._law import EXAMPLES, MANY, RISK, Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    assumed,
-    count,
-    real,
-    upper_bound,
-)
+from certiformer.core import Quantity, Result, Status, Variants, assumed, count, real, upper_bound
 from certiformer.core.errors import InputError
 
 

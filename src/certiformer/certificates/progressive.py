@@ -13,18 +13,7 @@ from certiformer.calculus.betting import azuma_upper, progressive_grid, progress
 from certiformer.certificates._evidence import Evidence, scaled
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    assumed,
-    count,
-    flag,
-    real,
-    stated,
-    upper_bound,
-)
+from certiformer.core import Quantity, Result, Status, Variants, assumed, count, flag, real, stated, upper_bound
 
 
 class ProgressiveBound(Result):

@@ -17,6 +17,7 @@ from certiformer.networks.maps import (
     activation,
     bias,
     bounded,
+    folded_linear,
     layer_norm,
     linear,
     project,
@@ -28,6 +29,7 @@ from certiformer.networks.maps import (
 )
 from certiformer.networks.network import Composition, Network
 from certiformer.networks.outputs import loss, readout, vocabulary
+from certiformer.networks.routing import route
 from certiformer.networks.sources import embedding, prepend, tokens
 from certiformer.networks.weights import Geometry, Reference, Use, Weight
 
@@ -62,6 +64,7 @@ __all__ = [
     "bounded",
     "embedding",
     "feed_forward",
+    "folded_linear",
     "fused_attention",
     "gated_feed_forward",
     "join",
@@ -76,6 +79,7 @@ __all__ = [
     "project",
     "readout",
     "rms_norm",
+    "route",
     "scale",
     "soft_cap",
     "squared_relu",

@@ -31,6 +31,8 @@ class CoreAttention(Layer):
     `cap`: theta = cap tanh(s/cap): min(B_k, rho_k + B_k min(1/2, 0.77 c rho_k B_q/cap)) for rho_k, and min(1/2, .) is
     1/2 when something is added to the scores before the cap (`biased`).
     `score_bias`: a trained table added to the scores (entries x 1): beta = rho_v in the sup norm.
+    `slope`: a trained ALiBi slope m (1 x 1), -m |t - s| added to the scores: beta = rho_v (T-1)/2, half the span of
+    |t - s| over the keys, inside a cap too.
     """
 
     scale: float = 1.0
@@ -38,10 +40,11 @@ class CoreAttention(Layer):
     cap: float = math.inf
     biased: bool = False
     score_bias: Weight | None = None
+    slope: Weight | None = None
 
     @property
     def weights(self) -> tuple[Weight, ...]:
-        return () if self.score_bias is None else (self.score_bias,)
+        return tuple(weight for weight in (self.score_bias, self.slope) if weight is not None)
 
     def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
         q, k, v = inputs
@@ -50,11 +53,17 @@ class CoreAttention(Layer):
             raise InputError("queries, keys, values", got, "queries like keys, and one value for every key")
         moved = size(self.scale, "scale") * v.half_diameter
         factors = (moved * self._spread(q, k), moved * q.radius, ONE)
-        uses: tuple[Use, ...] = ()
+        uses = []
         if self.score_bias is not None:
             self.score_bias.expect(None, 1)
-            uses = (constant_use(self.score_bias, v.half_diameter, Geometry.ROWS),)
-        return Effect(signal(v.dimension, q.positions, v.radius, v.half_diameter, v.l1, v.sup), factors, uses)
+            uses.append(constant_use(self.score_bias, v.half_diameter, Geometry.ROWS))
+        if self.slope is not None:
+            self.slope.expect(1, 1)
+            # Scores change by dm |t - s|, which is in [0, dm (T-1)], through a slope in [0, 1] if there is a cap.
+            span = size((max(q.positions, k.positions) - 1) / 2.0)
+            uses.append(constant_use(self.slope, v.half_diameter * span, Geometry.ROWS))
+        out = signal(v.dimension, q.positions, v.radius, v.half_diameter, v.l1, v.sup)
+        return Effect(out, factors, tuple(uses))
 
     def _spread(self, q: Signal, k: Signal) -> Magnitude:
         """How far the scores of one query can be apart per unit of movement of that query."""
@@ -63,7 +72,7 @@ class CoreAttention(Layer):
         if math.isinf(self.cap):
             return k.half_diameter
         half = size(0.5)
-        if not (self.biased or self.score_bias is not None):
+        if not self.biased and self.score_bias is None and self.slope is None:
             half = min(half, size(_CAP_SLOPE * self.scale / self.cap) * k.half_diameter * q.radius)
         return min(k.radius, k.half_diameter + k.radius * half)
 
@@ -78,11 +87,15 @@ def attend(
     cap: float = math.inf,
     biased: bool = False,
     score_bias: Weight | None = None,
+    slope: Weight | None = None,
 ) -> Node:
-    """One head on three signals. `biased`: something fixed (ALiBi, a mask of -1e4) is added before the cap."""
+    """One head on three signals. `biased`: something fixed (ALiBi, a mask of -1e4) is added before the cap.
+
+    `score_bias` and `slope` are trained: a table of relative positions, a slope of ALiBi.
+    """
     if not cap > 0.0:
         raise InputError("cap", cap, "a positive number, or inf for no cap")
-    return Node(CoreAttention(scale, rotary, cap, biased, score_bias), (queries, keys, values))
+    return Node(CoreAttention(scale, rotary, cap, biased, score_bias, slope), (queries, keys, values))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from certiformer.core.errors import InputError
-from certiformer.networks import core_attention, joins, maps, outputs, sources
+from certiformer.networks import core_attention, joins, maps, outputs, routing, sources
 from certiformer.networks.attention import Head, attention
 from certiformer.networks.graph import Node
 from certiformer.networks.maps import Activation
@@ -27,14 +27,16 @@ ACTIVATIONS: dict[str, Activation] = {
     "quick_gelu": Activation("quick_gelu", maps.SILU.lipschitz, 1.0),
 }
 NOT_LIPSCHITZ = {
-    "moe": "top-k routing is not continuous at ties, so no weight error is small enough: two experts +-c jump by 2c",
+    "moe": "top-k routing is not continuous at ties, so no weight error is small enough: two experts +-c jump by 2c; "
+    "give the block `experts`, `chosen` and a `gap` to be counted, or no `chosen` for soft routing",
     "hard_attention": "an argmax over scores is not continuous at ties",
     "batch_norm": "statistics of the batch make one example's output depend on the others",
     "l2_norm": "x/||x|| is not Lipschitz at 0: use `unit` with a positive `least`",
 }
 _BOUNDS = tuple(
-    field.name for field in fields(Weight) if field.name not in ("name", "shape", "reference", "proper_only")
+    field.name for field in fields(Weight) if field.name not in ("name", "shape", "reference", "proper_only", "cover")
 )
+_EXPERT = ("default", "up", "gate", "down", "bias")
 _TOP = ("name", "samples", "radii", "origin", "tokens", "embedding", "weights", "blocks", "readout", "loss")
 _BLOCK = (
     "kind",
@@ -45,11 +47,15 @@ _BLOCK = (
     "scale",
     "rotary",
     "cap",
+    "alibi",
     "qk_norm",
     "merged",
     "activation",
     "hidden",
     "gated",
+    "experts",
+    "chosen",
+    "gap",
     "norm",
     "normalisation",
     "biases",
@@ -233,7 +239,9 @@ class _Block:
         heads = _count(given, "heads", 1)
         key_heads = _count(given, "key_heads", heads)
         size = _count(given, "head_dimension", max(1, width // heads))
-        plain = not (given.get("qk_norm", False) or "cap" in given)
+        if given.get("alibi", "fixed") not in ("fixed", "trained"):
+            raise InputError("blocks.alibi", given["alibi"], "fixed (changes nothing) or trained (a slope per head)")
+        plain = not (given.get("qk_norm", False) or "cap" in given or given.get("alibi") == "trained")
         scale = float(given.get("scale", 1.0 / math.sqrt(size)))
         built = [self._head(z, width, size, h, h * key_heads // heads, scale, plain) for h in range(heads)]
         output = self._weight("output", (width, heads * size)) if heads > 1 or not given.get("merged", False) else None
@@ -241,7 +249,7 @@ class _Block:
         if plain:
             return attention(z, [one for one in built if isinstance(one, Head)], output=output, output_bias=shift)
         if output is None:
-            raise InputError("blocks.merged", True, "separate matrices with qk_norm or cap")
+            raise InputError("blocks.merged", True, "separate matrices with qk_norm, cap or trained slopes")
         return core_attention.join([one for one in built if isinstance(one, Node)], output, shift)
 
     def _head(self, z: Node, width: int, size: int, h: int, group: int, scale: float, plain: bool) -> Head | Node:
@@ -273,10 +281,31 @@ class _Block:
             norm = {"kind": "rms_norm", "eps": given.get("normalisation", {}).get("eps", 1e-6)}
             q = _normalise(q, norm, self.weights, f"{self.name}.query.norm", size)
             k = _normalise(k, norm, self.weights, f"{self.name}.key.norm", size)
-        rotary, cap = bool(given.get("rotary", False)), float(given.get("cap", math.inf))
-        return core_attention.attend(q, k, maps.linear(z, value, shifts["value"]), scale=scale, rotary=rotary, cap=cap)
+        return core_attention.attend(
+            q,
+            k,
+            maps.linear(z, value, shifts["value"]),
+            scale=scale,
+            rotary=bool(given.get("rotary", False)),
+            cap=float(given.get("cap", math.inf)),
+            biased="alibi" in given,
+            slope=self._weight("slope", (1, 1), f"slope.{h}") if given.get("alibi") == "trained" else None,
+        )
 
     def _feed_forward(self, z: Node, width: int) -> Node:
+        given = self.given
+        if "experts" not in given:
+            return self._perceptron(z, width)
+        experts = _count(given, "experts")
+        alternatives = {
+            role: {**bounds, "alternatives": experts} for role, bounds in self.weights.items() if role in _EXPERT
+        }
+        expert = replace(self, weights={**self.weights, **alternatives})
+        router = self._weight("router", (experts, width))
+        chosen, gap = _count(given, "chosen", experts), float(given.get("gap", 0.0))
+        return routing.route(z, expert._perceptron(z, width), router, chosen=chosen, gap=gap)
+
+    def _perceptron(self, z: Node, width: int) -> Node:
         given = self.given
         hidden = _count(given, "hidden", 4 * width)
         name = given.get("activation", "gelu")

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -99,8 +99,18 @@ class Layer(ABC):
 
     @property
     def floor(self) -> float:
-        """The deviation below which the rule does not hold; 0 where it always does."""
+        """What the layer's condition (a deviation, half a gap) must reach for its rule; 0 where there is none."""
         return 0.0
+
+    def counted_below(
+        self,
+        inputs: tuple[Signal, ...],
+        errors: tuple[Magnitude, ...],
+        error: Callable[[Use], Magnitude],
+        uses: tuple[Use, ...],
+    ) -> float:
+        """The floor plus twice what the condition moves by when inputs are off by `errors` and weights by `error`."""
+        raise InputError("layer", type(self).__name__, "one with a condition")
 
     @property
     def weights(self) -> tuple[Weight, ...]:
@@ -140,7 +150,10 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A floor under the deviation s(z) of every token at a normalisation, and what examples are counted below."""
+    """A floor under the deviation s(z) of every token at a normalisation, or under half the gap of a router's logits.
+
+    Examples below `counted_below` are counted; all of them (inf) where the cover is too coarse for the rule.
+    """
 
     node: Node
     floor: float
@@ -203,7 +216,7 @@ class Analysis:
 
     @cached_property
     def conditional(self) -> tuple[Node, ...]:
-        """The nodes whose slope holds only where their input passes a condition: normalisations with a floor."""
+        """The nodes whose rule holds only where their input passes a condition: a floor, a gap."""
         return tuple(node for node in self.signals if node.layer.floor > 0.0)
 
     def conditions(self, eps: float) -> tuple[Condition, ...]:
@@ -211,36 +224,39 @@ class Analysis:
 
         Theorem L of docs/proofs/layers.md. Everything else is counted, together with the margin errors.
         """
-        errors = self.errors(eps)
+        error, errors = self._weight_errors(eps), self.errors(eps)
         found = []
         for node in self.conditional:
-            (parent,) = node.parents
-            error = errors[parent].value / math.sqrt(self.signals[parent].dimension)
-            found.append(Condition(node, node.layer.floor, up(node.layer.floor + 2.0 * error)))
+            inputs = tuple(self.signals[parent] for parent in node.parents)
+            off = tuple(errors[parent] for parent in node.parents)
+            below = node.layer.counted_below(inputs, off, error, self.effects[node].uses)
+            found.append(Condition(node, node.layer.floor, below))
         return tuple(found)
 
     def errors(self, eps: float) -> dict[Node, Magnitude]:
         """How far every signal of the covering network is off when the output is covered at eps."""
-        radii = dict(zip((term.name for term in self.terms), split(self.terms, math.log(eps)).ln_radii, strict=True))
+        error = self._weight_errors(eps)
         errors: dict[Node, Magnitude] = {}
         for node, effect in self.effects.items():
             errors[node] = total(
                 *(factor * errors[parent] for factor, parent in zip(effect.factors, node.parents, strict=True)),
-                *(
-                    use.coefficient * min(Magnitude(radii[use.weight.name]), use.weight.reach(use.geometry))
-                    for use in effect.uses
-                ),
+                *(use.coefficient * error(use) for use in effect.uses),
             )
         return errors
+
+    def _weight_errors(self, eps: float) -> Callable[[Use], Magnitude]:
+        """The error of a weight at unit inputs, as one of its uses feels it: the radius of its cover, or its reach."""
+        radii = dict(zip((term.name for term in self.terms), split(self.terms, math.log(eps)).ln_radii, strict=True))
+        return lambda use: min(Magnitude(radii[use.weight.name]), use.weight.reach(use.geometry))
 
     def ln_rademacher(self, n: int) -> float:
         """ln of the best chain at sample size n: proper or external as the analysis was."""
         if self.conditional:
             raise InputError(
                 "network",
-                f"{len(self.conditional)} normalisations with a floor",
-                "one without: a floor holds only for the examples that pass it",
-                "Count the others with the certificate cover.floors, or leave the floors out",
+                f"{len(self.conditional)} layers with a condition (a floor, a gap)",
+                "one without: a condition holds only for the examples that pass it",
+                "Count the others with the certificate cover.floors, or leave the conditions out",
             )
         end = self.signals[self.output]
         if (end.dimension, end.positions) != (1, 1):

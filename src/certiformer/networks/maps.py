@@ -7,9 +7,11 @@ Proofs: docs/proofs/layers.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from certiformer.core.errors import InputError
+from certiformer.core.rounding import up
 from certiformer.networks.graph import Effect, Hats, Layer, Node, Signal, signal
 from certiformer.networks.magnitude import ONE, UNBOUNDED, ZERO, Magnitude, size
 from certiformer.networks.weights import Geometry, Use, Weight, constant_use
@@ -74,6 +76,53 @@ def bias(z: Node, shift: Weight) -> Node:
 def linear(z: Node, weight: Weight, shift: Weight | None = None) -> Node:
     """W z (+ b) on every token."""
     return _with_bias(Node(Linear(weight), (z,)), shift)
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedLinear(Layer):
+    r"""z -> W(g * z), the gain of a normalisation folded into the map that reads it.
+
+    lambda = s = min(||W|| max|g|, folded + ||W0|| max|g - g0| + ||W - W0|| max|g|), where `folded` bounds
+    ||W0 diag(g0)||_2 at the references. W: beta = 1 at max|ghat| B; g: beta = ||W|| at B, sup metric; output shat B.
+    """
+
+    weight: Weight
+    gain: Weight
+    folded: float
+
+    @property
+    def weights(self) -> tuple[Weight, ...]:
+        return self.weight, self.gain
+
+    def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
+        (z,) = inputs
+        self.weight.expect(None, z.dimension)
+        self.gain.expect(z.dimension, 1)
+        centre = ZERO if self.weight.reference is None else size(self.weight.reference.spectral)
+        spectral = min(
+            self.weight.spectral_norm * self.gain.row_norm,
+            size(self.folded, "folded")
+            + centre * size(self.gain.row_radius)
+            + size(self.weight.spectral_radius) * self.gain.row_norm,
+        )
+        known = hats.trusts(self.weight) and hats.trusts(self.gain)
+        hatted = spectral if known else UNBOUNDED
+        gain_hat = hats.row(self.gain)
+        out = signal(self.weight.shape[0], z.positions, hatted * z.radius, hatted * z.half_diameter)
+        # What W reads is g * z, what g is felt at is z itself: ||W (dg * z)|| <= ||W|| max|dg| ||z||.
+        uses = (
+            Use(self.weight, ONE, gain_hat * z.radius, gain_hat * z.l1, z.positions, derived=True),
+            constant_use(self.gain, self.weight.spectral_norm * z.radius, Geometry.ROWS),
+        )
+        return Effect(out, (spectral,), uses)
+
+
+def folded_linear(z: Node, weight: Weight, gain: Weight, *, folded: float) -> Node:
+    """W(g * z) for a z normalised without its gain; `folded` bounds ||W0 diag(g0)||_2 at the references of both.
+
+    Several readers of one normalisation share the gain by name. Without references `folded` is 0.
+    """
+    return Node(FoldedLinear(weight, gain, folded), (z,))
 
 
 def _with_bias(z: Node, shift: Weight | None) -> Node:
@@ -209,6 +258,16 @@ class Normalisation(Layer):
     @property
     def floor(self) -> float:
         return self.least if self.least > math.sqrt(self.eps) else 0.0
+
+    def counted_below(
+        self,
+        inputs: tuple[Signal, ...],
+        errors: tuple[Magnitude, ...],
+        error: Callable[[Use], Magnitude],
+        uses: tuple[Use, ...],
+    ) -> float:
+        # The deviation is 1/sqrt(d)-Lipschitz.
+        return up(self.floor + 2.0 * errors[0].value / math.sqrt(inputs[0].dimension))
 
     @property
     def weights(self) -> tuple[Weight, ...]:

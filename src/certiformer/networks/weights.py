@@ -13,6 +13,7 @@ from enum import Enum
 
 from certiformer.calculus import covers
 from certiformer.calculus.covers import Cover
+from certiformer.calculus.entropies import Scaled
 from certiformer.core.errors import InputError
 from certiformer.networks.magnitude import ONE, Magnitude, size, total
 
@@ -45,7 +46,11 @@ class Weight:
     `rank` bounds the rank of the distance to the reference (of the matrix itself without one): LoRA around W_ref.
     `copies`: the record stands for so many independent matrices of one class whose outputs are added; write their sum
     as `scale(z, copies)`. Each of them has its share of the sensitivity.
+    `alternatives`: so many independent matrices of one class, of which the layer feels the worst error (experts behind
+    a router): one radius for all, sizes multiply.
     `proper_only` refuses external covers even where the analysis would take them.
+    `cover`: a cover of the class at inputs of norm one that somebody else has proved; it is used and no other, so the
+    shape need not be that of the matrix (1 x 1 where it is unknown). With the bounds it is the class it covers.
     """
 
     name: str
@@ -62,7 +67,9 @@ class Weight:
     reference: Reference | None = None
     rank: int | None = None
     copies: int = 1
+    alternatives: int = 1
     proper_only: bool = False
+    cover: Cover | None = None
 
     def __post_init__(self) -> None:
         if min(self.shape) < 1:
@@ -71,8 +78,10 @@ class Weight:
             value = getattr(self, field.name)
             if isinstance(value, float | int) and not value >= 0.0:
                 raise InputError(f"{field.name} of {self.name}", value, "a norm, at least 0")
-        if self.rank is not None and self.rank < 1:
-            raise InputError(f"rank of {self.name}", self.rank, "a count, at least 1")
+        counts = {"rank": self.rank, "copies": self.copies, "alternatives": self.alternatives}
+        for field_name, value in counts.items():
+            if value is not None and value < 1:
+                raise InputError(f"{field_name} of {self.name}", value, "a count, at least 1")
         if math.isinf(self.frobenius_radius):
             raise InputError(
                 f"bounds of {self.name}", "none", "at least one norm bound", "Give l1, frobenius, spectral, ..."
@@ -154,6 +163,8 @@ class Weight:
     @property
     def keeps_class(self) -> bool:
         """Every cover this weight may get consists of members of its class."""
+        if self.cover is not None:
+            return self.proper_only or self.cover.proper
         entrywise = math.isinf(self.rows_two_one) and (math.isinf(self.one_inf) or self.only_one_inf)
         return self.proper_only or (entrywise and (self.rank is None or self.rank_closed))
 
@@ -169,6 +180,8 @@ class Weight:
             spectral_distance=self.spectral_distance,
             reference=self.reference,
             rank=self.rank,
+            copies=self.copies,
+            alternatives=self.alternatives,
             proper_only=self.proper_only,
         )
 
@@ -176,7 +189,13 @@ class Weight:
     def only_one_inf(self) -> bool:
         """The class is a (1, inf) ball and nothing less: column-wise Maurey stays in it."""
         return self == Weight(
-            self.name, self.shape, one_inf=self.one_inf, reference=self.reference, proper_only=self.proper_only
+            self.name,
+            self.shape,
+            one_inf=self.one_inf,
+            reference=self.reference,
+            copies=self.copies,
+            alternatives=self.alternatives,
+            proper_only=self.proper_only,
         )
 
 
@@ -230,6 +249,15 @@ def smallest_cover(uses: list[Use], *, same_layer: bool, proper: bool, samples: 
     weight = uses[0].weight
     rows, columns = weight.shape
     geometries = {use.geometry for use in uses}
+    finite = all(use.finite for use in uses)
+    fixed_inputs = len(uses) == 1 or finite or (same_layer and not any(use.derived for use in uses))
+    stay = proper or weight.proper_only
+    if weight.cover is not None:
+        if not weight.cover.domain and (samples is None or not fixed_inputs):
+            raise InputError(
+                f"cover of {weight.name}", "of the points of a sample", "one of the whole domain", "Give `samples`"
+            )
+        return _all_of(weight, weight.cover.made_proper() if stay else weight.cover)
     discount = max(use.euclidean_discount for use in uses).value
 
     # The spectral norm of the error dominates every other geometry; the largest row serves ROWS and LOOKUP.
@@ -249,13 +277,24 @@ def smallest_cover(uses: list[Use], *, same_layer: bool, proper: bool, samples: 
         ratios = (use.l1 / use.radius for use in uses if math.isfinite(use.radius.ln))
         found += _for_l1_inputs(weight, max(ratios, default=ONE))
 
-    finite = all(use.finite for use in uses)
-    fixed_inputs = len(uses) == 1 or finite or (same_layer and not any(use.derived for use in uses))
     if len(geometries) == 1 and fixed_inputs:
         found += _for_points(weight, geometries.pop(), uses, samples)
-    stay = proper or weight.proper_only
     admissible = [cover.made_proper() if stay else cover for cover in found if cover.domain or samples is not None]
-    return covers.smallest(*admissible)
+    return _all_of(weight, covers.smallest(*admissible))
+
+
+def _all_of(weight: Weight, cover: Cover) -> Cover:
+    """The cover of every alternative at once, all at the same radius."""
+    if weight.alternatives == 1:
+        return cover
+    number = float(weight.alternatives)
+    return replace(
+        cover,
+        entropy=Scaled(number, cover.entropy),
+        rough=None if cover.rough is None else Scaled(number, cover.rough),
+        quadratic=number * cover.quadratic,
+        parameters=number * cover.parameters,
+    )
 
 
 def _for_l1_inputs(weight: Weight, ratio: Magnitude) -> list[Cover]:

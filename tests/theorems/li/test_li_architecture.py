@@ -83,7 +83,7 @@ def tokens(rng, T, d, b):
 def test_one_layer_moves_no_further_than_its_sensitivities(H):
     rng = np.random.default_rng(H)
     d, k, b = 3, 2, 1.4
-    network = arch.one_layer(d=d, k=k, b=b, H=H, **BOUNDS)
+    network = arch.one_layer(arch.Norms(d, k, **BOUNDS), b=b, H=H)
     beta = {weight.name: math.exp(weight.ln_beta) for weight in network.weights}
     worst = largest = 0.0
     for _ in range(500):
@@ -111,7 +111,7 @@ def test_one_layer_moves_no_further_than_its_sensitivities(H):
 def test_many_layers_move_no_further_than_their_sensitivities(L):
     rng = np.random.default_rng(10 + L)
     d, k, b = 3, 2, 1.3
-    network = arch.many_layers(d=d, k=k, layers=L, b=b, **BOUNDS)
+    network = arch.many_layers(arch.Norms(d, k, **BOUNDS), layers=L, b=b)
     beta = {weight.name: math.exp(weight.ln_beta) for weight in network.weights}
     worst = 0.0
     for _ in range(300):
@@ -153,8 +153,8 @@ def test_layer_norm_needs_its_own_radius_in_every_layer():
 
     change = abs(value(moved) - value(small))
     bounds = {"Bw": 1.0, "Bc": 1e-3, "Bv": 1e-3, "BQK": 1e-9, "L_sigma": 1.0}
-    naive = arch.many_layers(d=d, k=k, layers=2, b=1.0, rho=1.0, xi=xi, **bounds)
-    right = arch.many_layers(d=d, k=k, layers=2, b=1.0, rho=rho, xi=xi, **bounds)
+    naive = arch.many_layers(arch.Norms(d, k, **bounds), layers=2, b=1.0, rho=1.0, xi=xi)
+    right = arch.many_layers(arch.Norms(d, k, **bounds), layers=2, b=1.0, rho=rho, xi=xi)
     by_name = {weight.name: math.exp(weight.ln_beta) * 1e-3 for weight in naive.weights}
     assert change > 1.4 * by_name["W_v2"]
     by_name = {weight.name: math.exp(weight.ln_beta) * 1e-3 for weight in right.weights}
@@ -180,7 +180,7 @@ def test_layer_norm_sensitivities_hold_in_a_search():
     rng = np.random.default_rng(4)
     d, k, L, b = 3, 2, 2, 1.0
     rho, xi = arch.layer_norm(d, 1.0, 0.0, 1.0)
-    network = arch.many_layers(d=d, k=k, layers=L, b=b, rho=rho, xi=xi, **BOUNDS)
+    network = arch.many_layers(arch.Norms(d, k, **BOUNDS), layers=L, b=b, rho=rho, xi=xi)
     beta = {weight.name: math.exp(weight.ln_beta) for weight in network.weights}
     for _ in range(200):
         X = tokens(rng, 3, d, b)
@@ -196,7 +196,7 @@ def test_layer_norm_sensitivities_hold_in_a_search():
 
 
 def test_sensitivities_written_out():
-    network = arch.many_layers(d=5, k=3, layers=2, b=1.5, rho=1.2, xi=0.9, **BOUNDS)
+    network = arch.many_layers(arch.Norms(5, 3, **BOUNDS), layers=2, b=1.5, rho=1.2, xi=0.9)
     beta = {weight.name: math.exp(weight.ln_beta) for weight in network.weights}
     block_factor = 0.9**2 * 1.2**2
     growth = block_factor * 1.1 * 0.9 * (1 + 2 * 1.2**2 * 1.3)
@@ -215,7 +215,7 @@ def test_sensitivities_written_out():
     assert by_name["w"].l1_norm == pytest.approx(math.sqrt(5) * 0.8)
     assert by_name["w"].norm == 0.8
     assert [by_name[name].entries for name in ("w", "W_c1", "W_v1", "W_QK1")] == [5, 15, 15, 25]
-    single = arch.one_layer(d=5, k=3, b=1.5, H=4, rv=2, rqk=9, **BOUNDS)
+    single = arch.one_layer(arch.Norms(5, 3, **BOUNDS), b=1.5, H=4, rv=2, rqk=9)
     assert [weight.rank for weight in single.weights] == [None, 2, 5]
     assert [weight.copies for weight in single.weights] == [4, 4, 4]
     beta = [math.exp(weight.ln_beta) for weight in single.weights]
@@ -227,7 +227,7 @@ def test_sensitivities_written_out():
 @pytest.mark.independent("li.thmB.1", "li.thmB.2")
 def test_gamma_is_the_optimum_of_the_allocation():
     """Minimise sum C_j/eps_j^2 under sum beta_j eps_j = 1 numerically; heads written out one by one."""
-    network = arch.one_layer(d=4, k=3, b=1.2, H=2, **BOUNDS)
+    network = arch.one_layer(arch.Norms(4, 3, **BOUNDS), b=1.2, H=2)
     costs, betas = [], []
     for weight in network.weights:
         for _ in range(weight.copies):
@@ -248,7 +248,7 @@ def test_gamma_is_the_optimum_of_the_allocation():
 def test_the_network_cover_is_the_sum_of_its_weights(radius):
     """C5 by hand: radii in proportion to the parameters, heads one by one, C3 for the matrices."""
     H, d, k, rv, rqk, b = 2, 6, 4, 1, 2, 1.1
-    network = arch.one_layer(d=d, k=k, b=b, H=H, rv=rv, rqk=rqk, **BOUNDS)
+    network = arch.one_layer(arch.Norms(d, k, **BOUNDS), b=b, H=H, rv=rv, rqk=rqk)
     parameters = {"u": k, "W_v": (d + k) * rv, "W_QK": 2 * d * rqk}
     total = H * sum(parameters.values())
     by_hand = closed = 0.0
@@ -267,7 +267,7 @@ def test_the_network_cover_is_the_sum_of_its_weights(radius):
 @pytest.mark.property_of("li.thmB.1", "li.thmB.2", "li.thm5.3")
 @pytest.mark.parametrize("radius", [0.9, 0.2, 0.01])
 def test_the_better_cover_is_used_and_both_are_shown(radius):
-    network = arch.many_layers(d=30, k=8, layers=2, b=1.0, **BOUNDS)
+    network = arch.many_layers(arch.Norms(30, 8, **BOUNDS), layers=2, b=1.0)
     better, plain = network.norm_cover(), network.plain_norm_cover()
     assert better.log_size(radius) <= plain.log_size(radius) * (1 + 1e-12)
     assert better.log_size(radius) <= network.gamma**3 / radius**2
@@ -285,15 +285,15 @@ def test_the_better_cover_is_used_and_both_are_shown(radius):
 
 
 def test_covers_remember_sizes_without_changing_them():
-    network = arch.one_layer(d=5, k=3, b=1.0, **BOUNDS)
+    network = arch.one_layer(arch.Norms(5, 3, **BOUNDS), b=1.0)
     cover = network.rank_cover()
     assert cover.log_size(0.01) == cover.log_size(0.01) == network.rank_cover().log_size(0.01)
 
 
 @pytest.mark.property_of("li.thmB.2", "li.thmB.5")
 def test_heads_are_additive_in_gamma_and_superlinear_in_the_cover():
-    one = arch.one_layer(d=4, k=3, b=1.0, H=1, **BOUNDS)
-    eight = arch.one_layer(d=4, k=3, b=1.0, H=8, **BOUNDS)
+    one = arch.one_layer(arch.Norms(4, 3, **BOUNDS), b=1.0, H=1)
+    eight = arch.one_layer(arch.Norms(4, 3, **BOUNDS), b=1.0, H=8)
     assert eight.gamma == pytest.approx(8 * one.gamma)
     assert eight.rank_cover().log_size(0.08) == pytest.approx(8 * one.rank_cover().log_size(0.01))
 

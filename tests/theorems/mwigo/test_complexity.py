@@ -60,10 +60,19 @@ def test_perturbation_inequality_on_real_encoders(seed):
     assert np.all(np.abs(encoder.output(X, *one)) <= net.output + 1e-12)
     assert net.radius == min(net.movement, net.output)
     # at their own radius the covers of the three weights reach exactly as far as the class moves
-    assert math.exp(_shallow.cover_init(net).ln_radius) == pytest.approx(net.movement, rel=1e-9)
+    # (the engine stops at twice the size of the outputs where that is less)
+    reached = _shallow.at_initial(net)
+    assert reached.distance.value <= net.movement * (1 + 1e-9)
+    assert reached.range.value == pytest.approx(net.output, rel=1e-9)
+    coefficients = {name: beta.value for name, beta in reached.coefficients.items()}
+    assert coefficients["w_O"] * net.RO + coefficients["W_V"] * net.RV + coefficients["A"] * net.R_A == pytest.approx(
+        net.movement, rel=1e-9
+    )
     eta_A = min(net.eta_K * net.xi_Q, net.xi_K * net.eta_Q) / math.sqrt(dm)
     reach = net.eta_O * (net.xi_V * B + net.eta_V * B + net.xi_V * rho**2 * eta_A * B)
-    assert math.exp(_shallow.cover_zero(net).ln_radius) == pytest.approx(reach, rel=1e-9)
+    coefficients = {name: beta.value for name, beta in _shallow.at_zero(net).coefficients.items()}
+    found = coefficients["w_O"] * net.eta_O + coefficients["W_V"] * net.eta_V + coefficients["A"] * eta_A
+    assert found == pytest.approx(reach, rel=1e-9)
 
 
 @pytest.mark.independent("mwigo.lem1", "mwigo.lem2")

@@ -11,13 +11,7 @@ from scipy.special import gammaln
 
 from certiformer.auditing.attack import Attack, Candidate, Instance, Version
 from certiformer.auditing.search import Search, best, family
-from certiformer.auditing.verify import (
-    array,
-    least_cover,
-    log_volume_l1_ball,
-    log_volume_l2_ball,
-    multisets,
-)
+from certiformer.auditing.verify import array, least_cover, log_volume_l1_ball, log_volume_l2_ball, multisets
 
 Data = Mapping[str, Any]
 Measure = tuple[float, Mapping[str, Any], float | None]

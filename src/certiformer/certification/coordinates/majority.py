@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,8 +38,8 @@ import optax
 from jaxtyping import Array, Float
 from numpy.typing import NDArray
 
+from certiformer import networks
 from certiformer.calculus import quantised, strata
-from certiformer.calculus.allocation import Term, network_cover
 from certiformer.calculus.covers import Cover, volumetric
 from certiformer.calculus.softmax import softmax
 from certiformer.certificates._covers import Scale, frontier
@@ -265,18 +266,28 @@ def radius_indices(settings: Settings, place: Coordinates, alpha: Array64) -> tu
 
 def class_cover(settings: Settings, place: Coordinates, indices: tuple[int, ...]) -> Cover:
     """A sup-norm cover, over every sequence of the vocabulary, of the networks in the strata `indices`."""
-    ln_beta = math.log(up(place.half_range / len(indices)))
-    radii = [up(strata.radius(j, base=settings.radius_base, ratio=settings.radius_ratio)) for j in indices]
-    terms = [Term(f"head {h}", volumetric(radius, place.dimension), ln_beta) for h, radius in enumerate(radii)]
-    return network_cover(terms)
+    return _network_cover(settings, place, indices, lambda radius: volumetric(radius, place.dimension))
 
 
 def soft_cover(settings: Settings, place: Coordinates, indices: tuple[int, ...]) -> Cover:
     """The same allocation with prior mass for covers: a ball of radius eps in one of R + eps, r ln(1 + R/eps)."""
-    ln_beta = math.log(up(place.half_range / len(indices)))
-    radii = [up(strata.radius(j, base=settings.radius_base, ratio=settings.radius_ratio)) for j in indices]
-    terms = [Term(f"head {h}", _mass(radius, place.dimension), ln_beta) for h, radius in enumerate(radii)]
-    return network_cover(terms)
+    return _network_cover(settings, place, indices, lambda radius: _mass(radius, place.dimension))
+
+
+def _network_cover(
+    settings: Settings, place: Coordinates, indices: tuple[int, ...], head: Callable[[float], Cover]
+) -> Cover:
+    """The mean of H heads on the engine: fixed values, and a trained table of scores with a cover of its own."""
+    largest = up(float(np.max(np.abs(place.values))))
+    values = networks.tokens(1, largest, positions=place.tokens + 1, half_diameter=place.half_range)
+    heads = []
+    for h, index in enumerate(indices):
+        radius = up(strata.radius(index, base=settings.radius_base, ratio=settings.radius_ratio))
+        # One column of r coordinates, in the norm osc/2 of the scores, which is how a head feels them (T1).
+        table = networks.Weight(f"head {h}", (place.dimension, 1), max_row=radius, cover=head(radius))
+        heads.append(networks.attend(values, values, values, scale=0.0, score_bias=table))
+    mean = networks.scale(networks.add(*heads), up(1.0 / len(indices)))
+    return networks.analyse(networks.pick(mean)).cover
 
 
 def _mass(radius: float, dimension: int) -> Cover:

@@ -1,16 +1,6 @@
 from __future__ import annotations
 
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    printed_value,
-    real,
-    upper_bound,
-    verified,
-)
+from certiformer.core import Quantity, Result, Status, Variants, count, printed_value, real, upper_bound, verified
 from certiformer.theorems.arda import ARDA
 from certiformer.theorems.arda._setting import SYMMETRIC
 from certiformer.theorems.arda.fact_4 import TINY, exact_tail, union_tail

@@ -1,11 +1,6 @@
 from __future__ import annotations
 
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    upper_bound,
-)
+from certiformer.core import Quantity, Status, Variants, upper_bound
 from certiformer.theorems.arda._setting import Activated
 
 

@@ -5,16 +5,7 @@ import sys
 
 import scipy
 
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    printed_value,
-    real,
-    upper_bound,
-)
+from certiformer.core import Quantity, Result, Status, Variants, count, printed_value, real, upper_bound
 from certiformer.theorems.arda import ARDA
 
 TINY = sys.float_info.min

@@ -2,15 +2,7 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    count,
-    printed_value,
-    real,
-    upper_bound,
-)
+from certiformer.core import Quantity, Status, Variants, count, printed_value, real, upper_bound
 from certiformer.theorems.arda._heads import lipschitz
 from certiformer.theorems.arda._setting import UNIT_BALL, Activated
 

@@ -2,14 +2,7 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    printed_value,
-    upper_bound,
-    verified,
-)
+from certiformer.core import Quantity, Status, Variants, printed_value, upper_bound, verified
 from certiformer.theorems.arda._descent import linearisation_error
 from certiformer.theorems.arda._heads import averaged, common, initial_norms
 from certiformer.theorems.arda._setting import SYMMETRIC, UNIT_BALL, Activated, Projected, RealisedHeads

@@ -1,11 +1,6 @@
 from __future__ import annotations
 
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    assumed,
-)
+from certiformer.core import Quantity, Status, Variants, assumed
 from certiformer.theorems.arda._descent import with_hypotheses
 from certiformer.theorems.arda.theorem_1 import Theorem1
 

@@ -3,17 +3,7 @@ from __future__ import annotations
 import math
 
 from certiformer.calculus.activations import activation as find_activation
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    assumed,
-    count,
-    printed_value,
-    real,
-    side_number,
-    upper_bound,
-)
+from certiformer.core import Quantity, Status, Variants, assumed, count, printed_value, real, side_number, upper_bound
 from certiformer.theorems.arda._descent import Descent, Radii, sampling_deviation, sound_variants
 from certiformer.theorems.arda._heads import UnitConstants
 from certiformer.theorems.arda._recurrent import recurrent_unit

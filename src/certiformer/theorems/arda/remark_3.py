@@ -1,15 +1,6 @@
 from __future__ import annotations
 
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    printed_value,
-    real,
-    upper_bound,
-    verified,
-)
+from certiformer.core import Quantity, Result, Status, Variants, printed_value, real, upper_bound, verified
 from certiformer.theorems.arda import ARDA
 
 

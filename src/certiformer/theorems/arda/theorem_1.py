@@ -2,13 +2,7 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    printed_value,
-    upper_bound,
-)
+from certiformer.core import Quantity, Status, Variants, printed_value, upper_bound
 from certiformer.theorems.arda._descent import Descent, sampling_deviation, sound_variants
 from certiformer.theorems.arda._heads import UnitConstants, averaged, common, initial_norms
 from certiformer.theorems.arda._setting import (

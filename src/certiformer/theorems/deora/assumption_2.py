@@ -2,18 +2,8 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    assumed,
-    count,
-    printed_value,
-    real,
-    side_number,
-    upper_bound,
-    verified,
-)
+from certiformer.core import Quantity, Status, Variants, assumed, printed_value, side_number, upper_bound, verified
+from certiformer.core.inputs import count, real
 from certiformer.theorems.deora._attention import Attention
 from certiformer.theorems.deora._realizability import least_multiple, spread
 from certiformer.theorems.deora._setting import GoodStart, Tokens

@@ -2,21 +2,8 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    assumed,
-    printed_value,
-    upper_bound,
-    verified,
-)
-from certiformer.theorems.deora._attention import (
-    Attention,
-    printed_beta1,
-    printed_beta2,
-    printed_beta3,
-)
+from certiformer.core import Quantity, Status, Variants, assumed, printed_value, upper_bound, verified
+from certiformer.theorems.deora._attention import Attention, printed_beta1, printed_beta2, printed_beta3
 from certiformer.theorems.deora._setting import Parameters, Readout
 
 

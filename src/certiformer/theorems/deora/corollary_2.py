@@ -20,9 +20,7 @@ from certiformer.core import (
     upper_bound,
     verified,
 )
-from certiformer.theorems.deora._attention import (
-    Attention,
-)
+from certiformer.theorems.deora._attention import Attention
 from certiformer.theorems.deora._realizability import initial_loss, least_multiple, spread
 from certiformer.theorems.deora._setting import GoodStart, Sampled, Tokens
 from certiformer.theorems.deora._training import MOST_HEADS, stability_bounds, training_bound

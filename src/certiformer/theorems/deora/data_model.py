@@ -2,20 +2,8 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    count,
-    printed_value,
-    real,
-    side_number,
-    upper_bound,
-    verified,
-)
-from certiformer.theorems.deora._mixture import (
-    Mixture,
-)
+from certiformer.core import Quantity, Status, Variants, count, printed_value, real, side_number, upper_bound, verified
+from certiformer.theorems.deora._mixture import Mixture
 from certiformer.theorems.deora._setting import TokenizedMixture
 
 

@@ -2,18 +2,8 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    assumed,
-    count,
-    lower_bound,
-    printed_value,
-    real,
-    verified,
-)
+from certiformer.core import Quantity, Result, Status, Variants, assumed, lower_bound, printed_value, verified
+from certiformer.core.inputs import count, real
 from certiformer.core.rounding import up
 from certiformer.theorems.deora import DEORA
 

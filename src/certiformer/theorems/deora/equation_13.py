@@ -1,15 +1,6 @@
 from __future__ import annotations
 
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    assumed,
-    printed_value,
-    real,
-    upper_bound,
-    verified,
-)
+from certiformer.core import Quantity, Status, Variants, assumed, printed_value, real, upper_bound, verified
 from certiformer.core.rounding import up
 from certiformer.theorems.deora._attention import Attention, printed_beta2
 from certiformer.theorems.deora._setting import Parameters

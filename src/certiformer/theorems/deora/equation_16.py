@@ -3,16 +3,7 @@ from __future__ import annotations
 import math
 
 from certiformer.calculus.descent import iterate_loss
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    assumed,
-    printed_value,
-    real,
-    upper_bound,
-    verified,
-)
+from certiformer.core import Quantity, Status, Variants, assumed, printed_value, real, upper_bound, verified
 from certiformer.theorems.deora._attention import Attention, printed_beta3
 from certiformer.theorems.deora._setting import Parameters
 

@@ -1,13 +1,6 @@
 from __future__ import annotations
 
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    real,
-    upper_bound,
-)
+from certiformer.core import Quantity, Result, Status, Variants, real, upper_bound
 from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._attention import KAPPA_3
 

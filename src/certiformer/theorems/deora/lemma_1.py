@@ -2,14 +2,7 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    assumed,
-    real,
-    upper_bound,
-)
+from certiformer.core import Quantity, Status, Variants, assumed, real, upper_bound
 from certiformer.theorems.deora._attention import KAPPA_3
 from certiformer.theorems.deora._setting import Tokens
 

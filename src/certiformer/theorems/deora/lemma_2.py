@@ -2,18 +2,8 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    assumed,
-    count,
-    printed_value,
-    real,
-    side_number,
-    upper_bound,
-)
+from certiformer.core import Quantity, Result, Status, Variants, assumed, printed_value, side_number, upper_bound
+from certiformer.core.inputs import count, real
 from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._mixture import token_radius
 

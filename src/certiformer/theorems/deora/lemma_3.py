@@ -1,14 +1,6 @@
 from __future__ import annotations
 
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    assumed,
-    printed_value,
-    real,
-    upper_bound,
-)
+from certiformer.core import Quantity, Status, Variants, assumed, printed_value, real, upper_bound
 from certiformer.theorems.deora._setting import Sampled
 
 

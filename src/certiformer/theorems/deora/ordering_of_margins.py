@@ -2,15 +2,7 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    lower_bound,
-    printed_value,
-    side_number,
-    verified,
-)
+from certiformer.core import Quantity, Status, Variants, lower_bound, printed_value, side_number, verified
 from certiformer.theorems.deora._mixture import Mixture
 from certiformer.theorems.deora._setting import TokenizedMixture
 

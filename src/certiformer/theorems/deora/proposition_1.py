@@ -2,17 +2,7 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    assumed,
-    count,
-    printed_value,
-    real,
-    upper_bound,
-    verified,
-)
+from certiformer.core import Quantity, Status, Variants, assumed, count, printed_value, real, upper_bound, verified
 from certiformer.core.rounding import up
 from certiformer.theorems.deora._setting import Tokens
 from certiformer.theorems.deora.lemma_1 import blocks

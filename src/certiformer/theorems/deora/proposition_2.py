@@ -16,9 +16,7 @@ from certiformer.core import (
     upper_bound,
     verified,
 )
-from certiformer.theorems.deora._mixture import (
-    Mixture,
-)
+from certiformer.theorems.deora._mixture import Mixture
 from certiformer.theorems.deora._setting import TokenizedMixture
 
 

@@ -2,17 +2,8 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    lower_bound,
-    printed_value,
-    real,
-    side_number,
-    upper_bound,
-    verified,
-)
+from certiformer.core import Quantity, Status, Variants, lower_bound, printed_value, side_number, upper_bound, verified
+from certiformer.core.inputs import real
 from certiformer.theorems.deora._mixture import Mixture
 from certiformer.theorems.deora._setting import TokenizedMixture
 

@@ -3,17 +3,7 @@ from __future__ import annotations
 import math
 
 from certiformer.calculus.descent import segment_maximum
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    assumed,
-    printed_value,
-    real,
-    upper_bound,
-    verified,
-)
+from certiformer.core import Quantity, Result, Status, Variants, assumed, printed_value, real, upper_bound, verified
 from certiformer.theorems.deora import DEORA
 
 

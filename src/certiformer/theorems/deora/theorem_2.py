@@ -1,19 +1,8 @@
 from __future__ import annotations
 
 from certiformer.calculus.descent import Run
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    count,
-    printed_value,
-    side_number,
-    verified,
-)
-from certiformer.theorems.deora._attention import (
-    Attention,
-    printed_beta1,
-)
+from certiformer.core import Quantity, Status, Variants, count, printed_value, side_number, verified
+from certiformer.theorems.deora._attention import Attention, printed_beta1
 from certiformer.theorems.deora._setting import Readout, Sampled, Tokens, TowardsTarget
 from certiformer.theorems.deora._training import (
     printed_checks,

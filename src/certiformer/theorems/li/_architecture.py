@@ -16,12 +16,39 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from certiformer import networks
 from certiformer.calculus.allocation import Term, network_cover
-from certiformer.calculus.covers import Cover, low_rank, maurey, maurey_plain, smallest, volumetric
+from certiformer.calculus.covers import Cover, low_rank, maurey_plain, smallest, volumetric
+from certiformer.networks import Node
+
+
+def growth(Bw: float, Bc: float, Bv: float, L_sigma: float, H: int = 1) -> float:
+    """K with |f(X)| <= K b(X): H L_sigma B_w B_c B_v."""
+    return H * L_sigma * Bw * Bc * Bv
+
+
+@dataclass(frozen=True, slots=True)
+class Norms:
+    """Sizes and norm bounds of the weights, as the theorems name them."""
+
+    d: int
+    k: int
+    Bw: float
+    Bc: float
+    Bv: float
+    BQK: float
+    L_sigma: float
+
+    def growth(self, heads: int = 1) -> float:
+        """K with |f(X)| <= K b(X)."""
+        return growth(self.Bw, self.Bc, self.Bv, self.L_sigma, heads)
+
+    @property
+    def sigma(self) -> networks.Activation:
+        return networks.Activation("sigma", self.L_sigma, self.L_sigma)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +61,7 @@ class Weight:
     rows: int
     columns: int
     rank: int | None
-    ln_beta: float
+    ln_beta: float = 0.0
     copies: int = 1
 
     @property
@@ -44,41 +71,54 @@ class Weight:
     def term(self, cover: Cover) -> Term:
         return Term(self.name, cover, self.ln_beta, self.copies)
 
+    def bounded(self, *, l1: float = math.inf, rank: int | None = None) -> networks.Weight:
+        """The weight on the engine, where a matrix acts as x -> W^T x: its spectral norm, and the bounds given."""
+        shape = self.columns, self.rows
+        return networks.Weight(self.name, shape, l1=l1, spectral=self.norm, rank=rank, copies=self.copies)
+
     def by_volume(self) -> Cover:
         return volumetric(self.norm, self.entries)
 
     def by_rank(self) -> Cover:
         return self.by_volume() if self.rank is None else low_rank(self.norm, self.rows, self.columns, self.rank)
 
-    def by_norm(self, atoms: Callable[[float, int], Cover] = maurey) -> Cover:
-        return atoms(self.l1_norm, self.entries)
+
+Wiring = Callable[[Mapping[str, networks.Weight]], Node]
+"""From the classes of the weights to the graph of the network."""
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """The weights of a class and the bound on its outputs."""
+    """The weights of a class, how they are wired, and the bound on its outputs."""
 
     weights: tuple[Weight, ...]
     output_bound: float
+    wiring: Wiring
 
     @functools.lru_cache(maxsize=64)  # noqa: B019
     def rank_cover(self) -> Cover:
-        """C3 for every matrix, by volume for vectors; the budget in proportion to the parameters."""
-        return network_cover([weight.term(weight.by_rank()) for weight in self.weights], "low rank")
+        """The network on the engine, every matrix in its class of bounded rank (C3); a vector by volume."""
+        return self._cover("low rank", lambda one: one.bounded(rank=one.rank))
 
     @functools.lru_cache(maxsize=64)  # noqa: B019
     def norm_cover(self) -> Cover:
-        """Maurey with shrinking (T3) or by volume, whichever is smaller, weight by weight; ranks play no part.
+        """The network on the engine, entrywise l1 norms: Maurey with shrinking (T3) or volume, weight by weight.
 
-        (Members of a low-rank cover need not lie in the l1 ball, so the two kinds must not be mixed in a chain.)
+        Ranks play no part: members of a low-rank cover need not lie in the l1 ball, so the two kinds must not be mixed
+        in a chain.
         """
-        terms = [weight.term(smallest(weight.by_norm(), weight.by_volume())) for weight in self.weights]
-        return network_cover(terms, "entrywise l1 norms")
+        return self._cover("entrywise l1 norms", lambda one: one.bounded(l1=one.l1_norm))
+
+    def _cover(self, name: str, bounded: Callable[[Weight], networks.Weight]) -> Cover:
+        analysis = networks.analyse(self.wiring({weight.name: bounded(weight) for weight in self.weights}))
+        return replace(analysis.cover, name=name)
 
     @functools.lru_cache(maxsize=64)  # noqa: B019
     def plain_norm_cover(self) -> Cover:
         """C6: plain Maurey (C1) throughout, or volume throughout."""
-        atoms = network_cover([weight.term(weight.by_norm(maurey_plain)) for weight in self.weights], "Maurey")
+        atoms = network_cover(
+            [weight.term(maurey_plain(weight.l1_norm, weight.entries)) for weight in self.weights], "Maurey"
+        )
         volume = network_cover([weight.term(weight.by_volume()) for weight in self.weights], "volume")
         return smallest(atoms, volume)
 
@@ -110,49 +150,29 @@ def _log1p_exp(x: float) -> float:
     return x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x))
 
 
-def growth(Bw: float, Bc: float, Bv: float, L_sigma: float, H: int = 1) -> float:
-    """K with |f(X)| <= K b(X): H L_sigma B_w B_c B_v."""
-    return H * L_sigma * Bw * Bc * Bv
-
-
-def one_layer(
-    *,
-    d: int,
-    k: int,
-    Bw: float,
-    Bc: float,
-    Bv: float,
-    BQK: float,
-    L_sigma: float,
-    b: float,
-    H: int = 1,
-    rv: int | None = None,
-    rqk: int | None = None,
-) -> Network:
+def one_layer(norms: Norms, *, b: float, H: int = 1, rv: int | None = None, rqk: int | None = None) -> Network:
     """H heads summed before one readout, eqs. (2) and (3). Ranks default to full."""
-    u = Bc * Bw
-    outer = L_sigma * u
-    return Network(
-        (
-            Weight("u", u, u, k, 1, None, math.log(L_sigma * Bv * b), H),
-            Weight("W_v", Bv, Bv, d, k, _rank(rv, d, k), math.log(outer * b), H),
-            Weight("W_QK", BQK, BQK, d, d, _rank(rqk, d, d), math.log(outer * Bv) + 3.0 * math.log(b), H),
-        ),
-        growth(Bw, Bc, Bv, L_sigma, H) * b,
+    d, k, u = norms.d, norms.k, norms.Bc * norms.Bw
+
+    def wiring(classes: Mapping[str, networks.Weight]) -> Node:
+        z = networks.tokens(d, b, positions=2)
+        z = networks.attention(z, networks.Head(value=classes["W_v"], score=classes["W_QK"]))
+        return networks.scale(networks.readout(networks.pick(networks.activation(z, norms.sigma)), classes["u"]), H)
+
+    return _network(
+        wiring,
+        norms.growth(H) * b,
+        Weight("u", u, u, k, 1, None, copies=H),
+        Weight("W_v", norms.Bv, norms.Bv, d, k, _rank(rv, d, k), copies=H),
+        Weight("W_QK", norms.BQK, norms.BQK, d, d, _rank(rqk, d, d), copies=H),
     )
 
 
 @functools.lru_cache(maxsize=256)
 def many_layers(
+    norms: Norms,
     *,
-    d: int,
-    k: int,
     layers: int,
-    Bw: float,
-    Bc: float,
-    Bv: float,
-    BQK: float,
-    L_sigma: float,
     b: float,
     rho: float = 1.0,
     xi: float = 1.0,
@@ -160,40 +180,41 @@ def many_layers(
     rv: int | None = None,
     rqk: int | None = None,
 ) -> Network:
-    """Eq. (5). The l1 norm of the readout is at most sqrt(d) B_w; its cover is projected back on the l2 ball.
+    """Eq. (5). The l1 norm of the readout is at most sqrt(d) B_w; its cover is projected back on the l2 ball."""
+    d, k, blocks = norms.d, norms.k, range(1, layers + 1)
 
-    Sensitivities are those of the engine: the formulas above, except that the diameter of the tokens is propagated, so
-    that a score matrix behind contracting blocks reaches less far.
-    """
-    blocks = range(1, layers + 1)
-    shapes = {"w": (1, d)} | {f"W_{kind}{i}": shape for i in blocks for kind, shape in _shapes(d, k).items()}
-    norms = {"w": Bw} | {f"W_{kind}{i}": norm for i in blocks for kind, norm in (("c", Bc), ("v", Bv), ("QK", BQK))}
-    matrices = {name: networks.Weight(name, shapes[name], spectral=norm) for name, norm in norms.items()}
-    sigma = networks.Activation("sigma", L_sigma, L_sigma)
-    z = networks.tokens(d, b, positions=2)
-    for i in blocks:
-        z = networks.attention(z, networks.Head(value=matrices[f"W_v{i}"], score=matrices[f"W_QK{i}"]))
-        z = networks.linear(z, matrices[f"W_c{i}"])
-        for _ in range(2):
-            z = networks.bounded(networks.activation(z, sigma), xi, rho)
-    coefficients = networks.analyse(networks.readout(networks.pick(z), matrices["w"])).coefficients
-    weights = [Weight("w", Bw, math.sqrt(d) * Bw, d, 1, None, coefficients["w"].ln)]
+    def wiring(classes: Mapping[str, networks.Weight]) -> Node:
+        z = networks.tokens(d, b, positions=2)
+        for i in blocks:
+            z = networks.attention(z, networks.Head(value=classes[f"W_v{i}"], score=classes[f"W_QK{i}"]))
+            z = networks.linear(z, classes[f"W_c{i}"])
+            for _ in range(2):
+                z = networks.bounded(networks.activation(z, norms.sigma), xi, rho)
+        return networks.readout(networks.pick(z), classes["w"])
+
+    weights = [Weight("w", norms.Bw, math.sqrt(d) * norms.Bw, d, 1, None)]
     for i in blocks:
         weights += [
-            Weight(f"W_c{i}", Bc, Bc, k, d, _rank(rc, k, d), coefficients[f"W_c{i}"].ln),
-            Weight(f"W_v{i}", Bv, Bv, d, k, _rank(rv, d, k), coefficients[f"W_v{i}"].ln),
-            Weight(f"W_QK{i}", BQK, BQK, d, d, _rank(rqk, d, d), coefficients[f"W_QK{i}"].ln),
+            Weight(f"W_c{i}", norms.Bc, norms.Bc, k, d, _rank(rc, k, d)),
+            Weight(f"W_v{i}", norms.Bv, norms.Bv, d, k, _rank(rv, d, k)),
+            Weight(f"W_QK{i}", norms.BQK, norms.BQK, d, d, _rank(rqk, d, d)),
         ]
-    return Network(tuple(weights), rho * Bw)
+    return _network(wiring, rho * norms.Bw, *weights)
+
+
+def _network(wiring: Wiring, output_bound: float, *weights: Weight) -> Network:
+    """The weights with the sensitivities that the engine finds: the formulas above, or less.
+
+    The diameter of the tokens is propagated, so that a score matrix behind contracting blocks reaches less far.
+    """
+    coefficients = networks.analyse(wiring({weight.name: weight.bounded() for weight in weights})).coefficients
+    known = (replace(weight, ln_beta=coefficients[weight.name].ln - math.log(weight.copies)) for weight in weights)
+    return Network(tuple(known), output_bound, wiring)
 
 
 def layer_norm(d: int, gain: float, bias: float, eps: float) -> tuple[float, float]:
     """(rho, xi) of LayerNorm: norm at most sqrt(d) max|gain| + ||bias||_2, slope at most max|gain|/sqrt(eps)."""
     return math.sqrt(d) * gain + bias, gain / math.sqrt(eps)
-
-
-def _shapes(d: int, k: int) -> dict[str, tuple[int, int]]:
-    return {"c": (d, k), "v": (k, d), "QK": (d, d)}
 
 
 def _rank(rank: int | None, rows: int, columns: int) -> int:

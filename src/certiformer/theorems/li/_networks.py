@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from certiformer.core import Hypothesis, Result, count, real, verified
 from certiformer.theorems.li import _printed
-from certiformer.theorems.li._architecture import Network, growth, many_layers, one_layer
+from certiformer.theorems.li._architecture import Network, Norms, many_layers, one_layer
 
 
 class Weights(Result):
@@ -21,6 +21,10 @@ class Weights(Result):
     Bv: float = real("bound on the norm of W_v", example=0.9, symbol="B_v")
     BQK: float = real("bound on the norm of W_QK", example=0.7, symbol="B_QK")
     L_sigma: float = real("Lipschitz constant of the activation, sigma(0) = 0", symbol="L_σ")
+
+    @property
+    def norms(self) -> Norms:
+        return Norms(self.d, self.k, self.Bw, self.Bc, self.Bv, self.BQK, self.L_sigma)
 
     @property
     def confined(self) -> bool:
@@ -52,10 +56,14 @@ class Weights(Result):
         """The name of the paper's sum over ranks, its value, and what stands behind 1 + in the printed bound."""
         raise NotImplementedError
 
-    def rank(self, name: str) -> int | None:
-        """A rank that belongs to the inputs of the theorem, None for full rank."""
-        value: int | None = getattr(self, name, None)
-        return value
+    def ranks(self, *names: str) -> dict[str, int | None]:
+        """Ranks that belong to the inputs of the theorem, None for full rank."""
+        return {name: getattr(self, name, None) for name in names}
+
+    @property
+    def printed_ranks(self) -> dict[str, int]:
+        """The ranks of the printed side, 1 where none is given."""
+        return {name: rank or 1 for name, rank in self.ranks("rw", "rc", "rv", "rqk").items()}
 
 
 class OneLayer(Weights):
@@ -66,43 +74,19 @@ class OneLayer(Weights):
         return 1
 
     def network(self, b: float) -> Network:
-        return one_layer(
-            d=self.d,
-            k=self.k,
-            Bw=self.Bw,
-            Bc=self.Bc,
-            Bv=self.Bv,
-            BQK=self.BQK,
-            L_sigma=self.L_sigma,
-            b=b,
-            H=self.heads,
-            rv=self.rank("rv"),
-            rqk=self.rank("rqk"),
-        )
+        return one_layer(self.norms, b=b, H=self.heads, **self.ranks("rv", "rqk"))
 
     def growth(self) -> float:
-        return growth(self.Bw, self.Bc, self.Bv, self.L_sigma, self.heads)
+        return self.norms.growth(self.heads)
 
     def printed_output(self, BX: float) -> float:
         return self.growth() * BX
 
     def printed_gamma(self, b: float) -> float:
-        return _printed.gamma_one_layer(
-            d=self.d, k=self.k, Bw=self.Bw, Bc=self.Bc, Bv=self.Bv, L_sigma=self.L_sigma, Bx=b, H=self.heads
-        )
+        return _printed.gamma_one_layer(self.norms, b, self.heads)
 
     def printed_rank_sum(self, b: float, radius: float) -> tuple[str, float, float]:
-        ranks = tuple(self.rank(name) or 1 for name in ("rc", "rqk", "rv", "rw"))
-        total = _printed.rank_sum_one_layer(
-            Bw=self.Bw,
-            Bc=self.Bc,
-            Bv=self.Bv,
-            L_sigma=self.L_sigma,
-            Bx=b,
-            radius=radius,
-            ranks=ranks,
-            H=self.heads,
-        )
+        total = _printed.rank_sum_one_layer(self.norms, b, radius, self.printed_ranks, self.heads)
         return "N_rank", total, _printed.log_or_inf(total)
 
 
@@ -141,54 +125,17 @@ class ManyLayers(Weights):
         return (verified("the normalisation maps into the unit ball", self.rho <= 1.0, self.rho),)
 
     def network(self, b: float) -> Network:
-        return many_layers(
-            d=self.d,
-            k=self.k,
-            layers=self.layers,
-            Bw=self.Bw,
-            Bc=self.Bc,
-            Bv=self.Bv,
-            BQK=self.BQK,
-            L_sigma=self.L_sigma,
-            b=b,
-            rho=self.rho,
-            xi=self.xi,
-            rc=self.rank("rc"),
-            rv=self.rank("rv"),
-            rqk=self.rank("rqk"),
-        )
+        ranks = self.ranks("rc", "rv", "rqk")
+        return many_layers(self.norms, layers=self.layers, b=b, rho=self.rho, xi=self.xi, **ranks)
 
     def printed_output(self, BX: float) -> float:
         return self.Bw
 
     def printed_gamma(self, b: float) -> float:
-        return _printed.gamma_many_layers(
-            d=self.d,
-            k=self.k,
-            layers=self.layers,
-            Bw=self.Bw,
-            Bc=self.Bc,
-            Bv=self.Bv,
-            BQK=self.BQK,
-            L_sigma=self.L_sigma,
-            Bx=b,
-        )
+        return _printed.gamma_many_layers(self.norms, self.layers, b)
 
     def printed_rank_sum(self, b: float, radius: float) -> tuple[str, float, float]:
-        total = _printed.rank_sum_many_layers(
-            layers=self.layers,
-            Bw=self.Bw,
-            Bc=self.Bc,
-            Bv=self.Bv,
-            BQK=self.BQK,
-            L_sigma=self.L_sigma,
-            BX=b,
-            radius=radius,
-            rw=self.rank("rw") or 1,
-            rc=self.rank("rc") or 1,
-            rv=self.rank("rv") or 1,
-            rqk=self.rank("rqk") or 1,
-        )
+        total = _printed.rank_sum_many_layers(self.norms, self.layers, b, radius, self.printed_ranks)
         return "sum", total, total
 
 

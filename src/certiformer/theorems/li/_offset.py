@@ -3,19 +3,8 @@
 from __future__ import annotations
 
 from certiformer.calculus import excess_risk
-from certiformer.core import (
-    Bound,
-    Quantity,
-    Variants,
-    assumed,
-    count,
-    flag,
-    printed_value,
-    real,
-    side_number,
-    stated,
-    upper_bound,
-)
+from certiformer.core import Bound, Quantity, Variants, assumed, printed_value, side_number, stated, upper_bound
+from certiformer.core.inputs import count, flag, real
 from certiformer.theorems.li._setting import SquaredLoss
 
 

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from certiformer.core import Bound, printed_value, verified
+from certiformer.theorems.li._architecture import Norms
 
 C1_RANK = 0.5  # Assumption 5.7 leaves C_1 open; Lemma B.6 has 1/2
 
 
-def gamma_one_layer(*, d: int, k: int, Bw: float, Bc: float, Bv: float, L_sigma: float, Bx: float, H: int = 1) -> float:
+def gamma_one_layer(norms: Norms, Bx: float, H: int = 1) -> float:
     """C1^{1/3} Bx^{2/3} [(H Bw L)^{2/3} + 2 (H Bw L Bc Bv)^{2/3} + H^{2/3}], C1 = ln(2dk + 1). No B_QK."""
-    c1 = math.log(2 * d * k + 1)
-    readout, network = H * Bw * L_sigma, H * Bw * L_sigma * Bc * Bv
+    c1 = math.log(2 * norms.d * norms.k + 1)
+    readout, network = H * norms.Bw * norms.L_sigma, H * norms.Bw * norms.L_sigma * norms.Bc * norms.Bv
     bracket = readout ** (2 / 3) + 2.0 * network ** (2 / 3) + H ** (2 / 3)
     return float(c1 ** (1 / 3) * Bx ** (2 / 3) * bracket)
 
 
-def alphas(*, layers: int, Bc: float, Bv: float, BQK: float, L_sigma: float) -> list[float]:
+def alphas(norms: Norms, layers: int) -> list[float]:
     """alpha_i = prod_{j=i}^{L} L Bc Bv (1 + 4 B_QK), i = 1..L."""
-    block = L_sigma * Bc * Bv * (1.0 + 4.0 * BQK)
+    block = norms.L_sigma * norms.Bc * norms.Bv * (1.0 + 4.0 * norms.BQK)
     return [_power(block, layers - i + 1) for i in range(1, layers + 1)]
 
 
-def gamma_many_layers(
-    *, d: int, k: int, layers: int, Bw: float, Bc: float, Bv: float, BQK: float, L_sigma: float, Bx: float
-) -> float:
+def gamma_many_layers(norms: Norms, layers: int, Bx: float) -> float:
     """gamma_ML + eta_ML of Theorem 5.3."""
-    c1 = math.log(2 * d * k + 1) ** (1 / 3)
-    alpha = alphas(layers=layers, Bc=Bc, Bv=Bv, BQK=BQK, L_sigma=L_sigma)
+    c1 = math.log(2 * norms.d * norms.k + 1) ** (1 / 3)
+    Bw, Bc, Bv, L_sigma = norms.Bw, norms.Bc, norms.Bv, norms.L_sigma
+    alpha = alphas(norms, layers)
     first = alpha[0]
     gamma = (2.0 * L_sigma * Bc * Bv * first * Bw * Bx**2) ** (2 / 3)
     gamma += Bx ** (2 / 3) * (1.0 + (first * Bw) ** (2 / 3) + (first * Bw * L_sigma * Bv) ** (2 / 3))
@@ -39,38 +39,25 @@ def gamma_many_layers(
     return float(c1 * (gamma + Bw ** (2 / 3) * tau))
 
 
-def rank_sum_one_layer(
-    *, Bw: float, Bc: float, Bv: float, L_sigma: float, Bx: float, radius: float, ranks: Sequence[int], H: int = 1
-) -> float:
-    """N_rank = 1 + sum_j r_j C1 ln(r_j Bx^2/eps_j^2), eps_j by (20); ranks in the order c, QK, v, w."""
+def rank_sum_one_layer(norms: Norms, Bx: float, radius: float, ranks: Mapping[str, int], H: int = 1) -> float:
+    """N_rank = 1 + sum_j r_j C1 ln(r_j Bx^2/eps_j^2), eps_j by (20)."""
+    Bw, Bc, Bv, L_sigma = norms.Bw, norms.Bc, norms.Bv, norms.L_sigma
+    order = [ranks[name] for name in ("rc", "rqk", "rv", "rw")]
     betas = [H * Bw * L_sigma, 2.0 * H * Bw * L_sigma * Bc * Bv, H * Bw * L_sigma * Bc, H * Bc]
-    total = C1_RANK * sum(ranks)
-    eps = [radius * C1_RANK * r / (beta * total) for r, beta in zip(ranks, betas, strict=True)]
-    logs = [math.log(r) + 2.0 * math.log(Bx) - 2.0 * math.log(e) for r, e in zip(ranks, eps, strict=True)]
-    return 1.0 + math.fsum(C1_RANK * r * log for r, log in zip(ranks, logs, strict=True))
+    total = C1_RANK * sum(order)
+    eps = [radius * C1_RANK * r / (beta * total) for r, beta in zip(order, betas, strict=True)]
+    logs = [math.log(r) + 2.0 * math.log(Bx) - 2.0 * math.log(e) for r, e in zip(order, eps, strict=True)]
+    return 1.0 + math.fsum(C1_RANK * r * log for r, log in zip(order, logs, strict=True))
 
 
-def rank_sum_many_layers(
-    *,
-    layers: int,
-    Bw: float,
-    Bc: float,
-    Bv: float,
-    BQK: float,
-    L_sigma: float,
-    BX: float,
-    radius: float,
-    rw: int,
-    rc: int,
-    rv: int,
-    rqk: int,
-) -> float:
+def rank_sum_many_layers(norms: Norms, layers: int, BX: float, radius: float, ranks: Mapping[str, int]) -> float:
     """sum_i r_i C_i ln(b_i^2/delta^2) with the printed b_i of Corollary 5.6 and beta_i of Theorem 5.8."""
-    alpha = alphas(layers=layers, Bc=Bc, Bv=Bv, BQK=BQK, L_sigma=L_sigma)
+    Bw, Bc, Bv, L_sigma = norms.Bw, norms.Bc, norms.Bv, norms.L_sigma
+    alpha = alphas(norms, layers)
     betas = [1.0, *(a * Bw for a in alpha), *(a * Bw * L_sigma * Bv for a in alpha)]
     betas += [2.0 * a * L_sigma * Bc * Bv * Bw for a in alpha]
-    ranks = [rw, *[rc] * layers, *[rv] * layers, *[rqk] * layers]
-    return allocation([float(r) for r in ranks], [C1_RANK] * len(ranks), betas, BX, radius)
+    order = [ranks["rw"], *[ranks["rc"]] * layers, *[ranks["rv"]] * layers, *[ranks["rqk"]] * layers]
+    return allocation([float(r) for r in order], [C1_RANK] * len(order), betas, BX, radius)
 
 
 def allocation(r: Sequence[float], C: Sequence[float], beta: Sequence[float], BX: float, eps: float) -> float:

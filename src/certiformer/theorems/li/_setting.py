@@ -13,18 +13,7 @@ import numpy as np
 from certiformer.calculus import excess_risk
 from certiformer.calculus.covers import Cover
 from certiformer.calculus.excess_risk import RiskBound
-from certiformer.core import (
-    Bound,
-    Hypothesis,
-    InputError,
-    Quantity,
-    Result,
-    count,
-    flag,
-    real,
-    stated,
-    upper_bound,
-)
+from certiformer.core import Bound, Hypothesis, InputError, Quantity, Result, count, flag, real, stated, upper_bound
 from certiformer.core.elementwise import each
 from certiformer.theorems.li import LI
 from certiformer.theorems.li._architecture import Network

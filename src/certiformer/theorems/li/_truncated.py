@@ -210,7 +210,7 @@ class SubGaussianInputs(Truncated):
 
     @property
     def by_rank(self) -> bool:
-        return any(self.rank(name) is not None for name in ("rc", "rv", "rqk"))
+        return any(rank is not None for rank in self.ranks("rc", "rv", "rqk").values())
 
     def printed(self) -> Variants:
         gamma = self.printed_gamma(self.M)

@@ -1,22 +1,10 @@
 from __future__ import annotations
 
-import math
-
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    printed_value,
-    real,
-    verified,
-)
-from certiformer.theorems.li import LI
-from certiformer.theorems.li._linear import rank_cover
+from certiformer.core import Status, Variants, real
+from certiformer.theorems.li._linear import LowRankMaps
 
 
-class Assumption57(Result):
+class Assumption57(LowRankMaps):
     r"""Assumed cover of linear maps of bounded rank.
 
     As Lemma B.6. The assumption holds only with C_1 of the order of d + k.
@@ -36,21 +24,9 @@ class Assumption57(Result):
     - Negative for large eps.
     """
 
-    paper, place = LI, "Assumption 5.7"
-    bounds, status = Quantity.LOG_COVERING_NUMBER, Status.FALSE
-    monotone = "+r +d +k +B +Bx -eps"
+    place, status = "Assumption 5.7", Status.FALSE
 
-    r: int = count("bound on the rank", example=2)
-    d: int = count("input dimension", example=4)
-    k: int = count("output dimension", example=3)
-    B: float = real("bound on the spectral norm", symbol="B_W")
-    Bx: float = real("bound on the l2 norm of the inputs", symbol="B_x")
-    eps: float = real("radius of the cover", example=0.1, symbol="ε")
     C1: float = real("the constant of the assumption", example=0.5, symbol="C_1", default=0.5)
 
     def printed(self) -> Variants:
-        value = self.C1 * self.r * (math.log(self.r) + 2.0 * math.log(self.Bx * self.B / self.eps))
-        return {"value": printed_value(value, hypotheses=(verified("the claim is not negative", value >= 0.0),))}
-
-    def sound(self) -> Variants:
-        return rank_cover(self.r, self.d, self.k, self.B, self.Bx, self.eps)
+        return self.claim(self.C1, self.r)

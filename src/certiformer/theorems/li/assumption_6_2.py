@@ -3,20 +3,8 @@ from __future__ import annotations
 import math
 
 from certiformer.calculus.truncation import SubGaussian, gaussian_tokens
-from certiformer.core import (
-    Bound,
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    flag,
-    printed_value,
-    real,
-    stated,
-    upper_bound,
-    verified,
-)
+from certiformer.core import Bound, Quantity, Result, Status, Variants, printed_value, stated, upper_bound, verified
+from certiformer.core.inputs import count, flag, real
 from certiformer.theorems.li import LI
 
 

@@ -1,22 +1,10 @@
 from __future__ import annotations
 
-import math
-
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    printed_value,
-    real,
-    verified,
-)
-from certiformer.theorems.li import LI
-from certiformer.theorems.li._linear import norm_covers
+from certiformer.core import Status, Variants, real, verified
+from certiformer.theorems.li._linear import EntrywiseMaps
 
 
-class Lemma52(Result):
+class Lemma52(EntrywiseMaps):
     r"""Cover of linear maps, entrywise l1 norm, with a constant.
 
     As Lemma B.3. C_1 = log(2dk+1) depends on the dimensions; no universal constant will do.
@@ -36,24 +24,10 @@ class Lemma52(Result):
     - Assumption 5.1 bounds only the CLS token; the lemma is applied to all tokens.
     """
 
-    paper, place = LI, "Lemma 5.2"
-    bounds, status = Quantity.LOG_COVERING_NUMBER, Status.CONSTANT
-    monotone = "+B +Bx -eps +d +k"
+    place, status = "Lemma 5.2", Status.CONSTANT
 
-    B: float = real("bound on the entrywise l1 norm of W", symbol="B_W")
-    eps: float = real("radius of the cover, l2 norm of the output", example=0.3, symbol="ε")
-    d: int = count("input dimension", example=4)
-    k: int = count("output dimension", example=3)
-    Bx: float = real("bound on the l2 norm of the inputs", symbol="B_x")
     C1: float | None = real("the paper's constant", example=3, symbol="C_1", default=None, otherwise="log(2dk+1)")
 
     def printed(self) -> Variants:
-        constant = math.log(2 * self.d * self.k + 1) if self.C1 is None else self.C1
-        hypotheses = (
-            verified("eps < Bx B (else one ball suffices)", self.eps < self.Bx * self.B),
-            verified("C1 >= log(2dk + 1)", constant >= math.log(2 * self.d * self.k + 1), constant),
-        )
-        return {"value": printed_value(constant * (self.Bx * self.B / self.eps) ** 2, hypotheses=hypotheses)}
-
-    def sound(self) -> Variants:
-        return norm_covers(self.B, self.eps, self.d, self.k, self.Bx)
+        constant = self.logarithm if self.C1 is None else self.C1
+        return self.claim(constant, verified("C1 >= log(2dk + 1)", constant >= self.logarithm, constant))

@@ -2,17 +2,7 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    printed_value,
-    real,
-    upper_bound,
-    verified,
-)
+from certiformer.core import Quantity, Result, Status, Variants, count, printed_value, real, upper_bound, verified
 from certiformer.theorems.li import LI
 
 

@@ -1,22 +1,10 @@
 from __future__ import annotations
 
-import math
-
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    printed_value,
-    real,
-    verified,
-)
-from certiformer.theorems.li import LI
-from certiformer.theorems.li._linear import norm_covers
+from certiformer.core import Status, Variants
+from certiformer.theorems.li._linear import EntrywiseMaps
 
 
-class LemmaB3(Result):
+class LemmaB3(EntrywiseMaps):
     r"""Cover of linear maps, entrywise l1 norm.
 
     The same, without a ceiling; sharper log C(2dk+K, K) with K = ceil((B_x B_W/eps)^2) - 1 (maurey), with
@@ -40,23 +28,7 @@ class LemmaB3(Result):
       lemma's form 21.2.
     """
 
-    paper, place = LI, "Lemma B.3"
-    bounds, status = Quantity.LOG_COVERING_NUMBER, Status.TRUE
-    monotone = "+B +Bx -eps +d +k"
-
-    B: float = real("bound on the entrywise l1 norm of W", symbol="B_W")
-    eps: float = real("radius of the cover, l2 norm of the output", example=0.3, symbol="ε")
-    d: int = count("input dimension", example=4)
-    k: int = count("output dimension", example=3)
-    Bx: float = real("bound on the l2 norm of the inputs", symbol="B_x")
+    place, status = "Lemma B.3", Status.TRUE
 
     def printed(self) -> Variants:
-        value = (self.Bx * self.B / self.eps) ** 2 * math.log(2 * self.d * self.k + 1)
-        return {
-            "value": printed_value(
-                value, hypotheses=(verified("eps < Bx B (else one ball suffices)", self.eps < self.Bx * self.B),)
-            )
-        }
-
-    def sound(self) -> Variants:
-        return norm_covers(self.B, self.eps, self.d, self.k, self.Bx)
+        return self.claim(self.logarithm)

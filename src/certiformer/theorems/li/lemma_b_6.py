@@ -1,22 +1,10 @@
 from __future__ import annotations
 
-import math
-
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    printed_value,
-    real,
-    verified,
-)
-from certiformer.theorems.li import LI
-from certiformer.theorems.li._linear import rank_cover
+from certiformer.core import Status, Variants
+from certiformer.theorems.li._linear import LowRankMaps
 
 
-class LemmaB6(Result):
+class LemmaB6(LowRankMaps):
     r"""Cover of linear maps of bounded rank.
 
     Spectral norm, rank at most r, W of size d x k.
@@ -38,20 +26,7 @@ class LemmaB6(Result):
     - Negative for large eps.
     """
 
-    paper, place = LI, "Lemma B.6"
-    bounds, status = Quantity.LOG_COVERING_NUMBER, Status.FALSE
-    monotone = "+r +d +k +B +Bx -eps"
-
-    r: int = count("bound on the rank", example=2)
-    d: int = count("input dimension", example=4)
-    k: int = count("output dimension", example=3)
-    B: float = real("bound on the spectral norm", symbol="B_W")
-    Bx: float = real("bound on the l2 norm of the inputs", symbol="B_x")
-    eps: float = real("radius of the cover", example=0.1, symbol="ε")
+    place, status = "Lemma B.6", Status.FALSE
 
     def printed(self) -> Variants:
-        value = self.r / 2.0 * (math.log(4.0 * self.r) + 2.0 * math.log(self.Bx * self.B / self.eps))
-        return {"value": printed_value(value, hypotheses=(verified("the claim is not negative", value >= 0.0),))}
-
-    def sound(self) -> Variants:
-        return rank_cover(self.r, self.d, self.k, self.B, self.Bx, self.eps)
+        return self.claim(0.5, 4.0 * self.r)

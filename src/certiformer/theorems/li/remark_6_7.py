@@ -3,17 +3,7 @@ from __future__ import annotations
 import math
 
 from certiformer.calculus.truncation import SubGaussian
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    printed_value,
-    real,
-    side_number,
-    upper_bound,
-)
+from certiformer.core import Quantity, Result, Status, Variants, count, printed_value, real, side_number, upper_bound
 from certiformer.theorems.li import LI
 
 

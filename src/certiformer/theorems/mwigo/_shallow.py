@@ -18,19 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from certiformer import networks
 from certiformer.calculus import chaining
-from certiformer.calculus.allocation import Term, network_cover, quadratic_total
-from certiformer.calculus.covers import (
-    Cover,
-    dual_sudakov,
-    perceptron_vector,
-    smallest,
-    sudakov_constant,
-    volumetric,
-)
+from certiformer.calculus.allocation import quadratic_total
+from certiformer.calculus.covers import sudakov_constant
 from certiformer.calculus.softmax import weight_sensitivity
 from certiformer.core import Bound, Hypothesis, Quantity, Result, count, derived, real, side_number, stated, upper_bound
 from certiformer.core.elementwise import Apart, agreed, each, several
+from certiformer.networks import Analysis
 from certiformer.theorems.mwigo import MWIGO
 
 _TYPICAL = "sqrt(dm), LeCun's typical value: state the true one"
@@ -240,47 +235,58 @@ def P_init(net: ShallowEncoder) -> float:
     return quadratic_constant(init_terms(net))
 
 
-def cover_zero(net: ShallowEncoder) -> Cover:
-    """The smallest covers centred at zero; ||W_K^T W_Q||_F <= min(xi_K eta_Q, eta_K xi_Q), ||W_V||_2 <= xi_V."""
+def at_zero(net: ShallowEncoder) -> Analysis:
+    """The class centred at zero, on the engine; ||W_K^T W_Q||_F <= min(xi_K eta_Q, eta_K xi_Q), ||W_V||_2 <= xi_V."""
     eta_A = min(net.eta_K * net.xi_Q, net.xi_K * net.eta_Q, net.eta_K * net.eta_Q) / math.sqrt(net.dm)
-    return _cover(net, net.eta_O, net.eta_V, eta_A, min(net.xi_V, net.eta_V))
+    return _analysis(
+        net,
+        networks.Weight("w_O", (1, net.dm), frobenius=net.eta_O),
+        networks.Weight("W_V", (net.dm, net.d), frobenius=net.eta_V, spectral=net.xi_V),
+        networks.Weight("A", (net.d, net.d), frobenius=eta_A),
+    )
 
 
-def cover_init(net: ShallowEncoder) -> Cover:
-    """The smallest covers centred at the initial weights."""
-    return _cover(net, net.RO, net.RV, net.R_A, min(net.xi_V, net.eta_V))
+def at_initial(net: ShallowEncoder) -> Analysis:
+    """The class centred at the initial weights, on the engine; the ball of radius R_A holds every product A."""
+    value = min(net.WV2, net.WVF)
+    scores = min(net.WK2, net.WKF) * min(net.WQ2, net.WQF) / math.sqrt(net.dm)
+    return _analysis(
+        net,
+        networks.Weight("w_O", (1, net.dm), frobenius=net.RO, reference=networks.Reference(net.wOF)),
+        networks.Weight("W_V", (net.dm, net.d), frobenius=net.RV, reference=networks.Reference(value)),
+        networks.Weight("A", (net.d, net.d), frobenius=net.R_A, reference=networks.Reference(scores)),
+    )
 
 
-def _cover(net: ShallowEncoder, radius_O: float, radius_V: float, radius_A: float, spectral_V: float) -> Cover:
-    # The perceptron's floor(r^2) ln(2n+1), r = radius/eps, is below the volume's dm ln(1 + 2r) at no r if it is not at
-    # r^2 = 2 from below: ln(1 + 2 sqrt(k+1))/k falls with k. Then the cover is the same for all sample sizes.
+def _analysis(net: ShallowEncoder, read: networks.Weight, value: networks.Weight, scores: networks.Weight) -> Analysis:
+    z = networks.tokens(net.d, net.B, positions=net.ds, half_diameter=net.token)
+    z = networks.attention(z, networks.Head(value=value, score=scores))
+    z = networks.mean_pool(networks.activation(z, networks.RELU))
+    return networks.analyse(networks.readout(z, read), samples=_samples(net))
+
+
+def _samples(net: ShallowEncoder) -> int | None:
+    """The sample size, None where covers of the points of a sample are of no use.
+
+    The perceptron's floor(r^2) ln(2n+1), r = radius/eps, is below the volume's dm ln(1 + 2r) at no r if it is not at
+    r^2 = 2 from below: ln(1 + 2 sqrt(k+1))/k falls with k. Then the cover is the same for all sample sizes.
+    """
     points = each(lambda n: math.log(2.0 * n + 1.0), net.n)
     if agreed(points >= net.dm * math.log(1.0 + 2.0 * math.sqrt(2.0)) * (1.0 + 1e-9)):
-        return _network(net, (), radius_O, radius_V, radius_A, spectral_V)
+        return None
     if several(net.n):
         raise Apart
-    return _network(net, (perceptron_vector(radius_O, net.n),), radius_O, radius_V, radius_A, spectral_V)
+    return net.n
 
 
-def _network(
-    net: ShallowEncoder,
-    more: tuple[Cover, ...],
-    radius_O: float,
-    radius_V: float,
-    radius_A: float,
-    spectral_V: float,
-) -> Cover:
-    read = smallest(*more, dual_sudakov(radius_O, 1, net.dm), volumetric(radius_O, net.dm))
-    value = smallest(dual_sudakov(radius_V, net.dm, net.d), volumetric(radius_V, net.dm * net.d))
-    scores = smallest(dual_sudakov(radius_A, net.d, net.d), volumetric(radius_A, net.d * net.d))
-    attention = net.eta_O * spectral_V * weight_sensitivity(net.token)
-    return network_cover(
-        [
-            Term("w_O", read.scaled(spectral_V * net.B), 0.0),
-            Term("W_V", value.scaled(net.B), math.log(net.eta_O)),
-            Term("A", scores.scaled(net.B), math.log(attention) if attention > 0.0 else -math.inf),
-        ]
-    )
+def _complexity(net: ShallowEncoder, analysis: Callable[[ShallowEncoder], Analysis]) -> float:
+    """The best chain, in units of the radius; inf where norms leave the floats, and their class has no bound."""
+    norms = (net.eta_O, net.eta_V * net.B, net.eta_K * net.eta_Q, net.R_A)
+    if not all(map(math.isfinite, norms)):
+        return math.inf
+    at = analysis(net)
+    unit = replace(at.cover, ln_radius=at.cover.ln_radius - at.radius.ln)
+    return at.radius.value * chaining.proper_chain(unit, 1.0, net.n)
 
 
 def complexity_variants(net: ShallowEncoder) -> dict[str, Bound]:
@@ -296,8 +302,8 @@ def complexity_variants(net: ShallowEncoder) -> dict[str, Bound]:
         "D_init": side_number(radius, "radius of the class around 0 or around the initial network"),
         "closed_zero": upper_bound(output * chaining.dudley_closed(zero, 1.0, net.n), trivial=radius),
         "closed_init": upper_bound(radius * chaining.dudley_closed(init, 1.0, net.n), clip=radius),
-        "chain_zero": upper_bound(chaining.proper_chain(cover_zero(net), net.output, net.n), clip=radius),
-        "chain_init": upper_bound(chaining.proper_chain(cover_init(net), radius, net.n), clip=radius),
+        "chain_zero": upper_bound(_complexity(net, at_zero), clip=radius),
+        "chain_init": upper_bound(_complexity(net, at_initial), clip=radius),
     }
     return net.shown(variants)
 

@@ -1,12 +1,6 @@
 from __future__ import annotations
 
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    printed_value,
-    verified,
-)
+from certiformer.core import Quantity, Status, Variants, printed_value, verified
 from certiformer.theorems.mwigo._shallow import (
     ShallowEncoder,
     complexity_variants,

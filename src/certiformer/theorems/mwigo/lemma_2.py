@@ -1,13 +1,6 @@
 from __future__ import annotations
 
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    printed_value,
-    side_number,
-    verified,
-)
+from certiformer.core import Quantity, Status, Variants, printed_value, side_number, verified
 from certiformer.theorems.mwigo._shallow import (
     ShallowEncoder,
     complexity_variants,

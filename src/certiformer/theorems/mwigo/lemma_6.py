@@ -5,18 +5,7 @@ import math
 from certiformer.calculus.allocation import Term, network_cover, quadratic_total
 from certiformer.calculus.covers import Cover, dual_sudakov, rows_two_one, smallest, volumetric
 from certiformer.calculus.softmax import weight_sensitivity
-from certiformer.core import (
-    Bound,
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    derived,
-    printed_value,
-    real,
-    upper_bound,
-)
+from certiformer.core import Bound, Quantity, Result, Status, Variants, count, derived, printed_value, real, upper_bound
 from certiformer.theorems.mwigo import MWIGO
 
 

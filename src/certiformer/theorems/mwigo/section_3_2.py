@@ -2,22 +2,8 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.rademacher import gap_from_data, gap_uniform, of_loss
-from certiformer.core import (
-    Bound,
-    Hypothesis,
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    assumed,
-    count,
-    flag,
-    printed_value,
-    real,
-    stated,
-    upper_bound,
-)
+from certiformer.calculus.rademacher import gap_bounds, of_loss
+from certiformer.core import Quantity, Result, Status, Variants, count, flag, printed_value, real
 from certiformer.theorems.mwigo import MWIGO
 
 
@@ -58,21 +44,5 @@ class Section32(Result):
         }
 
     def sound(self) -> Variants:
-        ln_inverse = -math.log(self.delta)
         losses = of_loss(self.rad, self.rho, self.c)
-        support = assumed("the loss lies in [0, c] on the whole support, not only on the sample")
-        uniform = stated(
-            "rad bounds the complexity on every sample of the support", self.every_sample, "every_sample=1"
-        )
-        note = (
-            "each variant is an event of its own: fix the choice before seeing the data, or give each a share of delta"
-        )
-
-        def gap(value: float, *hypotheses: Hypothesis) -> Bound:
-            terms = {"complexity": 2.0 * losses, "confidence": value - 2.0 * losses}
-            return upper_bound(value, clip=self.c, terms=terms, additive=True, hypotheses=hypotheses, note=note)
-
-        return {
-            "data": gap(gap_from_data(losses, self.c, ln_inverse, self.n), support),
-            "uniform": gap(gap_uniform(losses, self.c, ln_inverse, self.n), support, uniform),
-        }
+        return gap_bounds(losses, self.c, -math.log(self.delta), self.n, self.every_sample)

@@ -1,22 +1,7 @@
 from __future__ import annotations
 
-import math
-
-from certiformer.calculus import chaining
-from certiformer.calculus.covers import quadratic_cover
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    flag,
-    printed_value,
-    real,
-    stated,
-    upper_bound,
-    verified,
-)
+from certiformer.calculus import dudley
+from certiformer.core import Quantity, Result, Status, Variants, count, flag, real
 from certiformer.theorems.mwigo import MWIGO
 
 
@@ -49,18 +34,7 @@ class Section33(Result):
     proper: bool | None = flag("the covers are proper, as the paper defines them")
 
     def printed(self) -> Variants:
-        s = math.sqrt(self.P / self.n)
-        value = s * (1.0 + math.log(self.A / s))
-        return {"value": printed_value(value, hypotheses=(verified("sqrt(P/N) <= A", s <= self.A, s),))}
+        return dudley.printed(self.P, self.A, self.n, "sqrt(P/N) <= A")
 
     def sound(self) -> Variants:
-        cover = quadratic_cover(self.P)
-        proper = stated(
-            "the covers are proper: their members belong to the class", self.proper, "proper=1", id="proper-covers"
-        )
-        return {
-            "closed": upper_bound(chaining.dudley_closed(self.P, self.A, self.n), clip=self.A),
-            "closed_half": upper_bound(chaining.dudley_closed_half(self.P, self.A, self.n), clip=self.A),
-            "chain": upper_bound(chaining.proper_chain(cover, self.A, self.n), clip=self.A, hypotheses=(proper,)),
-            "chain_external": upper_bound(chaining.external_chain(cover, self.A, self.n), clip=self.A),
-        }
+        return dudley.sound(self.P, self.A, self.n, self.proper)

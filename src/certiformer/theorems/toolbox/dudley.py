@@ -1,22 +1,7 @@
 from __future__ import annotations
 
-import math
-
-from certiformer.calculus import chaining
-from certiformer.calculus.covers import quadratic_cover
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    flag,
-    printed_value,
-    real,
-    stated,
-    upper_bound,
-    verified,
-)
+from certiformer.calculus import dudley
+from certiformer.core import Quantity, Result, Status, Variants, count, flag, real
 from certiformer.theorems.toolbox import TOOLBOX
 
 
@@ -53,17 +38,7 @@ class Dudley(Result):
     proper: bool | None = flag("the covers are proper")
 
     def printed(self) -> Variants:
-        s = math.sqrt(self.C / self.n)
-        # delta* = s; beyond D the integral is empty and the formula falls below its own infimum D.
-        value = s * (1.0 + math.log(self.D / s))
-        return {"value": printed_value(value, hypotheses=(verified("sqrt(C/n) <= D", s <= self.D, s),))}
+        return dudley.printed(self.C, self.D, self.n, "sqrt(C/n) <= D")
 
     def sound(self) -> Variants:
-        cover = quadratic_cover(self.C)
-        in_class = stated("the covers are proper: their members belong to the class", self.proper, "proper=1")
-        return {
-            "closed": upper_bound(chaining.dudley_closed(self.C, self.D, self.n), clip=self.D),
-            "closed_half": upper_bound(chaining.dudley_closed_half(self.C, self.D, self.n), clip=self.D),
-            "chain": upper_bound(chaining.proper_chain(cover, self.D, self.n), clip=self.D, hypotheses=(in_class,)),
-            "chain_external": upper_bound(chaining.external_chain(cover, self.D, self.n), clip=self.D),
-        }
+        return dudley.sound(self.C, self.D, self.n, self.proper)

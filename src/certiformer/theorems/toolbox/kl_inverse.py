@@ -3,14 +3,7 @@ from __future__ import annotations
 import math
 
 from certiformer.calculus import tails
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    real,
-    upper_bound,
-)
+from certiformer.core import Quantity, Result, Status, Variants, real, upper_bound
 from certiformer.theorems.toolbox import TOOLBOX
 
 

@@ -3,15 +3,7 @@ from __future__ import annotations
 import math
 
 from certiformer.calculus import strata
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    assumed,
-    integers,
-    upper_bound,
-)
+from certiformer.core import Quantity, Result, Status, Variants, assumed, integers, upper_bound
 from certiformer.theorems.toolbox import TOOLBOX
 
 

@@ -12,10 +12,9 @@ external). Everything is kept in logarithms: the products overflow floats long b
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -135,42 +134,68 @@ def weights(net: DeepTransformer, *, proper: bool) -> list[Weight]:
     return found
 
 
-@functools.lru_cache(maxsize=64)
-def _analysis(net: DeepTransformer, d: int, k: int, norms: tuple[tuple[str, float], ...]) -> networks.Analysis:
-    return networks.analyse(graph(net, d, k, dict(norms)))
+Class = Callable[[str, int], EngineWeight]
+"""The class of a weight by kind (w, c, v, q) and layer, without its copies."""
 
 
-def graph(net: DeepTransformer, d: int, k: int, norms: Mapping[str, float]) -> Node:
+def graph(net: DeepTransformer, weight: Class, d: int = 1) -> Node:
     """The network handed to the engine: radii and half-diameters are propagated, not restarted at the unit ball.
 
-    `norms`: entrywise l1 norms by kind. The H heads of a layer are copies of one, and their sum is H times it.
+    The H heads of a layer are copies of one, and their sum is H times it.
     """
     sigma = networks.Activation("sigma", net.L_sigma, net.L_sigma)
-    z = networks.tokens(d, net.Bx, positions=2, half_diameter=net.rho)
+    z = networks.tokens(d, net.Bx, positions=2, half_diameter=net.half_diameter)
     for i in range(1, net.layers + 1):
-        value = EngineWeight(f"v{i}", (k, d), l1=norms["v"], spectral=net.Bv2, copies=net.heads)
-        score = EngineWeight(f"q{i}", (d, d), l1=norms["q"], spectral=net.BQK2, copies=net.heads)
+        value, score, mix = (replace(weight(kind, i), name=f"{kind}{i}", copies=net.heads) for kind in "vqc")
         z = networks.project(networks.attention(z, networks.Head(value=value, score=score)))
-        mix = EngineWeight(f"c{i}", (d, k), l1=norms["c"], spectral=net.Bc2, copies=net.heads)
         z = networks.linear(networks.activation(z, sigma), mix)
         z = networks.project(z if net.heads == 1 else networks.scale(z, float(net.heads)))
-    return networks.readout(networks.pick(z), EngineWeight("w", (1, d), l1=norms["w"], frobenius=net.Bw))
+    return networks.readout(networks.pick(z), weight("w", net.layers + 1))
+
+
+def spectral_bound(net: DeepTransformer, kind: str) -> float:
+    """The bound on the spectral norm of a weight of this kind."""
+    return {"w": net.Bw, "c": net.Bc2, "v": net.Bv2, "q": net.BQK2}[kind]
+
+
+def shape(net: SizedTransformer, kind: str) -> tuple[int, int]:
+    """Outputs and inputs of the map x -> W^T x of this kind."""
+    return {"w": (1, net.d), "c": (net.d, net.k), "v": (net.k, net.d), "q": (net.d, net.d)}[kind]
 
 
 def engine_variants(
-    net: DeepTransformer, d: int, k: int, norms: Mapping[str, float], eps: float, n: int | None
+    net: DeepTransformer, *analyses: networks.Analysis, hypotheses: tuple[Hypothesis, ...] = (), name: str = "engine"
 ) -> dict[str, Bound]:
-    """The covering number and the complexity of the same class, evaluated on the engine."""
-    # Neither the radius nor the sample size belongs to the network: along a sweep of these it is built once.
-    analysis = _analysis(net.network, d, k, tuple(norms.items()))
-    found = {"engine": upper_bound(analysis.log_size(eps))}
-    if n is not None:
-        quantity = Quantity.RADEMACHER_COMPLEXITY
-        found["rademacher_engine"] = upper_bound(analysis.rademacher(n), clip=net.radius, bounds=quantity)
+    """The covering number and the complexity of the same class, evaluated on the engine; the best of the analyses."""
+    size = min(analysis.log_size(net.eps) for analysis in analyses)
+    found = {name: upper_bound(size, hypotheses=hypotheses)}
+    if net.n is not None:
+        complexity = min(analysis.rademacher(net.n) for analysis in analyses)
+        found[f"rademacher_{name}"] = upper_bound(
+            complexity, clip=net.radius, bounds=Quantity.RADEMACHER_COMPLEXITY, hypotheses=hypotheses
+        )
     return found
 
 
-def ln_total(net: DeepTransformer, constants: Mapping[str, float], *, proper: bool) -> float:
+def l1_input_variants(
+    net: SizedTransformer, constant: Callable[[int, int], float], weight: Callable[[str], EngineWeight]
+) -> dict[str, Bound]:
+    """Theorem 4.2 with covers for inputs of l1 norm one, C = constant(outputs, inputs): F.0.1 and F.0.2.
+
+    An l2 ball of R^inputs lies in the l1 ball of sqrt(inputs) times its radius. The covers leave the spectral balls, so
+    the chain is external; the engine may also take them at half the radius, in a proper analysis.
+    """
+    shapes = {kind: shape(net, kind) for kind in "wcvq"}
+    ln = ln_total(net, {kind: inputs * constant(outputs, inputs) for kind, (outputs, inputs) in shapes.items()})
+    output = graph(net, lambda kind, layer: weight(kind), net.d)
+    return {
+        "value": covering_bound(ln, net.eps),
+        **complexity_variants(net, ln, net.n, proper=False),
+        **engine_variants(net, networks.analyse(output), networks.analyse(output, proper=False)),
+    }
+
+
+def ln_total(net: DeepTransformer, constants: Mapping[str, float], *, proper: bool = False) -> float:
     """ln of gamma^3 (Lemma E.1), where a weight of kind i costs constants[i] (input norm/eps)^2."""
     parts = [
         (_ln(constants[weight.kind]) + 2.0 * weight.ln_input + 2.0 * weight.ln_beta) / 3.0

@@ -8,20 +8,9 @@ from typing import ClassVar
 from certiformer.calculus import chaining
 from certiformer.calculus.covers import Cover
 from certiformer.calculus.softmax import weight_sensitivity
-from certiformer.core import (
-    Bound,
-    Hypothesis,
-    Result,
-    count,
-    derived,
-    flag,
-    printed_value,
-    real,
-    stated,
-    upper_bound,
-    verified,
-)
+from certiformer.core import Bound, Hypothesis, Result, printed_value, stated, upper_bound, verified
 from certiformer.core.elementwise import agreed, each, least
+from certiformer.core.inputs import count, derived, flag, real
 from certiformer.theorems.trauger import TRAUGER
 
 

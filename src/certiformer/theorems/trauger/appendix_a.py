@@ -1,16 +1,6 @@
 from __future__ import annotations
 
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    printed_value,
-    real,
-    side_number,
-    upper_bound,
-)
+from certiformer.core import Quantity, Result, Status, Variants, count, printed_value, real, side_number, upper_bound
 from certiformer.theorems.trauger import TRAUGER
 
 

@@ -5,18 +5,8 @@ import math
 import numpy as np
 
 from certiformer.calculus.softmax import softmax
-from certiformer.core import (
-    InputError,
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    printed_value,
-    reals,
-    side_number,
-    upper_bound,
-)
+from certiformer.core import InputError, Quantity, Result, Status, Variants, printed_value, side_number, upper_bound
+from certiformer.core.inputs import count, reals
 from certiformer.theorems.trauger import TRAUGER
 
 

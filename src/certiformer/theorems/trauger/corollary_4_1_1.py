@@ -3,13 +3,7 @@ from __future__ import annotations
 import math
 
 from certiformer.calculus.covers import dual_sudakov, maurey, perceptron_matrix, smallest, volumetric
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    real,
-    stated,
-)
+from certiformer.core import Quantity, Status, Variants, real, stated
 from certiformer.theorems.trauger._single_layer import OneLayer
 
 

@@ -5,22 +5,19 @@ import math
 
 from certiformer.calculus.allocation import Term, network_cover
 from certiformer.calculus.covers import Cover, maurey, smallest, volumetric
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    derived,
-    real,
-    upper_bound,
-)
+from certiformer.core import Quantity, Status, Variants, derived, real, upper_bound
+from certiformer.networks import Analysis, Weight, analyse
 from certiformer.theorems.trauger._multi_layer import (
     DeepTransformer,
     SizedTransformer,
     complexity_variants,
     covering_bound,
     engine_variants,
+    graph,
     ln_total,
     printed_variants,
+    shape,
+    spectral_bound,
     weights,
 )
 
@@ -91,7 +88,6 @@ class Corollary421(SizedTransformer):
             "v": volumetric(self.Bv2, self.d * self.k),
             "q": volumetric(self.BQK2, self.d * self.d),
         }
-        norms = {"w": self.Bw1, "c": self.Bc11, "v": self.Bv11, "q": self.BQK11}
         # Maurey's covers project onto convex subclasses and volume packs any subset around zero: both are proper.
         constants = {kind: cover.constant for kind, cover in sparse.items()}
         ln = ln_total(self, constants, proper=True)
@@ -100,5 +96,16 @@ class Corollary421(SizedTransformer):
             "value": covering_bound(ln, self.eps),
             "exact": upper_bound(_cover(self.network, tuple(covers.items())).log_size(self.eps)),
             **complexity_variants(self, ln, self.n, proper=True),
-            **engine_variants(self, self.d, self.k, norms, self.eps, self.n),
+            **engine_variants(self, _analysis(self.network)),
         }
+
+
+@functools.lru_cache(maxsize=64)
+def _analysis(net: Corollary421) -> Analysis:
+    """Neither the radius nor the sample size belongs to the network: along a sweep of these it is built once."""
+    norms = {"w": net.Bw1, "c": net.Bc11, "v": net.Bv11, "q": net.BQK11}
+
+    def weight(kind: str, layer: int) -> Weight:
+        return Weight(kind, shape(net, kind), l1=norms[kind], spectral=spectral_bound(net, kind))
+
+    return analyse(graph(net, weight, net.d))

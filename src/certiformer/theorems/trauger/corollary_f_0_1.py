@@ -4,12 +4,13 @@ import math
 
 from certiformer.calculus.covers import columns_one_inf
 from certiformer.core import Quantity, Status, Variants, real
+from certiformer.networks import Weight
 from certiformer.theorems.trauger._multi_layer import (
     SizedTransformer,
-    complexity_variants,
-    covering_bound,
-    ln_total,
+    l1_input_variants,
     printed_variants,
+    shape,
+    spectral_bound,
 )
 
 
@@ -39,16 +40,8 @@ class CorollaryF01(SizedTransformer):
         return printed_variants(self, constant, self.Bx * self.Bx * constant, self.eps)
 
     def sound(self) -> Variants:
-
-        def constant(outputs: int, inputs: int) -> float:
-            # An l2 ball of R^inputs lies in the l1 ball of sqrt(inputs) times its radius.
-            return inputs * columns_one_inf(self.B, outputs, inputs).constant
-
-        constants = {
-            "w": constant(1, self.d),
-            "c": constant(self.d, self.k),
-            "v": constant(self.k, self.d),
-            "q": constant(self.d, self.d),
-        }
-        ln = ln_total(self, constants, proper=False)
-        return {"value": covering_bound(ln, self.eps), **complexity_variants(self, ln, self.n, proper=False)}
+        return l1_input_variants(
+            self,
+            lambda outputs, inputs: columns_one_inf(self.B, outputs, inputs).constant,
+            lambda kind: Weight(kind, shape(self, kind), one_inf=self.B, spectral=spectral_bound(self, kind)),
+        )

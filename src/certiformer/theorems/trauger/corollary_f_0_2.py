@@ -3,20 +3,14 @@ from __future__ import annotations
 import math
 
 from certiformer.calculus.covers import rows_two_one_factor
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    printed_value,
-    real,
-    verified,
-)
+from certiformer.core import Quantity, Status, Variants, printed_value, real, verified
+from certiformer.networks import Weight
 from certiformer.theorems.trauger._multi_layer import (
     SizedTransformer,
-    complexity_variants,
-    covering_bound,
-    ln_total,
+    l1_input_variants,
     printed_variants,
+    shape,
+    spectral_bound,
 )
 
 
@@ -59,16 +53,8 @@ class CorollaryF02(SizedTransformer):
         return printed_variants(self, constant, self.Bx * self.Bx * constant, self.eps)
 
     def sound(self) -> Variants:
-
-        def constant(outputs: int, inputs: int) -> float:
-            # An l2 ball of R^inputs lies in the l1 ball of sqrt(inputs) times its radius.
-            return self.B * self.B * inputs * rows_two_one_factor(outputs, inputs)
-
-        constants = {
-            "w": constant(1, self.d),
-            "c": constant(self.d, self.k),
-            "v": constant(self.k, self.d),
-            "q": constant(self.d, self.d),
-        }
-        ln = ln_total(self, constants, proper=False)
-        return {"value": covering_bound(ln, self.eps), **complexity_variants(self, ln, self.n, proper=False)}
+        return l1_input_variants(
+            self,
+            lambda outputs, inputs: self.B * self.B * rows_two_one_factor(outputs, inputs),
+            lambda kind: Weight(kind, shape(self, kind), rows_two_one=self.B, spectral=spectral_bound(self, kind)),
+        )

@@ -6,19 +6,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from certiformer.core import (
-    InputError,
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    printed_value,
-    real,
-    reals,
-    side_number,
-    upper_bound,
-)
+from certiformer.core import InputError, Quantity, Result, Status, Variants, printed_value, side_number, upper_bound
+from certiformer.core.inputs import count, real, reals
 from certiformer.theorems.trauger import TRAUGER
 
 _MOST_MATRICES = 16

@@ -2,22 +2,11 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.covers import log_multisets, maurey_draws
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    printed_value,
-    real,
-    upper_bound,
-    verified,
-)
-from certiformer.theorems.trauger import TRAUGER
+from certiformer.core import Status, Variants, real
+from certiformer.theorems.trauger._linear_maps import AtomicMaps
 
 
-class Lemma33(Result):
+class Lemma33(AtomicMaps):
     r"""Cover of linear maps, columns in an l1 ball.
 
     The class is {x -> Wx : ||W||_{1,inf} <= B_w}, W of size k x d, on inputs of **l1** norm at most B_x.
@@ -42,32 +31,13 @@ class Lemma33(Result):
     - For eps >= Bw Bx the printed value stays positive although one ball suffices.
     """
 
-    paper, place = TRAUGER, "Lemma 3.3"
-    bounds, status = Quantity.LOG_COVERING_NUMBER, Status.TRUE
-    monotone = "+Bw +Bx -eps +d +k"
-    proof = "docs/proofs/covers.md"
+    place, status = "Lemma 3.3", Status.TRUE
 
     Bw: float = real("bound on ||W||_{1,inf}: every column in an l1 ball", example=2, symbol="B_w")
     Bx: float = real("bound on the l1 norm of the inputs", example=1.5, symbol="B_x")
-    eps: float = real("radius of the cover, l2 norm of the output", example=0.5, symbol="ε")
-    d: int = count("input dimension", example=3)
-    k: int = count("output dimension", example=4)
 
     def printed(self) -> Variants:
-        ratio = self.Bw * self.Bx / self.eps
-        value = self.d * ratio * ratio * math.log(2 * self.k + 1)
-        return {
-            "value": printed_value(
-                value, hypotheses=(verified("eps < Bw Bx (else one ball suffices)", ratio > 1, ratio),)
-            )
-        }
+        return self.claim(self.d * math.log(2 * self.k + 1))
 
     def sound(self) -> Variants:
-        ratio, draws = self.Bw * self.Bx / self.eps, maurey_draws(self.eps, self.Bw, self.Bx)
-        quadratic = self.d * ratio * ratio * math.log(2 * self.k + 1) if draws else 0.0
-        volume = self.d * self.k * math.log1p(2 * ratio) if draws else 0.0
-        return {
-            "value": upper_bound(quadratic),
-            "exact": upper_bound(self.d * log_multisets(self.k, draws)),
-            "volume": upper_bound(volume),
-        }
+        return self.by_atoms(self.d, self.k)

@@ -2,22 +2,12 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    flag,
-    printed_value,
-    real,
-    verified,
-)
-from certiformer.theorems.trauger import TRAUGER
-from certiformer.theorems.trauger._two_one import column_variant, row_variants
+from certiformer.calculus.covers import columns_two_one
+from certiformer.core import Status, Variants, real, upper_bound
+from certiformer.theorems.trauger._linear_maps import TwoOneMaps
 
 
-class Lemma34(Result):
+class Lemma34(TwoOneMaps):
     r"""Cover of linear maps, (2,1) norm, l1 inputs.
 
     Printed: log N <~ (Bw Bx / eps)^2 log(dk) for ||W||_{2,1} <= Bw (columns)
@@ -38,33 +28,17 @@ class Lemma34(Result):
     - The cover behind the lemma is not a subset of the class, though the definition asks for that.
     """
 
-    paper, place = TRAUGER, "Lemma 3.4"
-    bounds, status = Quantity.LOG_COVERING_NUMBER, Status.FALSE
-    monotone = "+Bw +Bx -eps +d +k"
-    proof = "docs/proofs/covers.md"
+    place, status = "Lemma 3.4", Status.FALSE
 
-    Bw: float = real("bound on ||W^T||_{2,1}, the sum of the row norms (columns=1: of the column norms)", example=2)
     Bx: float = real("bound on the l1 norm of the inputs", example=1.5, symbol="B_x")
-    eps: float = real("radius of the cover, l2 norm of the output", example=0.5, symbol="ε")
-    d: int = count("input dimension", example=3)
-    k: int = count("output dimension", example=4)
-    columns: bool | None = flag("Bw bounds the sum of the column norms, as printed, not of the row norms")
 
     def printed(self) -> Variants:
-        ratio = self.Bw * self.Bx / self.eps
-        value = ratio * ratio * math.log(self.d * self.k)
-        return {
-            "value": printed_value(
-                value, hypotheses=(verified("eps < Bw Bx (else one ball suffices)", ratio > 1, ratio),)
-            )
-        }
+        return self.claim(math.log(self.d * self.k))
 
     def sound(self) -> Variants:
-        rows = None if self.columns is None else not self.columns
-        variants = row_variants(self.Bw, self.Bx, self.eps, self.d, self.k, self.d, rows, domain=True)
-        # A sum of row norms at most Bw says nothing about the sum of column norms beyond the Frobenius norm.
-        return (
-            {**variants, "columns": column_variant(self.Bw, self.Bx, self.eps, self.d, self.k)}
-            if self.columns
-            else variants
-        )
+        variants = self.by_rows(self.d, domain=True)
+        if not self.columns:
+            # A sum of row norms at most Bw says nothing about the sum of column norms beyond the Frobenius norm.
+            return variants
+        cover = columns_two_one(self.Bw, self.k, self.d).scaled(self.Bx)
+        return {**variants, "columns": upper_bound(cover.log_size(self.eps))}

@@ -2,22 +2,11 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    flag,
-    printed_value,
-    real,
-    verified,
-)
-from certiformer.theorems.trauger import TRAUGER
-from certiformer.theorems.trauger._two_one import row_variants
+from certiformer.core import Status, Variants, count, real
+from certiformer.theorems.trauger._linear_maps import LinearMaps, TwoOneMaps
 
 
-class Lemma35(Result):
+class Lemma35(TwoOneMaps):
     r"""Cover of linear maps, (2,1) norm, n inputs.
 
     Printed: log N <~ (Bw Bx / eps)^2 log(dn) for ||W||_{2,1} <= Bw (columns), n inputs of l2 norm at most Bx
@@ -37,28 +26,14 @@ class Lemma35(Result):
     - Constants and further logarithms are hidden.
     """
 
-    paper, place = TRAUGER, "Lemma 3.5"
-    bounds, status = Quantity.LOG_COVERING_NUMBER, Status.FALSE
-    monotone = "+Bw +Bx -eps +d +k +n"
-    proof = "docs/proofs/covers.md"
+    place, status = "Lemma 3.5", Status.FALSE
+    monotone = f"{LinearMaps.monotone} +n"
 
-    Bw: float = real("bound on ||W^T||_{2,1}, the sum of the row norms (columns=1: of the column norms)", example=2)
     Bx: float = real("bound on the l2 norm of the inputs", example=1.5, symbol="B_x")
-    eps: float = real("radius of the cover, l2 norm of the output", example=0.5, symbol="ε")
-    d: int = count("input dimension", example=3)
-    k: int = count("output dimension", example=4)
     n: int = count("number of inputs that can occur (samples times tokens)", example=1000, aliases=("m", "N"))
-    columns: bool | None = flag("Bw bounds the sum of the column norms, as printed, not of the row norms")
 
     def printed(self) -> Variants:
-        ratio = self.Bw * self.Bx / self.eps
-        value = ratio * ratio * math.log(self.d * self.n)
-        return {
-            "value": printed_value(
-                value, hypotheses=(verified("eps < Bw Bx (else one ball suffices)", ratio > 1, ratio),)
-            )
-        }
+        return self.claim(math.log(self.d * self.n))
 
     def sound(self) -> Variants:
-        rows = None if self.columns is None else not self.columns
-        return row_variants(self.Bw, self.Bx, self.eps, self.d, self.k, self.n, rows, domain=False)
+        return self.by_rows(self.n, domain=False)

@@ -2,22 +2,11 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.covers import log_multisets, maurey_draws
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    printed_value,
-    real,
-    upper_bound,
-    verified,
-)
-from certiformer.theorems.trauger import TRAUGER
+from certiformer.core import Status, Variants, real
+from certiformer.theorems.trauger._linear_maps import AtomicMaps
 
 
-class Lemma36(Result):
+class Lemma36(AtomicMaps):
     r"""Cover of linear maps, entrywise l1 norm.
 
     The class is {x -> Wx : ||W||_{1,1} <= B_w}, W of size k x d, on inputs of l2 norm at most B_x.
@@ -42,32 +31,13 @@ class Lemma36(Result):
     - For eps >= Bx Bw the printed value stays positive although one ball suffices.
     """
 
-    paper, place = TRAUGER, "Lemma 3.6"
-    bounds, status = Quantity.LOG_COVERING_NUMBER, Status.TRUE
-    monotone = "+Bw +Bx -eps +d +k"
-    proof = "docs/proofs/covers.md"
+    place, status = "Lemma 3.6", Status.TRUE
 
     Bw: float = real("bound on the entrywise l1 norm of W", example=2, symbol="B_W")
     Bx: float = real("bound on the l2 norm of the inputs", example=1.5, symbol="B_x")
-    eps: float = real("radius of the cover, l2 norm of the output", example=0.5, symbol="ε")
-    d: int = count("input dimension", example=3)
-    k: int = count("output dimension", example=4)
 
     def printed(self) -> Variants:
-        ratio = self.Bx * self.Bw / self.eps
-        value = ratio * ratio * math.log(2 * self.d * self.k + 1)
-        return {
-            "value": printed_value(
-                value, hypotheses=(verified("eps < Bx Bw (else one ball suffices)", ratio > 1, ratio),)
-            )
-        }
+        return self.claim(math.log(2 * self.d * self.k + 1))
 
     def sound(self) -> Variants:
-        ratio, draws = self.Bx * self.Bw / self.eps, maurey_draws(self.eps, self.Bw, self.Bx)
-        quadratic = ratio * ratio * math.log(2 * self.d * self.k + 1) if draws else 0.0
-        volume = self.d * self.k * math.log1p(2 * ratio) if draws else 0.0
-        return {
-            "value": upper_bound(quadratic),
-            "exact": upper_bound(log_multisets(self.d * self.k, draws)),
-            "volume": upper_bound(volume),
-        }
+        return self.by_atoms(1, self.d * self.k)

@@ -3,16 +3,7 @@ from __future__ import annotations
 import math
 
 from certiformer.calculus.softmax import l1_change
-from certiformer.core import (
-    InputError,
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    printed_value,
-    reals,
-    upper_bound,
-)
+from certiformer.core import InputError, Quantity, Result, Status, Variants, printed_value, reals, upper_bound
 from certiformer.theorems.trauger import TRAUGER
 
 

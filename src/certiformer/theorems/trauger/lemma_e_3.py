@@ -1,14 +1,6 @@
 from __future__ import annotations
 
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    printed_value,
-    real,
-    upper_bound,
-)
+from certiformer.core import Quantity, Result, Status, Variants, printed_value, real, upper_bound
 from certiformer.theorems.trauger import TRAUGER
 
 

@@ -2,21 +2,8 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.rademacher import gap_from_data, gap_uniform
-from certiformer.core import (
-    Bound,
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    assumed,
-    count,
-    flag,
-    printed_value,
-    real,
-    stated,
-    upper_bound,
-)
+from certiformer.calculus.rademacher import gap_bounds
+from certiformer.core import Quantity, Result, Status, Variants, count, flag, printed_value, real
 from certiformer.theorems.trauger import TRAUGER
 
 
@@ -61,25 +48,7 @@ class Section23(Result):
 
     def sound(self) -> Variants:
         ln_inverse = -math.log(self.delta)
-        support = assumed("the loss lies in [0, c] on the whole support, not only on the sample")
-        uniform = stated(
-            "rad bounds the complexity of the loss class on every sample of the support",
-            self.every_sample,
-            "every_sample=1",
-        )
-        note = (
-            "each variant is an event of its own: fix the choice before seeing the data, or give each a share of delta"
-        )
-
-        def gap(value: float, *more: object) -> Bound:
-            hypotheses = (support, uniform) if more else (support,)
-            terms = {"complexity": 2.0 * self.rad, "confidence": value - 2.0 * self.rad}
-            return upper_bound(value, clip=self.c, terms=terms, additive=True, hypotheses=hypotheses, note=note)
-
-        return {
-            "data": gap(gap_from_data(self.rad, self.c, ln_inverse, self.n)),
-            "uniform": gap(gap_uniform(self.rad, self.c, ln_inverse, self.n), uniform),
-            # Both directions at once: two events, half of delta each.
-            "two_sided": gap(gap_uniform(self.rad, self.c, ln_inverse + math.log(2.0), self.n), uniform),
-            "two_sided_data": gap(gap_from_data(self.rad, self.c, ln_inverse + math.log(2.0), self.n)),
-        }
+        one_sided = gap_bounds(self.rad, self.c, ln_inverse, self.n, self.every_sample)
+        # Both directions at once: two events, half of delta each.
+        both = gap_bounds(self.rad, self.c, ln_inverse + math.log(2.0), self.n, self.every_sample)
+        return {**one_sided, "two_sided": both["uniform"], "two_sided_data": both["data"]}

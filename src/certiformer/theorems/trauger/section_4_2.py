@@ -2,18 +2,8 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import (
-    InputError,
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    printed_value,
-    real,
-    reals,
-    upper_bound,
-)
+from certiformer.core import InputError, Quantity, Result, Status, Variants, printed_value, upper_bound
+from certiformer.core.inputs import count, real, reals
 from certiformer.theorems.trauger import TRAUGER
 
 

@@ -3,14 +3,7 @@ from __future__ import annotations
 import math
 
 from certiformer.calculus.covers import quadratic_cover
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    flag,
-    real,
-    stated,
-)
+from certiformer.core import Quantity, Status, Variants, flag, real, stated
 from certiformer.theorems.trauger._single_layer import OneLayer
 
 

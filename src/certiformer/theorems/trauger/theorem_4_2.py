@@ -1,12 +1,19 @@
 from __future__ import annotations
 
+import math
+
+from certiformer.calculus.covers import quadratic_cover
 from certiformer.core import Quantity, Status, Variants, flag, real, stated
+from certiformer.networks import Analysis, Weight, analyse
 from certiformer.theorems.trauger._multi_layer import (
     DeepTransformer,
     complexity_variants,
     covering_bound,
+    engine_variants,
+    graph,
     ln_total,
     printed_variants,
+    spectral_bound,
 )
 
 
@@ -22,7 +29,7 @@ class Theorem42(DeepTransformer):
     Sound: log N <= (sum C^(1/3) beta^(2/3))^3/eps^2 over w: (C1, 1); W_c: (C1 (L_sigma min(1, Bv2 b_i))^2, Bw
     alpha_i); W_v: (C1 b_i^2, Bw alpha_i L_sigma Bc2); W_QK: (C1 b_i^2, Bw alpha_i L_sigma Bc2 Bv2 rho_i^2); b_1 =
     Bx, b_i = 1, alpha_i = prod_{j>i} heads L_sigma Bc2 Bv2 (1 + 2 BQK2); external: L_sigma instead of L_sigma
-    min(1, Bv2 b_i).
+    min(1, Bv2 b_i). engine: the same class as a network of layers, C1 and CBx as covers of its weights.
     .. math:: \log N(\varepsilon) \le \Bigl(\sum_{weights}C^{1/3}\beta^{2/3}\Bigr)^3/\varepsilon^2 .
     Because: false for Bx > 1 (shattering), unproven for Bx <= 1: terms and factors of the first layer are missing
     """
@@ -36,12 +43,7 @@ class Theorem42(DeepTransformer):
     proper: bool | None = flag("the covers behind C1 and CBx are proper in the class with all its norm bounds")
 
     def printed(self) -> Variants:
-        return printed_variants(
-            self,
-            self.C1,
-            self.CBx,
-            self.eps,
-        )
+        return printed_variants(self, self.C1, self.CBx, self.eps)
 
     def sound(self) -> Variants:
         constants = dict.fromkeys("wcvq", self.C1)
@@ -53,4 +55,18 @@ class Theorem42(DeepTransformer):
             "value": covering_bound(ln_proper, self.eps, proper),
             "external": covering_bound(ln_external, self.eps),
             **complexity_variants(self, ln_proper, self.n, proper, proper=True),
+            **engine_variants(self, self._analysis(proper=True), hypotheses=(proper,)),
+            **engine_variants(self, self._analysis(proper=False), name="engine_external"),
         }
+
+    def _analysis(self, *, proper: bool) -> Analysis:
+        """The network on the engine. C1 does not depend on the number of inputs: any sample will do."""
+
+        def weight(kind: str, layer: int) -> Weight:
+            # At inputs of norm Bx both constants hold; at the centre of the class nothing is paid.
+            constant = min(self.C1, self.CBx / self.Bx / self.Bx) if layer == 1 and kind in "vq" else self.C1
+            spectral = spectral_bound(self, kind)
+            cover = quadratic_cover(constant, math.log(spectral), proper=proper, domain=False)
+            return Weight(kind, (1, 1), spectral=spectral, cover=cover)
+
+        return analyse(graph(self, weight), proper=proper, samples=self.n or 1)

@@ -3,17 +3,7 @@ from __future__ import annotations
 import math
 
 from certiformer.calculus import rademacher
-from certiformer.core import (
-    Bound,
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    printed_value,
-    real,
-    upper_bound,
-)
+from certiformer.core import Bound, Quantity, Result, Status, Variants, count, printed_value, real, upper_bound
 from certiformer.theorems.trauger import TRAUGER
 
 
