@@ -102,9 +102,8 @@ def test_experts_share_a_radius_and_multiply() -> None:
     def size_of(alternatives: int) -> float:
         z = net.tokens(2, 1.0, positions=2)
         expert = net.linear(z, Weight("W", (2, 2), spectral=1.0, alternatives=alternatives))
-        return net.analyse(
-            net.readout(net.pick(expert), Weight("w", (1, 2), spectral_distance=0.0, reference=ONCE))
-        ).log_size(0.1)
+        frozen = Weight("w", (1, 2), spectral_distance=0.0, reference=net.Reference(1.0))
+        return net.analyse(net.readout(net.pick(expert), frozen)).log_size(0.1)
 
     assert size_of(5) == pytest.approx(5.0 * size_of(1), rel=1e-9)
 

@@ -11,10 +11,6 @@ class Definition1(Result):
 
     .. math:: E_R = \{\max_i\|u_i(0)\|\le\sqrt d+R\}
 
-    The same (the m heads are m/2 distinct draws); exact through the law of ||u||; and no event at all once
-    the
-    initialisation is known (the variant `init` of Theorem 1).
-
     Printed: P(max_i ||u_i(0)|| > sqrt(d) + R) <= (m/2) e^{-R^2/2}
     .. math:: P(E_R^c)\le\tfrac m2e^{-R^2/2}
     Sound: The same; exact: 1 - (1 - Q(d/2, (sqrt(d) + R)^2/2))^{m/2}.

@@ -21,9 +21,7 @@ class Definition2(Projected, GaussianHeads):
     r"""The neighbourhood of the initialisation.
 
     .. math:: |c_i-c_i(0)|\le\frac{\rho_c}{\sqrt m},\quad\|u_i-u_i(0)\|\le\frac{\rho_u}{\sqrt m},\quad
-    \|W_i-W_i(0)\|_F\le\frac{\rho_w}{\sqrt m}
-
-    The same with R = sqrt(2 ln(m/(2 delta_R))), and with the exact quantile of the norm (`B_exact`).
+       \|W_i-W_i(0)\|_F\le\frac{\rho_w}{\sqrt m}
 
     Printed: on Omega_rho and E_R: |c_i| <= 1 + rho_c/sqrt(m), ||u_i|| <= B = sqrt(d) + R + rho_u/sqrt(m)
     .. math:: |c_i|\le1+\rho_c/\sqrt m,\quad\|u_i\|\le\sqrt d+R+\rho_u/\sqrt m

@@ -10,13 +10,9 @@ class Equation11(Projected, Transported):
     r"""Transportation maps and the class F_nu.
 
     A target is f*(X) = E<psi(X; u, W), v(u, W)> with |v_c| <= nu_c, ||v_u|| <= nu_u, ||v_w||_F <= nu_w. At (u_i, W_i)
-    the
-    parameters move to
+    the parameters move to
 
     .. math:: \bar c_i=c_i+v_c/\sqrt m,\quad\bar u_i=u_i+c_iv_u/\sqrt m,\quad\bar W_i=W_i+c_iv_w/\sqrt m.
-
-    The same; ||phibar - phi_0||^2 <= nu_c^2 + nu_u^2 + nu_w^2, which also bounds the squared RKHS norm of
-    f*.
 
     Printed: ||phibar - phi_0|| <= sqrt(nu_c^2 + nu_u^2 + nu_w^2); phibar lies in Omega_rho when rho >= nu
     .. math:: \|\bar\phi-\phi_0\|^2\le\nu_c^2+\nu_u^2+\nu_w^2

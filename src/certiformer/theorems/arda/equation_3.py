@@ -7,8 +7,8 @@ from certiformer.theorems.arda._setting import Activated
 class Equation3(Activated):
     r"""Constants of the activation.
 
-    The text asks for such constants and names none; here they are the suprema: tanh (1, 1, 4/(3 sqrt 3)),
-    erf(x/sqrt 2) (1, sqrt(2/pi), sqrt(2/(pi e))), sigmoid (1, 1/4, 1/(6 sqrt 3)), sin (1, 1, 1).
+    The text asks for such constants and names none; here they are the suprema: tanh (1, 1, 4/(3 sqrt 3)), erf(x/sqrt 2)
+    (1, sqrt(2/pi), sqrt(2/(pi e))), sigmoid (1, 1/4, 1/(6 sqrt 3)), sin (1, 1, 1).
 
     .. math:: |\sigma|\le\sigma_0,\qquad|\sigma'|\le\sigma_1,\qquad|\sigma''|\le\sigma_2.
 

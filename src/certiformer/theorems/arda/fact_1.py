@@ -7,7 +7,7 @@ from certiformer.theorems.arda import ARDA
 class Fact1(Result):
     r"""Norm of the softmax Jacobian.
 
-    The same, attained at p = (1/2, 1/2); sharper with P = max_t p_t, by Gershgorin.
+    The derivative of the softmax at logits whose probabilities are p; the bound is attained at p = (1/2, 1/2).
 
     Printed: ||diag(p) - p p^T||_op <= 1/2
     .. math:: \|\mathrm{diag}(p)-pp^\top\|_{op}\le\tfrac12

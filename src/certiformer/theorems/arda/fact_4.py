@@ -28,8 +28,8 @@ def exact_tail(d: int, t: float, copies: float) -> float:
 class Fact4(Result):
     r"""Norm of Gaussian vectors.
 
-    The same, and exactly 1 - (1 - Q(d/2, (sqrt d + t)^2/2))^k, Q the regularised upper incomplete gamma
-    function.
+    The largest of k independent Gaussian vectors in d dimensions; its law is exact through Q, the regularised upper
+    incomplete gamma function.
 
     Printed: P(max_{i<=k} ||g_i|| >= sqrt(d) + t) <= k e^{-t^2/2}
     .. math:: P\bigl(\max_{i\le k}\|g_i\|\ge\sqrt d+t\bigr)\le k\,e^{-t^2/2}

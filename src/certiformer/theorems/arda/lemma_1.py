@@ -11,9 +11,9 @@ class Lemma1(Activated):
     r"""Gradient of one head.
 
     .. math:: \partial_{c_i}f=\frac{h_i}{\sqrt m},\quad\nabla_{u_i}f=\frac{c_i\sigma'(s_i)}{\sqrt m}a_i,\quad
-    \nabla_{W_i}f=\frac{c_i\sigma'(s_i)}{\sqrt m}M_iu_iq^\top
+       \nabla_{W_i}f=\frac{c_i\sigma'(s_i)}{\sqrt m}M_iu_iq^\top
 
-    The blocks cannot be large together (||a||^2 + tr M <= 1), so that.
+    The blocks cannot be large together: ||a||^2 + tr M <= 1.
 
     Printed: df/dc = h/sqrt(m), grad_u f = c sigma'(s) a/sqrt(m), grad_W f = c sigma'(s) M u q^T/sqrt(m), M = X J
     X^T; norms at most s0/sqrt(m), |c| s1/sqrt(m), |c| s1 B/sqrt(m)

@@ -10,9 +10,8 @@ from certiformer.theorems.arda._setting import UNIT_BALL, Activated
 class Lemma2(Activated):
     r"""Lipschitz and smoothness constants of a head.
 
-    With C3 = 4/(3 sqrt 3), free of the sequence length and of the dimension.
-
-    L1 is attained; L2 is approached as B grows.
+    Lipschitz constants of a head and of its gradient, free of the sequence length and of the dimension. L1 is attained;
+    L2 is approached as B grows.
 
     Printed: h is L1-Lipschitz and L2-smooth in (u, W) for ||u|| <= B; L1 = s1 sqrt(1 + B^2), L2 is lost in our copy
     .. math:: L_1=\sigma_1\sqrt{1+B^2}

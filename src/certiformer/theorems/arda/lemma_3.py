@@ -12,9 +12,8 @@ from certiformer.theorems.arda.definition_2 import exact_head_norm, head_norm
 class Lemma3(Activated, Projected, RealisedHeads):
     r"""Linearisation error near the initialisation.
 
-    The same with the constants of Lemma 2 at B = sqrt(d) + R + rho_u/sqrt(m) (`value`), at the exact
-    quantile
-    (`exact`), or with L1, L2 averaged over the realised norms (`init`: surely, no event, no logarithm of m).
+    Three ways to bound the norms of the query vectors: `value` (an event of probability 1 - delta_R), `exact` (the
+    quantile itself), `init` (the realised norms: surely, no event, no logarithm of m).
 
     Printed: sup |f - f_lin| <= (rho_c rho_theta L1 + rho_theta^2 L2/2)/sqrt(m) on E_R
     .. math:: \sup_{\Omega_\rho}|f-f_{lin}|\le m^{-1/2}(\rho_c\rho_\theta L_1+\tfrac12\rho_\theta^2L_2)

@@ -72,9 +72,8 @@ def _blocks(
 class Lemma4(Activated):
     r"""The Transformer's neural tangent kernel, block by block.
 
-    The same identities. Given W the pair (s, s') is Gaussian with covariance the Gram matrix S of (a, a'),
-    so the
-    expectation over u is a closed form for erf and a two-dimensional quadrature otherwise. For every pair of inputs.
+    The kernel of the linearised network. Given W the pair (s, s') is Gaussian with covariance the Gram matrix of (a,
+    a'), for every pair of inputs.
 
     Printed: K = K_c + K_u + K_w with K_c = E[sigma(s) sigma(s')], K_u = E[sigma'(s) sigma'(s')] a.a', K_w = q.q'
     E[sigma'(s) sigma'(s') u^T M M' u], all under the expectation over W

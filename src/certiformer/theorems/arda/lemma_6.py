@@ -24,9 +24,8 @@ def joint_target_envelope(sigma: Activation, nu: Radii) -> float:
 class Lemma6(Activated, Projected, Transported, RealisedHeads):
     r"""Envelopes of the network and of its target.
 
-    The first with the constants of Lemma 2 (a priori, exact quantile, or realised norms); the second
-    without sqrt(d)
-    (E||Mu|| <= 1), and jointly, since ||a||^2 + E||Mu|| <= 1.
+    How far outputs and targets reach: of the trained network (a priori, at the exact quantile, or at the realised
+    norms), and of a transported target, whose blocks are bounded jointly (||a||^2 + E||Mu|| <= 1).
 
     Printed: sup |f| <= s0 rho_c + L1 rho_theta; sup |f*| <= s0 nu_c + s1 nu_u + s1 nu_w sqrt(d)
     .. math:: |f|\le\sigma_0\rho_c+L_1\rho_\theta,\quad|f^*|\le\sigma_0\nu_c+\sigma_1\nu_u+\sigma_1\nu_w\sqrt d

@@ -10,9 +10,8 @@ UNBIASED = assumed("every mini-batch is uniform given the past (fresh draws; not
 class Proposition1(Theorem1):
     r"""Expected training loss of projected stochastic gradient descent.
 
-    Given the initialisation, and for every mini-batch that is unbiased given the past.
-
-    With the A of Theorem 1. (phi_0 and the transported parameters do not depend on the sampling.)
+    Stochastic steps, given the initialisation, for every mini-batch that is unbiased given the past; phi_0 and the
+    transported parameters do not depend on the sampling.
 
     Printed: E over the sampling: the bound of Theorem 1, eta = 1/sqrt(tau)
     .. math::

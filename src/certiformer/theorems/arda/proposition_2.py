@@ -57,10 +57,8 @@ def _descent(
 class Proposition2(Activated, Projected, Transported, Descending):
     r"""Training loss of an independently recurrent network.
 
-    The proof of Theorem 1 only uses |h| <= s0, L1 and L2, so it holds with the recursion of `_recurrent` at
-    U = alpha + rho_u/sqrt(m); the features are bounded (Lw0, Lu0: the recursion at U = alpha), so that.
-
-    With probability at least 1 - delta and no event E_R.
+    The proof of Theorem 1 only uses |h| <= s0, L1 and L2, so it holds for the recurrent network with its own recursion
+    of constants; features are bounded at U = alpha, so no event E_R is needed.
 
     Printed: min_t L <= (nu^2/4 + G2 F^2)/sqrt(tau) + F (eps_nl + eps_app) with the constants of a recurrent unit,
     bounded in T if s1 (alpha + rho_u/sqrt(m)) < 1 and exponential in T otherwise

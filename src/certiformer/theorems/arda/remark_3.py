@@ -7,7 +7,7 @@ from certiformer.theorems.arda import ARDA
 class Remark3(Result):
     r"""Covariance of the tokens under attention.
 
-    With r >= ||x_t|| and a = sum p_t x_t the attended token.
+    The covariance of the tokens under the attention, r a bound on their norms, a = sum p_t x_t the attended token.
 
     Printed: ||X J X^T||_op <= 1 for tokens in the unit ball, whatever the sequence length
     .. math:: \|XJX^\top\|_{op}\le1

@@ -22,10 +22,7 @@ from certiformer.theorems.arda.theorem_1 import Theorem1
 class Remark9(ProjectedDescent):
     r"""Training loss when the labels are not realisable.
 
-    With some g in F_nu let misfit >= max_j |g(X_j) - y_j|.
-
-    The misfit enters next to the other errors, inside the square.
-
+    Labels that no g in F_nu fits: misfit >= max_j |g(X_j) - y_j| enters next to the other errors, inside the square.
     Added to the loss itself it would be false: labels far outside the reach of the network have a loss near misfit^2.
 
     Printed: min_t L <= the bound of Theorem 1 + inf_{g in F_nu} max_j |g(X_j) - y_j|

@@ -24,11 +24,8 @@ ASSUMED = (UNIT_BALL, SYMMETRIC, FIXED_DATA, NOT_SELECTED, REALISABLE, ALGORITHM
 class Theorem1(ProjectedDescent):
     r"""Training loss of projected gradient descent.
 
-    For every step with kappa = 1 - eta G2 > 0 and eps = eps_nl + eps_app: the loss bounds itself, and the
-    rates are
-    1/tau and 1/m instead of their square roots.
-
-    The three summands of the last form are the optimisation, approximation and linearisation errors (`separated`).
+    For every step with kappa = 1 - eta G2 > 0 the loss bounds itself, and the rates are 1/tau and 1/m instead of their
+    square roots. The three summands of `separated` are the optimisation, approximation and linearisation errors.
 
     Printed: min_t L <= (nu^2/4 + G2 F^2)/sqrt(tau) + F (eps_nl + eps_app) with eta = 1/sqrt(tau)
     .. math::

@@ -15,11 +15,7 @@ class Assumption2(GoodStart, Tokens):
     For every eps there is a target of training loss at most eps within distance g0(eps) of the start and with heads of
     norm at most g(eps).
 
-
-
-    theta_0 + lambda theta_* with the least lambda >= 0 such that.
-
-    So g0 = sqrt2 lambda (theta_* has norm sqrt 2) and g = B2 + lambda ninf.
+    The target is theta_0 + lambda theta_* with the least admissible lambda; theta_* has norm sqrt 2.
 
     Printed: a target of loss at most eps exists within g0(eps) = (2 BPhi + log(1/eps))/gamma of a good
     initialization

@@ -10,7 +10,7 @@ from certiformer.theorems.deora._setting import Parameters, Readout
 class Corollary1(Parameters, Readout):
     r"""Gradient, smoothness and weak convexity of the loss.
 
-    Without the dimension and attained (C3 = 4/(3 sqrt 3)).
+    Smoothness constants without the dimension, attained.
 
     Printed: ||grad L|| <= beta1 L, ||Hess L|| <= beta2, lambda_min >= -beta3 L/sqrt(H) with beta1 = sqrt(T) R (2
     R^2 b + 1), beta3 = 2 sqrt(T) d R^3 (3 sqrt(d) R^2 b + 1), beta2 = beta3/sqrt(H) + beta1^2/4

@@ -48,9 +48,8 @@ def _least(candidates: list[dict[str, Bound]], name: str) -> Bound:
 class Corollary2(GoodStart, Tokens, Sampled):
     r"""Training loss and gap from a good initialization.
 
-    The target theta_0 + lambda theta_* of Assumption 2 (loss 1/K, distance sqrt2 lambda, heads of norm at
-    most
-    B2 + lambda ninf) in Theorems 1 and 2. `train_opt`, `gap_opt` choose the target's loss instead of 1/K.
+    The target theta_0 + lambda theta_* of Assumption 2 (loss 1/K, distance sqrt2 lambda, heads of norm at most B2 +
+    lambda ninf) in Theorems 1 and 2. `train_opt`, `gap_opt` choose the target's loss instead of 1/K.
 
     Printed: L(theta_K) <= 2/K + 5 (2 BPhi + log K)^2/(4 gamma^2 eta K); E[gap] <= 17 (2 BPhi + log K)^2/(gamma^2
     eta n), if sqrt(H) >~ d sqrt(T) R^5 B2^2 g0^3, g0 = (2 BPhi + log K)/gamma, and eta is small enough

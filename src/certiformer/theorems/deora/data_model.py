@@ -12,8 +12,7 @@ class DataModel(TokenizedMixture):
 
     .. math:: R=\sqrt{S^2+Z^2+2Z_\nu/M},\qquad \|W_\star\|_F=S^2\sqrt{2(M+1)},\qquad \|U_\star\|_F=S\sqrt{2T}.
 
-    The smaller of that R and S + Z (a relevant token has norm S, an irrelevant one at most either of the
-    two).
+    A relevant token has norm S, an irrelevant one at most either of the two values of R.
 
     Printed: every token has norm at most R = sqrt(S^2 + Z^2 + 2 Znu/M)
     .. math:: R=\sqrt{S^2+Z^2+2Z_\nu/M}

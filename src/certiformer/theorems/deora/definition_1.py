@@ -15,9 +15,8 @@ class Definition1(Result):
 
     P1 ||theta_h|| <= B2, P2 |Phi(X_i)| <= BPhi, P3 y_i <grad Phi(X_i), theta_*> >= gamma > 0 with ||theta_*|| = sqrt 2.
 
-    a solver's word is not enough for P3. Whatever direction w it returns.
-
-    N the number of parameters; not positive means "not certified".
+    A solver's word is not enough for P3: whatever direction w it returns is checked in float arithmetic, N the number
+    of parameters. Not positive means "not certified".
 
     Printed: theta_0 is good if ||theta_h|| <= B2, |Phi(X_i)| <= BPhi and y_i <grad Phi(X_i), theta_*> >= gamma,
     ||theta_*|| = sqrt 2

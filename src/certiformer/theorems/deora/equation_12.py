@@ -8,11 +8,8 @@ from certiformer.theorems.deora._setting import Tokens
 class Equation12(Tokens):
     r"""Heads for a target far from zero.
 
-    (12) drops ||theta||_{2,inf} and the constant from (3). The heads condition of Theorem 1's own proof,
-    with the
-    sharp beta3 of Corollary 1, is.
-
-    (deora.thm1 solves for the least H instead; this is the closed form.)
+    (12) drops ||theta||_{2,inf} and the constant from (3). Here is the heads condition of Theorem 1's own proof, with
+    the sharp beta3 of Corollary 1, in closed form; deora.thm1 solves for the least H instead.
 
     Printed: sqrt(H) >~ S^5 ||theta||^3
     .. math:: H^{1/2}\gtrsim S^5\|\tilde\theta\|^3

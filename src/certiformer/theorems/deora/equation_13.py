@@ -13,9 +13,8 @@ def _next(L: float, eta: float, b: float, b_next: float | None, T: int, R: float
 class Equation13(Parameters):
     r"""Descent of one gradient step.
 
-    The same with the beta2 of Corollary 1 made sharp, and theta_{k+1} need not be known, because
-    b(theta_{k+1}) <= b(theta_k) + eta sqrt(T) R min(1, L)/sqrt(H). Without any condition on eta,
-    L(theta_{k+1}) <= L - eta (1 - eta beta2/2) ||grad||^2.
+    One step of descent. theta_{k+1} need not be known, because b(theta_{k+1}) <= b(theta_k) + eta sqrt(T) R min(1,
+    L)/sqrt(H).
 
     Printed: eta <= 1/max(beta2(theta_k), beta2(theta_{k+1})) implies L(theta_{k+1}) <= L(theta_k) - (eta/2)
     ||grad||^2

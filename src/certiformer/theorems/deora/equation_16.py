@@ -11,9 +11,7 @@ from certiformer.theorems.deora._setting import Parameters
 class Equation16(Parameters):
     r"""Loss at an iterate against a target (Sturm's inequality).
 
-    (Sturm's comparison; no maximum over the segment is needed): with s^2 = q = beta3 ||theta -
-    theta_k||^2/sqrt(H)
-    and s < pi/2.
+    Sturm's comparison along the segment from theta_k to theta; no maximum over the segment is needed.
 
     Printed: L(theta) >= L(theta_k) + <grad, theta - theta_k> - (1/2)(beta3(theta_1) v beta3(theta_2))/sqrt(H) max L
     ||theta - theta_k||^2

@@ -11,10 +11,8 @@ from certiformer.theorems.deora._setting import Parameters
 class Equation17(Parameters):
     r"""Regret of gradient descent along a run.
 
-    With s^2 = beta3(b) distance^2/sqrt(H) < (pi/2)^2, c0 = s cot s and c1 = s/sin s.
-
-    `distance` and `b` bound ||theta_k - theta|| and max_h ||U_h|| at every iterate: measured after a run, or certified
-    before it (deora.thm1).
+    The average loss of a run. `distance` and `b` bound ||theta_k - theta|| and max_h ||U_h|| at every iterate: measured
+    after a run, or certified before it (deora.thm1).
 
     Printed: avg L <= Lt + D^2/(2 eta K) + (1/2K) sum_k beta3/sqrt(H) max L ||theta - theta_k||^2 (here with one
     bound for all k)

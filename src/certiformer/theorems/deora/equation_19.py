@@ -10,8 +10,7 @@ from certiformer.theorems.deora._setting import Parameters
 class Equation19(Parameters):
     r"""Expansiveness of one gradient step.
 
-    The second term is eta beta2 - 1 (the eigenvalues of I - eta Hess lie between 1 - eta beta2 and
-    1 + eta beta3 L/sqrt(H)); beta2, beta3 are the sharp ones.
+    The expansion of one step: the eigenvalues of I - eta Hess lie between 1 - eta beta2 and 1 + eta beta3 L/sqrt(H).
 
     Printed: distance after a step <= max((1 + eta beta3 L/sqrt(H)), eta beta2) times the distance before
     .. math:: \|(\theta-\eta\nabla\hat L(\theta))-(\theta'-\eta\nabla\hat

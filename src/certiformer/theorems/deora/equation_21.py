@@ -10,7 +10,7 @@ from certiformer.theorems.deora._setting import Parameters
 class Equation21(Parameters):
     r"""Leave-one-out distance, one step on.
 
-    The loss belongs inside the bracket.
+    The recursion of the leave-one-out distance; the loss belongs inside the bracket.
 
     Printed: next distance <= (1 + eta beta3/sqrt(H)) max L^{-i} distance + (eta beta1/n) l_i
     .. math:: \|\theta_{k+1}-\theta_{k+1}^{-i}\|\le\bigl(1+\tfrac{\eta\tilde\beta_3}{\sqrt H}\bigr)\max_\alpha\hat

@@ -19,9 +19,8 @@ from certiformer.theorems.deora._mixture import logit_gap
 class Equation8(Result):
     r"""Softmax logits under the target attention.
 
-    At relevant tokens at least S^2 (S^2 - Znu - Zmu); at irrelevant tokens at most
-    max(S^2 Zmu, 2 (S^2 + Znu + Zmu) Zmu) in absolute value; and the gap between the two, minimised jointly over the
-    corners of the noise, is, where it is positive.
+    The logits at relevant and at irrelevant tokens, and the gap between the two, minimised jointly over the corners of
+    the noise.
 
     Printed: [r_t]_t' = O(S^4) for relevant t', O(S^2) for irrelevant t'
     .. math:: [r_t]_{t'}=\mathcal O(S^4)\ (t'\in\mathcal R),\quad \mathcal O(S^2)\ (t'\in\mathcal R^c)

@@ -15,15 +15,13 @@ def blocks(T: int, R: float, Y: float) -> tuple[float, float, float, float]:
 class Lemma1(Tokens):
     r"""Blocks of the gradient and Hessian of one head.
 
-    The lemma gives formulas; along a direction (A, B) of (U, W), with p_t the attention of row t and s_t = X B^T x_t,
-
-
-    and the block bounds below follow with Y = sum_t ||X u_t||_inf:
+    The lemma gives formulas, along a direction (A, B) of (U, W), with p_t the attention of row t and s_t = X B^T x_t;
+    the block bounds follow with Y = sum_t ||X u_t||_inf:
 
     .. math:: D^2\Phi = 2\sum_t \mathrm{Cov}_{p_t}(X a_t, s_t) + \sum_t \kappa_{3,p_t}(Xu_t, s_t, s_t),
 
     .. math:: \|\nabla_U\Phi\|\le\sqrt T R,\ \|\nabla_W\Phi\|\le R^2Y,\ \|\nabla^2_{UW}\Phi\|\le\sqrt T R^3,\
-    \|\nabla^2_{WW}\Phi\|\le C_3R^4Y,\ \nabla^2_{UU}\Phi=0.
+       \|\nabla^2_{WW}\Phi\|\le C_3R^4Y,\ \nabla^2_{UU}\Phi=0.
 
     Sound: ||grad_U|| <= sqrt(T) R, ||grad_W|| <= R^2 Y, ||Hess_UW|| <= sqrt(T) R^3, ||Hess_WW|| <= 4/(3 sqrt 3) R^4
     Y, Hess_UU = 0

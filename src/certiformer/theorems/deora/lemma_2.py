@@ -11,8 +11,7 @@ from certiformer.theorems.deora._mixture import token_radius
 class Lemma2(Result):
     r"""First phase: one gradient step from zero.
 
-    The coefficient is zeta/4 (the logistic loss has l'(0) = -1/2), W^(1) = 0 exactly, and with probability
-    1 - delta.
+    One step from zero. The coefficient is zeta/4, because the logistic loss has l'(0) = -1/2; W does not move at all.
 
     Printed: U^(1) = alpha 1 (zeta/2 u_* + p)^T, ||p|| <= C (2S + Z)(sqrt(d/n1) + sqrt(log(1/delta)/n1))
     .. math:: \|p\|\le C(2S+Z)\bigl(\sqrt{d/n_1}+\sqrt{\log(1/\delta)/n_1}\bigr)=:P

@@ -9,9 +9,8 @@ class Lemma3(Sampled):
 
     .. math:: E[L(\theta_K)-\hat L(\theta_K)]\le 2G\,E\Bigl[\frac1n\sum_i\|\theta_K-\theta_K^{-i}\|\Bigr]
 
-    The same, with G a Lipschitz constant of the loss along the segments between theta_K(S), theta_K(S
-    without i) and
-    theta_K(S with i replaced), for almost every sample, and with a start that does not depend on the sample.
+    G is a Lipschitz constant of the loss along the segments between theta_K(S), theta_K(S without i) and theta_K(S with
+    i replaced), for almost every sample, and the start does not depend on the sample.
 
     Printed: E[gap] <= 2 G E[(1/n) sum_i ||theta_K - theta_K^{-i}||]
     .. math:: E[L(\theta_K)-\hat L(\theta_K)]\le2G\,E\bigl[\tfrac1n\sum_i\|\theta_K-\theta_K^{-i}\|\bigr]

@@ -11,9 +11,8 @@ from certiformer.theorems.deora.lemma_1 import blocks
 class Proposition1(Tokens):
     r"""Gradient and Hessian of one attention head.
 
-    With R the largest token norm, X_max the largest entry of X and Y = sum_t ||X u_t||_inf,
-
-    The blocks of Lemma 1 are combined as a vector and as a 2 x 2 matrix instead of being added up.
+    R is the largest token norm, X_max the largest entry of X and Y = sum_t ||X u_t||_inf. The blocks of Lemma 1 are
+    combined as a vector and as a 2 x 2 matrix instead of being added up.
 
     Printed: ||grad|| <= 2 R^2 Y + sqrt(T) R; ||Hess|| <= 6 d R^2 Xmax^2 Y + 2 sqrt(T d) R^2 Xmax
     .. math:: \|\nabla\Phi\|\le 2R^2\sum_t\|Xu_t\|_\infty+\sqrt TR,\quad\|\nabla^2\Phi\|\le

@@ -23,11 +23,9 @@ from certiformer.theorems.deora._setting import TokenizedMixture
 class Proposition2(TokenizedMixture):
     r"""NTK margin after the first phase.
 
-    P3 holds surely and for every H with the paper's target (gamma_sum = gamma_U + gamma_W) or with its two
-    blocks
+    P3 holds surely and for every H with the paper's target (gamma_sum = gamma_U + gamma_W) or with its two blocks
     weighted (gamma_opt = sqrt2 hypot); gamma_W is a minimum over noise corners, minus T P R^3. The zero start is good
-    too
-    (gamma_zero = sqrt2 gamma_U).
+    too (gamma_zero = sqrt2 gamma_U).
 
     Printed: P1: B2 = sqrt(T)(S+P); P2: BPhi = T R (S+P) sqrt(2 log(n/delta)); P3: margin gamma_*/2 with probability
     1 - delta if sqrt(H) >~ R^4 T (S+P)/gamma_* sqrt(2 log(n/delta)), gamma_* of (7)

@@ -21,9 +21,7 @@ def _scale(odds: float, mixture: Mixture, gap: float) -> float:
 class Proposition3(TokenizedMixture):
     r"""Margin of saturated attention.
 
-    With the exact logit gap g of (8) and S^2 >= 2 Zmu.
-
-    `Gamma_tight` uses that a mass is x/(1+x): the logarithm of (1/zeta - 1)(1 - eps)/eps.
+    Saturation of the attention at the logit gap g of (8). `Gamma_tight` uses that a mass is x/(1+x).
 
     Printed: Zmu = Znu <= S^2/8 and Gamma >= (8 sqrt(2(M+1))/(3 S^2)) log((1/zeta - 1)/eps) imply irrelevant mass <=
     eps and margin >= gamma_attn = (sqrt(T)/(sqrt(2) S))(S^2 (1 - eps) - 2 eps Zmu)

@@ -10,7 +10,8 @@ from certiformer.theorems.deora import DEORA
 class Proposition4(Result):
     r"""Quasi-convexity of the loss on short segments.
 
-    With q = max(beta3(theta_1), beta3(theta_2)) ||theta_1 - theta_2||^2 / sqrt(H),
+    The loss along a segment between two parameters, with q = max(beta3(theta_1), beta3(theta_2)) ||theta_1 -
+    theta_2||^2/sqrt(H).
 
     Printed: 2 q <= 1 implies max over the segment <= 4/3 max of the two ends, q = beta3 ||theta_1 -
     theta_2||^2/sqrt(H)

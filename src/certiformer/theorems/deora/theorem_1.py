@@ -19,11 +19,9 @@ from certiformer.theorems.deora._training import (
 class Theorem1(TowardsTarget, Tokens, Readout):
     r"""Training loss of gradient descent, and the heads it needs.
 
-    For any target theta at distance D from theta_0, after K steps of size eta,
-
-    For any s < pi/2 that closes the induction (q(s) <= s^2, eta beta2 <= 1).
-
-    No certificate is an answer: the value is then inf and the check says what is missing.
+    The training loss after K steps of size eta, against any target theta at distance D from theta_0; the angle s < pi/2
+    must close the induction. No certificate is an answer: the value is then inf and the hypothesis says what is
+    missing.
 
     Printed: L(theta_K) <= avg <= 2 Lt + 5 D^2/(4 eta K) and ||theta_K - theta_0|| <= 4D if sqrt(H) >~ d sqrt(T) R^5
     b D^3 (section 6.1: sqrt(H) >= 18 beta3(b + 3D) D^2) and eta <= 1 ^ 1/rho ^ D^2/(K Lt) ^ D^2/L0

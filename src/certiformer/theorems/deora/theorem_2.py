@@ -19,9 +19,9 @@ class Theorem2(TowardsTarget, Tokens, Readout, Sampled):
 
     Under a certificate of Theorem 1 (angle s, norm B, total loss S).
 
-    It is a statement in expectation. Two hypotheses that no program can see must be claimed: the start does not
-    depend on the sample, and R (with the other inputs) holds almost surely. Without the first the gap can be 0.69 at a
-    value of 3e-4.
+    It is a statement in expectation. Two hypotheses that no program can see must be claimed: the start does not depend
+    on the sample, and R (with the other inputs) holds almost surely. Without the first the gap can be 0.69 at a value
+    of 3e-4.
 
     Printed: E[gap] <= (4/n) E[2 K Lt + 9 D^2/(4 eta)] under the conditions of Theorem 1 (up to constants)
     .. math:: E[L(\theta_K)-\hat L(\theta_K)]\le\frac4nE\bigl[2K\hat

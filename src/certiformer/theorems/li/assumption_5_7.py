@@ -7,7 +7,7 @@ from certiformer.theorems.li._linear import LowRankMaps
 class Assumption57(LowRankMaps):
     r"""Assumed cover of linear maps of bounded rank.
 
-    As Lemma B.6. The assumption holds only with C_1 of the order of d + k.
+    The same class as in Lemma B.6; the assumption holds only with C_1 of the order of d + k.
 
     Printed: log N <= C1 r log(r Bx^2 B^2/eps^2), C1 a constant (1/2 here)
     .. math:: \log N(\varepsilon)\le C_1r\log\frac{rB_x^2B_W^2}{\varepsilon^2}

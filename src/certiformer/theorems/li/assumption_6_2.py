@@ -11,9 +11,8 @@ from certiformer.theorems.li import LI
 class Assumption62(Result):
     r"""Sub-Gaussian inputs.
 
-    For b(X), the largest token norm: (T+d) exp(-t^2/2nu) for matrix Gaussian or Rademacher series (Lemma 6.1
-    and
-    b <= ||X||), and T 2^{d/2} exp(-t^2/4s) for centred Gaussian tokens with covariance of spectral norm s.
+    The tail of b(X), the largest token norm: of a matrix Gaussian or Rademacher series X, by Lemma 6.1 and b <= ||X||,
+    or of centred Gaussian tokens whose covariance has spectral norm s.
 
     Printed: P(||X||_F >= t) <= (T+d) exp(-t^2/(2 nu^2)), nu = max(||E X^T X||, ||E X X^T||)
     .. math:: P(\|X\|_F\ge t)\le(T+d)\exp\bigl(-t^2/2\nu(X)^2\bigr)

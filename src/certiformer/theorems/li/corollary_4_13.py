@@ -7,8 +7,8 @@ from certiformer.theorems.li._corollary import GivenCover
 class Corollary413(GivenCover):
     r"""Excess risk by covering numbers, several layers.
 
-    S1, S2, S4 of Corollary 4.5 with |f| <= rho B_w; rho = 1 for the projection on the unit ball,
-    sqrt(d) max|gain| + ||bias||_2 for LayerNorm.
+    S1, S2, S4 of Corollary 4.5 with |f| <= rho B_w; rho = 1 for the projection on the unit ball, sqrt(d) max|gain| +
+    ||bias||_2 for LayerNorm.
 
     Printed: excess <= (4 kappa (B + Bw)/n)(1 + log E N(radius)) + 8 kappa radius + inf
     .. math:: \frac{4\kappa(B+B_w)}{n}\bigl(1+\log E N_\infty(\delta)\bigr)+8\kappa\delta+\inf_f\mathcal E(f)

@@ -29,14 +29,12 @@ def _risk_bound(value: float, M: float, *hypotheses: Hypothesis, note: str = "")
 class Corollary45(LipschitzLoss):
     r"""Excess risk by covering numbers, one head.
 
-    Under a Bernstein condition S1, for the squared loss S2, against the empirical risk S3, without any
-    condition S4.
+    Under a Bernstein condition S1, for the squared loss S2, against the empirical risk S3, without any condition S4.
     The cover is proper, of the whole domain, fixed before the data. Under Bernstein with V <= 5M/3, M = M_SH/2, S1 is
-    below
-    the printed value (with such a cover in place of the sample's).
+    below the printed value (with such a cover in place of the sample's).
 
-    Bernstein holds for the squared loss against E[Y|X] (V = sup (f-f0)^2 + 4 Var), for log-loss well specified (V <=
-    2 + L), under a margin mu (V = kappa^2/mu); not for the absolute loss in general.
+    Bernstein holds for the squared loss against E[Y|X] (V = sup (f-f0)^2 + 4 Var), for log-loss well specified (V <= 2
+    + L), under a margin mu (V = kappa^2/mu); not for the absolute loss in general.
 
     Printed: excess <= (2 M_SH/n)(1 + log E N(radius)) + 8 kappa radius + inf
     .. math:: \frac{2M_{SH}}{n}\bigl(1+\log E N_\infty(\delta)\bigr)+8\kappa\delta+\inf_f\mathcal E(f)

@@ -32,12 +32,7 @@ class Corollary56(Result):
     r"""Optimal sharing of the covering budget, rank type.
 
     .. math:: \min \sum_i r_iC_i\log(r_iB_X^2/\varepsilon_i^2)\quad\text{s.t.}\quad
-    \sum_i\beta_i\varepsilon_i=\varepsilon
-
-
-
-    b_i = B_X beta_i S/(sqrt(r_i) C_i), from eps_i = eps r_i C_i/(beta_i S); logarithms below zero count as
-    zero.
+       \sum_i\beta_i\varepsilon_i=\varepsilon
 
     Printed: min sum r_i C_i log(r_i BX^2/eps_i^2), sum beta_i eps_i = eps, is sum r_i C_i log(b_i^2/eps^2), b_i^2 =
     BX beta_i S/(r_i C_i)

@@ -45,7 +45,7 @@ class Definition31(Result):
     r"""Offset Rademacher complexity.
 
     .. math:: R^{off}_n(H,\beta\mid Z) = E_\tau \sup_{h\in H} \frac1n\sum_i \tau_i h(Z_i) - \frac{\beta}{n}\sum_i
-    h(Z_i)^2
+       h(Z_i)^2
 
     Printed: R_off = E_tau sup_h [ (1/n) sum_i tau_i h(Z_i) - (beta/n) sum_i h(Z_i)^2 ]; finite class: at most (1 +
     log N)/(2 beta n)

@@ -7,7 +7,7 @@ from certiformer.theorems.li._linear import EntrywiseMaps
 class Lemma52(EntrywiseMaps):
     r"""Cover of linear maps, entrywise l1 norm, with a constant.
 
-    As Lemma B.3. C_1 = log(2dk+1) depends on the dimensions; no universal constant will do.
+    The same class as in Lemma B.3. C_1 = log(2dk+1) depends on the dimensions; no universal constant will do.
 
     Printed: log N <= C1 Bx^2 B^2/eps^2, C1 universal
     .. math:: \log N(\varepsilon)\le C_1B_x^2B_W^2/\varepsilon^2

@@ -7,8 +7,7 @@ from certiformer.theorems.li._linear import EntrywiseMaps
 class LemmaB3(EntrywiseMaps):
     r"""Cover of linear maps, entrywise l1 norm.
 
-    The same, without a ceiling; sharper log C(2dk+K, K) with K = ceil((B_x B_W/eps)^2) - 1 (maurey), with
-    K = ceil((B_x B_W/eps - 1)_+^2) (maurey_shrunk), or dk log(1 + 2 B_x B_W/eps) (volumetric).
+    {x -> Wx} with entrywise l1 norm at most B_W, W of size d x k, inputs of l2 norm at most B_x.
 
     Printed: log N <= (Bx B/eps)^2 log(2dk + 1)
     .. math:: \log N_\infty(\varepsilon)\le\frac{B_x^2B_W^2}{\varepsilon^2}\log(2dk+1)

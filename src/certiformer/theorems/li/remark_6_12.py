@@ -9,10 +9,8 @@ from certiformer.theorems.li import LI
 class Remark612(Result):
     r"""Threshold for heavy-tailed inputs.
 
-    M = n^{1/beta}; up to logarithms and the number of parameters, n^{-(beta-1)/beta} for Lipschitz losses
-    (S7 with
-    V' of the order of M), n^{-(beta-2)/beta} for the squared loss (S8), 1/n for confined outputs (S7clip, several
-    layers).
+    The level at which heavy-tailed inputs are truncated, and the rates that follow, up to logarithms and the number of
+    parameters.
 
     Printed: M ~ n^(1/(beta-2)), rate ~ n^(-(beta-2)/(beta-1))
     .. math:: M\asymp n^{1/(\beta-2)}\;\Rightarrow\;O\bigl(n^{-(\beta-2)/(\beta-1)}\bigr)

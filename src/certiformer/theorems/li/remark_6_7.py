@@ -10,8 +10,7 @@ from certiformer.theorems.li import LI
 class Remark67(Result):
     r"""Threshold for sub-Gaussian inputs.
 
-    M = sqrt(2 v log(an)), then P(b(X) > M) <= 1/n. Rates: D log n/n (clipped outputs or several layers),
-    D log^{3/2} n/n (Lipschitz loss, V of order M), D log^2 n/n (squared loss).
+    The level at which inputs are truncated so that P(b(X) > M) <= 1/n, and the rates that follow.
 
     Printed: complexity ~ log M, M ~ sqrt(log n), rate ~ sqrt(log n)/n
     .. math:: M\asymp\sqrt{\log n}\;\Rightarrow\;\widetilde O(\sqrt{\log n}/n)

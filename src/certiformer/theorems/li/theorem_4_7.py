@@ -12,7 +12,7 @@ class Theorem47(OffsetComplexity):
     .. math:: 4R^{off}_n(G,1/M_{MH})+\inf_f\mathcal E(f),\; M_{MH}=2\kappa B+2\kappa HB_wB_cB_vL_\sigma B_X
     Sound: A (any loss in [0, M], any class): E R(fhat) <= 2(1+a) R_off(losses, a/((1+a)M)) + (1+2a) E R_n(fhat). B
     (squared loss, N functions): (4b + 24 sigma^2) log N/n + 6 inf, with the noise's own offset term. C (noise-free
-    labels, f* Bayes): 4 R_off(G, 1/M) + 3 inf. A fast rate relative to the best in a non-convex class needs another
+    labels, f* Bayes): 4 R_off(G, 1/M_MH) + 3 inf. A fast rate relative to the best in a non-convex class needs another
     estimator than ERM.
     .. math:: E\,R(\hat f)\le 2(1+a)\,R^{off}_n\Bigl(\ell\circ F,\tfrac{a}{(1+a)M}\Bigr)+(1+2a)\,E\,R_n(\hat f)
     Because: drops the label noise; four counterexamples; true with 3 inf when labels are a function of the inputs

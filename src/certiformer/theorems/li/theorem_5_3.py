@@ -8,8 +8,7 @@ from certiformer.theorems.li._networks import ManyLayers
 class Theorem53(ManyLayers, NormBased):
     r"""Excess risk of a multi-layer Transformer, norm based.
 
-    The sum gamma over w, W_c^l, W_v^l, W_QK^l with the sensitivities of eq. (5); gamma^3/delta^2 is the
-    log covering
+    The sum gamma over w, W_c^l, W_v^l, W_QK^l with the sensitivities of eq. (5); gamma^3/delta^2 is the log covering
     number itself. The readout, an l2 ball, is covered inside the l1 ball of radius sqrt(d) B_w and projected back.
 
     Printed: excess <= 4 kappa (B + Bw)/n (1 + log((gamma_ML + eta_ML)^3/radius^2)) + 8 kappa radius + inf, gammas

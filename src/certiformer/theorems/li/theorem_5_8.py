@@ -8,8 +8,7 @@ from certiformer.theorems.li._networks import ManyLayers
 class Theorem58(ManyLayers, RankBased):
     r"""Excess risk of a multi-layer Transformer, rank based.
 
-    (squared loss, sub-Gaussian noise): the form of Theorem B.4 with the sensitivities of eq. (5),
-    D = d + sum_l [(d+k) r_c + (d+k) r_v + 2 d r_QK] and b = (B + B_w)^2.
+    Several layers of bounded rank: the form of Theorem B.4 with the sensitivities of eq. (5).
 
     Printed: excess <= 4 kappa (B + Bw)/n (1 + sum_i r_i C_i log(b_i^2/radius^2)) + 8 kappa radius + inf, b_i by
     Corollary 5.6, C_i = 1/2

@@ -8,8 +8,7 @@ from certiformer.theorems.li._truncated import Clipped, HeavyInputs
 class Theorem610(ManyHeads, HeavyInputs, Clipped):
     r"""Heavy-tailed inputs, H heads, rank based.
 
-    S7, S8 where inputs are truncated; S7clip where outputs are confined, with no loss of rate for any tail
-    index.
+    S7, S8 where inputs are truncated; S7clip where outputs are confined, with no loss of rate for any tail index.
 
     Printed: excess <= 4 kappa (B + H Bw Bc Bv L_sigma M)/n (1 + log N_rank) + C_beta M^(2-beta) + 8 kappa radius +
     inf, N_rank of Theorem B.5 with M for the input bounds, C_beta = kappa C beta/(beta-2)

@@ -8,8 +8,7 @@ from certiformer.theorems.li._truncated import HeavyInputs
 class Theorem611(ManyLayers, HeavyInputs):
     r"""Heavy-tailed inputs, several layers, rank based.
 
-    S7, S8 where inputs are truncated; S7clip where outputs are confined, with no loss of rate for any tail
-    index.
+    The normalised network is bounded whatever its input, so nothing needs truncating, for any tail index.
 
     Printed: excess <= 4 M_psi/n (1 + sum_i r_i C_i log(b_i^2/radius^2)) + C_beta M^(2-beta) + 8 kappa radius + inf,
     the sum of Theorem 5.8 with M for B_X; M_psi and C_beta are left open (kappa (B + Bw) and kappa C beta/(beta-2)

@@ -8,9 +8,8 @@ from certiformer.theorems.li._truncated import Clipped, SubGaussianInputs
 class Theorem64(OneLayer, SubGaussianInputs, Clipped):
     r"""Sub-Gaussian inputs, one head, norm based.
 
-    Three tail functionals of b(X), the largest token norm, replace T_err; S7 (Lipschitz), S8 (squared),
-    S7clip
-    (clipped outputs: no truncation at all), S4 (no condition).
+    Three tail functionals of b(X), the largest token norm, replace T_err; S7 (Lipschitz), S8 (squared), S7clip (clipped
+    outputs: no truncation at all), S4 (no condition).
 
     Printed: excess <= 4 kappa (B + Bw Bc Bv L_sigma M)/n (1 + log(gamma^3/radius^2)) + T_err + 8 kappa radius +
     inf, T_err = O(kappa nu (T+d) exp(-M^2/(2 nu^2))), gamma of Theorem B.1 with M for the input bounds

@@ -8,9 +8,8 @@ from certiformer.theorems.li._truncated import SubGaussianInputs
 class Theorem66(ManyLayers, SubGaussianInputs):
     r"""Sub-Gaussian inputs, several layers, norm based.
 
-    The normalised network is bounded whatever its input, so nothing needs truncating: the tail enters only
-    as
-    2 rho B_w P(b > M) next to the cover radius (S7clip), for plain training on raw inputs.
+    The normalised network is bounded whatever its input, so nothing needs truncating: the tail enters only as 2 rho B_w
+    P(b > M) next to the cover radius (S7clip), for plain training on raw inputs.
 
     Printed: excess <= 4 kappa (B + Bw)/n (1 + log((gamma_M + eta_M)^3/radius^2)) + T_err + 8 kappa radius + inf,
     T_err = O(kappa nu (T+d) exp(-M^2/(2 nu^2))), gammas of Theorem 5.3 with M for the input bound

@@ -8,10 +8,9 @@ from certiformer.theorems.li._networks import OneLayer
 class TheoremB1(OneLayer, NormBased):
     r"""Excess risk of one head, norm based.
 
-    gamma^3/delta^2 *is* the log covering number, with gamma over the weights u = W_c w, W_v, W_QK. Without
-    any
-    condition it gives a chained n^{-1/2} log n (S4chain); with sub-Gaussian noise and squared loss the volume gives
-    P log n/n with P = k + dk + d^2 parameters (S2). No bound in the norms alone can be polylog/n.
+    gamma^3/delta^2 *is* the log covering number, with gamma over the weights u = W_c w, W_v, W_QK. Without any
+    condition it gives a chained n^{-1/2} log n (S4chain); with sub-Gaussian noise and squared loss the volume gives P
+    log n/n with P = k + dk + d^2 parameters (S2). No bound in the norms alone can be polylog/n.
 
     Printed: excess <= 4 kappa (B + Bw Bc Bv L_sigma BX)/n (1 + log(gamma^3/radius^2)) + 8 kappa radius + inf, gamma
     = C1^(1/3) Bx^(2/3) [(Bw L_sigma)^(2/3) + 2 (Bw L_sigma Bc Bv)^(2/3) + 1], C1 = log(2dk+1)

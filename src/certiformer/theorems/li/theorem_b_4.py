@@ -8,7 +8,7 @@ from certiformer.theorems.li._networks import OneLayer
 class TheoremB4(OneLayer, RankBased):
     r"""Excess risk of one head, rank based.
 
-    (squared loss, sub-Gaussian noise), D_j = (d_j + k_j) r_j, D = sum D_j, b = (B + K B_x)^2.
+    One head of bounded rank. What is covered are D_j = (d_j + k_j) r_j parameters of each matrix, D = sum D_j.
 
     Printed: excess <= 4 kappa (B + Bw Bc Bv L_sigma BX)/n (1 + log N_rank) + 8 kappa radius + inf, N_rank = 1 +
     sum_j r_j C1 log(r_j Bx^2/eps_j^2), C1 = 1/2

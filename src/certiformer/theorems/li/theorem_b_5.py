@@ -8,7 +8,7 @@ from certiformer.theorems.li._networks import ManyHeads
 class TheoremB5(ManyHeads, RankBased):
     r"""Excess risk of H heads, rank based.
 
-    Theorem B.4's sound form with H copies of u, W_v, W_QK and b = (B + H K B_x)^2.
+    H heads of bounded rank, summed before the readout: Theorem B.4 with H copies of u, W_v, W_QK.
 
     Printed: excess <= 4 kappa (B + H Bw Bc Bv L_sigma BX)/n (1 + log N_rank) + 8 kappa radius + inf, N_rank as in
     Theorem B.4 with H in every beta

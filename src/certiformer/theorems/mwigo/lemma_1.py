@@ -13,9 +13,7 @@ from certiformer.theorems.mwigo._shallow import (
 class Lemma1(ShallowEncoder):
     r"""Rademacher complexity of the pooled encoder.
 
-    The bounds of Lemma 2 (sound). The mean over token positions is covered directly, since a mean of
-    errors is at
-    most the largest; no rank condition is needed.
+    The mean over token positions is covered directly; no rank condition is needed.
 
     Printed: R_S <~ O((1/N) sqrt(P/N) (1 + log(A sqrt(N/P)))), P and A as in Lemma 2
     .. math:: R_S\lesssim O\Bigl(\tfrac1N\sqrt{P/N}\bigl(1+\log(A\sqrt{N/P})\bigr)\Bigr)

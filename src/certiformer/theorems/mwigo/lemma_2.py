@@ -15,10 +15,8 @@ from certiformer.theorems.mwigo._shallow import (
 class Lemma2(ShallowEncoder):
     r"""Rademacher complexity near the initial weights.
 
-    With eta_O, the token norms and the readout in their places (docs/proofs/mwigo.md): Dudley's bound for
-    log N <= P_zero/eps^2 (covers centred at zero) or P_init/eps^2 (centred at the initial weights).
-
-    Neither d_s nor log(N d_s) appears, and no rank condition.
+    With eta_O, the token norms and the readout in their places (docs/proofs/mwigo.md); neither d_s nor log(N d_s)
+    appears, and no rank condition. Chains are those of the network on the engine.
 
     Printed: R_S <~ c sqrt(P/N) (1 + log(A sqrt(N/P))), A = eta_O eta_V sqrt(ds) RX, P = (sqrt(ds) RX)^2 ((sqrt(dm)
     eta_V)^(2/3) + (sqrt(dm) eta_K eta_Q eta_V)^(2/3))^3 log(N ds)

@@ -29,21 +29,9 @@ class Lemma4(ShallowEncoder):
     r"""The training loss stays small.
 
     Phi = ||f - y||^2/2, alpha the smallest (N-th) singular value of the initial features F_pre, rho = sqrt(N) d_s^{3/2}
-    R_X. Printed, under alpha^2 >= 8 rho M sqrt(2 Phi_0) and alpha^3 >= 32 rho^2 z sqrt(2 Phi_0)/eta_O, for gradient
-    descent:
-
-
-    False: M-hat >= M and z-hat >= z in the denominators reverse the inequality, and rho^4 should be rho^2. Sound
-    (docs/proofs/mwigo.md), for a loss that is 1-Lipschitz in the prediction:
-
-    * lipschitz: mean l(y, y) + ||f - y||/sqrt(N), with the residual of the weights in question;
-    * flow: under alpha^2 >= 4 sqrt(N) B M' sqrt(2 Phi_0) and alpha^3 >= 8 N B^2 (z'/eta_O) sqrt(2 Phi_0), for
-      gradient flow
-      on Phi, mean l(y, y) + sqrt(2 Phi_0/N) exp(-alpha^2 t/4), and the weights stay within their radii;
-    * proof_consistent: the printed proof's own constants, which the flow version confirms.
-
-    .. math:: L_S(\theta^t) \le \min\Bigl(\frac{\alpha^2}{8\rho\hat M\sqrt N}, \frac{\alpha^3\eta_O}{32\rho^4\hat
-    z\sqrt N}\Bigr)
+    R_X; a loss that is 1-Lipschitz in the prediction. `lipschitz` needs the residual of the weights in question only,
+    `flow` gradient flow on Phi, along which the weights stay within their radii; `proof_consistent` has the printed
+    proof's own constants, which the flow version confirms.
 
     Printed: L_S <= min(alpha^2/(8 rho M^ sqrt(N)), alpha^3 eta_O/(32 rho^4 z^ sqrt(N))) for all t, if alpha^2 >= 8
     rho M sqrt(2 Phi_0), alpha^3 >= 32 rho^2 z sqrt(2 Phi_0)/eta_O, dm >= Omega~(N^3)

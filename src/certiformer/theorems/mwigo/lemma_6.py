@@ -21,11 +21,8 @@ def _network(covers: list[Cover], betas: list[float]) -> Cover:
 class Lemma6(Result):
     r"""Covering number of an attention head.
 
-    For sums of **row** norms, n = N d_s points and half-diameter rho (T5 in docs/proofs/covers.md, Lemma E.1
-    of
-    Trauger and Tewari).
-
-    For the head; the scalar class adds w_O: its own cover, and eta_O in the sensitivities.
+    For sums of **row** norms, n = N d_s points and half-diameter rho (T5 in docs/proofs/covers.md, Lemma E.1 of Trauger
+    and Tewari); the scalar class adds w_O.
 
     Printed: log N <~ BX^2 (V21^(2/3) + (A21 V2)^(2/3))^3/eps^2 log(N ds)
     .. math:: \log N\lesssim B_X^2\frac{(V_{21}^{2/3}+(A_{21}V_2)^{2/3})^3}{\varepsilon^2}\log(Nd_s)

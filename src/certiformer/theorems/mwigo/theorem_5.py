@@ -33,9 +33,8 @@ from certiformer.theorems.mwigo._training import ln_printed_loss
 class Theorem5(ShallowEncoder):
     r"""True loss of the trained encoder.
 
-    With probability at least 1 - delta for every network within the radii.
-
-    R-bar from Lemma 2 (sound), B a bound on every token of the support, L_S measured or from Lemma 4.
+    With probability at least 1 - delta for every network within the radii; B bounds every token of the support, L_S is
+    measured or comes from Lemma 4.
 
     Printed: L_D <~ min(alpha^2/(8 rho M^ sqrt(N)), alpha^3 eta_O/(32 rho^4 z^ sqrt(N))) + O(sqrt(P/N) (1 + log(A
     sqrt(N/P))) + sqrt(log(R/delta)/N)) with probability 1 - 8 exp(-dm/2) - 2 delta - exp(-Omega((N-1)^(-c)/ds))

@@ -8,8 +8,8 @@ from certiformer.theorems.toolbox import TOOLBOX
 class Dudley(Result):
     r"""Dudley's entropy integral.
 
-    The classical form with its constants (4 and 12), and chains of covers with optimised scales.
-    The cube {-1, 1}^n has Rad = 1 while the printed value at c = 1 is sqrt(ln 2): the constant matters.
+    The classical form with its constants (4 and 12), and chains of covers with optimised scales. The cube {-1, 1}^n has
+    Rad = 1 while the printed value at c = 1 is sqrt(ln 2): the constant matters.
 
     Printed: Rad <= c inf_delta (delta + int_delta^D sqrt(C/n)/eps deps), c unnamed (1 here)
     .. math:: \mathrm{Rad}\le

@@ -10,8 +10,6 @@ from certiformer.theorems.toolbox import TOOLBOX
 class KlInverse(Result):
     r"""Inverse of the binary relative entropy.
 
-
-
     .. math:: \mathrm{kl}^{-1}(q, c) = \sup\{p \ge q : q\ln\tfrac qp + (1-q)\ln\tfrac{1-q}{1-p} \le c\}
 
     Sound: p <= kl^{-1}(q, budget) whenever kl(q || p) <= budget; pinsker: q + sqrt(budget/2) >= it.

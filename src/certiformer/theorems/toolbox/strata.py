@@ -10,10 +10,8 @@ from certiformer.theorems.toolbox import TOOLBOX
 class Strata(Result):
     r"""Stratification: radii measured after training.
 
-    Each radius lives on the grid b kappa^j and pays
-
-
-    towards ln(1/delta): a union bound whose weights 1/((pi^2/3 - 1)(1+|j|)^2) sum to one over the integers.
+    Each radius lives on the grid b kappa^j and pays towards ln(1/delta): a union bound whose weights 1/((pi^2/3 -
+    1)(1+|j|)^2) sum to one over the integers.
 
     .. math:: \ln(\pi^2/3 - 1) + 2\ln(1+|j|)
 

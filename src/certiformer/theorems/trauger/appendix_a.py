@@ -8,11 +8,7 @@ class AppendixA(Result):
     r"""From vectors to matrices, row by row.
 
     If {x -> w^T x} has log covering number C at radius eps on the given inputs, then the maps x -> Wx with k rows of
-    that
-    kind have, in the l_q norm of the output,
-
-
-    True: k coordinates, each off by at most eps.
+    that kind have, in the l_q norm of the output, k coordinates, each off by at most eps:
 
     .. math:: \log N_\infty(k^{1/q}\varepsilon) \le k\,C .
 

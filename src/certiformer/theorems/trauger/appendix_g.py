@@ -14,8 +14,8 @@ class AppendixG(Result):
     r"""Cross-entropy is Lipschitz in the logits.
 
     True and sharp: the gradient p - e_y has l1 norm 2 (1 - p_y). In the l2 norm the constant is sqrt(2). The mean of
-    two
-    sigmoid losses on a pair of logits (binary cross-entropy against one-hot labels) has the constants 1 and 1/sqrt(2).
+    two sigmoid losses on a pair of logits (binary cross-entropy against one-hot labels) has the constants 1 and
+    1/sqrt(2).
 
     Printed: |CE(x, y) - CE(x', y)| <= 2 ||x - x'||_inf
     .. math:: |L(\hat y_1,y)-L(\hat y_2,y)|\le2\|\hat y_1-\hat y_2\|_\infty

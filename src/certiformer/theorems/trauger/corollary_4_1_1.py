@@ -10,7 +10,7 @@ from certiformer.theorems.trauger._single_layer import OneLayer
 class Corollary411(OneLayer):
     r"""One layer, entrywise l1 norm of W_QK.
 
-    Theorem 4.1 with C = (B_{QK} B_x)^2 log(2d^2+1); in the chain the smallest of the covers of that class.
+    One layer, W_QK in an entrywise l1 ball; in the chain the smallest of the covers of that class.
 
     Printed: Rad <= O(B (Bx^3 alpha/sqrt(n) (1 + ln(sqrt(n)/(Bx^2 alpha))) + Bx sqrt(ln(2d)/n))), B = Bw Bc L_sigma
     Bc, alpha = BQK sqrt(2 log(2d^2+1))

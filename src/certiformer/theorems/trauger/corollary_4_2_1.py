@@ -40,12 +40,10 @@ def _cover(net: DeepTransformer, of: tuple[tuple[str, Cover], ...]) -> Cover:
 class Corollary421(SizedTransformer):
     r"""Deep Transformer, entrywise l1 norms.
 
-    The sound Theorem 4.2 with C_w = B^2 ln(2d+1), C_c = C_v = B^2 ln(2dk+1), C_QK = B^2 ln(2d^2+1) (W_QK
-    is d x d),
-    each matrix with its own norm where given. `exact` takes the smallest cover of every weight at the given radius
-    (Maurey's exact count, or volume in the spectral norm) and the best way found to share the radius. `engine` is the
-    same class as a network of layers: radii are propagated where Theorem 4.2 restarts at the unit ball, and nothing is
-    paid from the distance to the network at zero on; never larger, and much smaller where layers contract.
+    Every matrix in an entrywise l1 ball; W_QK is d x d. `exact` takes the smallest cover of every weight at the given
+    radius (Maurey's exact count, or volume in the spectral norm) and the best way found to share the radius. `engine`
+    is the same class as a network of layers: radii are propagated where Theorem 4.2 restarts at the unit ball, and
+    nothing is paid from the distance to the network at zero on; never larger, and much smaller where layers contract.
 
     Printed: Theorem 4.2 with C1 = B^2 ln(2dk+1), CBx = Bx^2 C1, B the largest (1,1) norm
     .. math:: \log N(\varepsilon)=(\gamma+\eta)^3/\varepsilon^2,\quad C_1=B^2\ln(2dk+1),\ C_{B_x}=B_x^2C_1

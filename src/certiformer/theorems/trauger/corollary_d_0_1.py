@@ -10,8 +10,7 @@ from certiformer.theorems.trauger._single_layer import OneLayer
 class CorollaryD01(OneLayer):
     r"""One layer, (1, inf) norm of W_QK, l1 tokens.
 
-    Theorem 4.1 with C = d (B_{QK} B_x)^2 log(2d+1), where B_{QK} bounds ||W_QK^T||_{1,inf}: scores are X
-    W_QK^T x.
+    One layer, the (1, inf) norm of W_QK^T, tokens bounded in l1: scores are X W_QK^T x.
 
     Printed: Rad <= O(B (Bx^3 alpha/sqrt(n) (1 + ln((sqrt(n) - sqrt(ln 2d))/(Bx^2 alpha))) + Bx sqrt(ln(2d)/n))), B
     = Bw Bc L_sigma Bv, alpha = 2 BQK sqrt(d log(2d+1))

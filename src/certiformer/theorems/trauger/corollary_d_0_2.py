@@ -10,8 +10,7 @@ from certiformer.theorems.trauger._single_layer import OneLayer
 class CorollaryD02(OneLayer):
     r"""One layer, (2,1) norm of W_QK, l1 tokens.
 
-    Theorem 4.1 with the cover T5 (docs/proofs/covers.md) of the maps x -> W_QK^T x on the d scaled basis
-    vectors;
+    Theorem 4.1 with the cover T5 (docs/proofs/covers.md) of the maps x -> W_QK^T x on the d scaled basis vectors;
     B_{QK} bounds the sum of the *row* norms of W_QK^T, which is ||W_QK||_{2,1}. That cover is external, and so is its
     chain; a proper chain uses it at half the radius.
 

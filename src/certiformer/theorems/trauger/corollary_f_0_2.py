@@ -17,12 +17,9 @@ from certiformer.theorems.trauger._multi_layer import (
 class CorollaryF02(SizedTransformer):
     r"""Deep Transformer, (2,1) norms.
 
-    For the sums of **row** norms of the matrices that act, x -> W^T x, that is ||W_c||_{2,1}, ||W_v||_{2,1},
-    ||W_QK||_{2,1} and ||w||_2: the sound Theorem 4.2 with the cover T5 (docs/proofs/covers.md) on the scaled basis,
-    times
-    the input dimension because the projections bound l2 norms only.
-
-    t(k, n) = min_h [ln(k+1) + h ln 2 + (1+1/h) ln(2n+1)]. T5 is external.
+    The matrices act as x -> W^T x, so sums of **row** norms of what acts are ||W_c||_{2,1}, ||W_v||_{2,1},
+    ||W_QK||_{2,1} and ||w||_2: the cover T5 (docs/proofs/covers.md), which is external, on the scaled basis, times the
+    input dimension because the projections bound l2 norms only.
 
     Printed: Theorem 4.2 with C1 = B^2 ln(dk), CBx = Bx^2 C1, B the largest norm of Lemma 3.4
     .. math:: \log N(\varepsilon)=(\gamma+\eta)^3/\varepsilon^2,\quad C_1=B^2\ln(dk),\ C_{B_x}=B_x^2C_1

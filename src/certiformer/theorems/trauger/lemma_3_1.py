@@ -27,13 +27,9 @@ def _possible(gamma: float, b: float, f: float) -> Hypothesis:
 class Lemma31(Result):
     r"""Maurey's sparsification.
 
-    f = sum_i alpha_i V_i in a Hilbert space, ||V_i|| <= b, alpha_i >= 0, gamma = ||alpha||_1 <= 1. There are k_i >= 0
-    with
-    sum k_i <= k that satisfy the inequality below.
-
-    Atoms are drawn with probabilities alpha_i, and nothing with probability 1 - gamma. With gamma^2 the average would
-    have
-    to carry the weight gamma/k.
+    f = sum_i alpha_i V_i in a Hilbert space, ||V_i|| <= b, alpha_i >= 0, gamma = ||alpha||_1 <= 1; there are counts k_i
+    >= 0 with sum k_i <= k whose average is close. Atoms are drawn with probabilities alpha_i, and nothing with
+    probability 1 - gamma. With gamma^2 the average would have to carry the weight gamma/k.
 
     Printed: ||f - (1/k) sum k_i V_i||^2 <= (gamma^2 b^2 - ||f||^2)/k, at most d^k choices of (k_i)
     .. math:: \Bigl\|f-\tfrac1k\sum_i k_iV_i\Bigr\|^2\le\frac{\gamma^2b^2-\|f\|^2}{k}

@@ -41,15 +41,11 @@ def _matrices(W: tuple[float, ...], d: int, k: int) -> NDArray[np.float64]:
 class Lemma32(Result):
     r"""Inputs of bounded l1 norm: the basis decides.
 
-    F = {x -> Wx}, ||x||_1 <= B_x:
-
-
-    True, and "at most" for every N. The calculator evaluates the right side exactly for a small finite class, with
-    proper
-    covers and strict radii as the paper defines them.
+    F = {x -> Wx} on inputs of l1 norm at most B_x. The calculator evaluates the right side exactly for a small finite
+    class, with proper covers and strict radii as the paper defines them.
 
     .. math:: N_\infty(F,\varepsilon,N,\|\cdot\|_q) =
-    N_\infty(F,\varepsilon,\{B_xe_1,\dots,B_xe_d\},\|\cdot\|_q),\quad N\ge d
+       N_\infty(F,\varepsilon,\{B_xe_1,\dots,B_xe_d\},\|\cdot\|_q),\quad N\ge d
 
     Printed: N(F, eps, N points with ||x||_1 <= Bx) = N(F, eps, {Bx e_1, ..., Bx e_d}) for N >= d
     .. math:: N_\infty(F,\varepsilon,N,\|\cdot\|_q)=N_\infty(F,\varepsilon,\{B_xe_1,\dots,B_xe_d\},\|\cdot\|_q)

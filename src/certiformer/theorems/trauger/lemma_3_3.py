@@ -11,8 +11,6 @@ class Lemma33(AtomicMaps):
 
     The class is {x -> Wx : ||W||_{1,inf} <= B_w}, W of size k x d, on inputs of **l1** norm at most B_x.
 
-    The same, zero once eps >= B_w B_x; sharper, with K = ceil((B_w B_x/eps - 1)_+^2).
-
     Each column is covered by T3 (docs/proofs/covers.md); on l1 inputs the worst column decides (Lemma 3.2).
 
     Printed: log N <= d (Bw Bx / eps)^2 log(2k + 1)

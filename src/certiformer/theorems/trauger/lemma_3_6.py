@@ -11,8 +11,6 @@ class Lemma36(AtomicMaps):
 
     The class is {x -> Wx : ||W||_{1,1} <= B_w}, W of size k x d, on inputs of l2 norm at most B_x.
 
-    The same, and zero once eps >= B_x B_w; sharper, with K = ceil((B_x B_w/eps - 1)_+^2).
-
     The printed proof leaves out a ceiling; shrinking the random average closes that gap (docs/proofs/covers.md, T3).
 
     Printed: log N <= (Bx Bw / eps)^2 log(2dk + 1)

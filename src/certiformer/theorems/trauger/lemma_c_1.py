@@ -16,7 +16,7 @@ def _difference(a: tuple[float, ...], b: tuple[float, ...]) -> list[float]:
 class LemmaC1(Result):
     r"""Softmax is Lipschitz.
 
-    And exact (T1 in docs/proofs/covers.md).
+    Two softmax vectors, in the l1 norm; exact by T1 in docs/proofs/covers.md.
 
     Printed: ||softmax(a) - softmax(b)||_1 <= 2 ||a - b||_inf
     .. math:: \|\mathrm{softmax}(\theta_1)-\mathrm{softmax}(\theta_2)\|_1\le2\|\theta_1-\theta_2\|_\infty

@@ -31,8 +31,8 @@ class LemmaE1(Result):
     True by Hoelder's inequality. Costs a_i + C_i/eps_i^2 add sum a_i.
 
     .. math:: \min\Bigl\{\sum_iC_i/\varepsilon_i^2 : \sum_i\beta_i\varepsilon_i=\varepsilon\Bigr\} =
-    \gamma^3/\varepsilon^2, \quad \gamma=\sum_iC_i^{1/3}\beta_i^{2/3}, \quad
-    \varepsilon_i=\tfrac{\varepsilon}{\gamma}(C_i/\beta_i)^{1/3}
+       \gamma^3/\varepsilon^2, \quad \gamma=\sum_iC_i^{1/3}\beta_i^{2/3}, \quad
+       \varepsilon_i=\tfrac{\varepsilon}{\gamma}(C_i/\beta_i)^{1/3}
 
     Printed: min sum C_i/eps_i^2 subject to sum beta_i eps_i = eps is gamma^3/eps^2, gamma = sum C_i^(1/3)
     beta_i^(2/3)

@@ -10,12 +10,9 @@ _error = "largest change of {} over tokens, at the inputs of the covered network
 class LemmaE2(Result):
     r"""Error of one layer.
 
-    For one layer Pi(sigma(Pi(f(g))) W_c) with spectral norms c, v, q of W_c, W_v, W_QK, errors of its input and
-    weights:
-
-    For inputs of norm at most B and half-diameter rho.
-
-    The printed form holds in the unit ball only, so not at the first layer of a network whose tokens are larger.
+    One layer Pi(sigma(Pi(f(g))) W_c) with spectral norms c, v, q of W_c, W_v, W_QK, errors of its input and weights,
+    inputs of norm at most B and half-diameter rho. The printed form holds in the unit ball only, so not at the first
+    layer of a network whose tokens are larger.
 
     Printed: |out| <= dWc + L_sigma Bc2 Bv2 (1 + 4 BQK2) dg + 2 L_sigma Bc2 Bv2 dWQK + L_sigma Bc2 dWv
     .. math:: \|\Delta g^{(i+1)}\|\le e_c+L_\sigma B_{c2}B_{v2}(1+4B_{QK2})\|\Delta g^{(i)}\|+2L_\sigma

@@ -10,8 +10,7 @@ from certiformer.theorems.trauger import TRAUGER
 class Section23(Result):
     r"""Rademacher complexity bounds the generalization gap.
 
-    For a loss in [0, c] on the whole support and a class fixed before the sample (docs/proofs/chaining.md,
-    T9).
+    For a loss in [0, c] on the whole support and a class fixed before the sample (docs/proofs/chaining.md, T9).
 
     One McDiarmid inequality each. The uniform form needs a complexity bound that holds for every sample.
 

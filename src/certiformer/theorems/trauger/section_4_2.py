@@ -10,8 +10,7 @@ from certiformer.theorems.trauger import TRAUGER
 class Section42(Result):
     r"""Several heads in one layer.
 
-    "at most", because w is shared by the heads: Rad <= sum of the heads' complexities, each with its own
-    norms.
+    "At most", because w is shared by the heads.
 
     Printed: Rad(sum of H heads) = sum of the heads' Rad = H Rad(one head)
     .. math:: \mathbb E\Bigl[\sup\sum_i\epsilon_iw^\top\sum_{j=1}^HY_j(X_i)\Bigr]=\sum_{j=1}^H\mathbb

@@ -10,13 +10,10 @@ from certiformer.theorems.trauger._single_layer import OneLayer
 class Theorem41(OneLayer):
     r"""Rademacher complexity of a one-layer Transformer.
 
-    f(X) = w^T W_c^T sigma(W_v^T X^T softmax(X W_QK^T x_CLS)), where the class {x -> W_QK^T x} on the CLS tokens has
-    log N(eps) <= C/eps^2.
+    f(X) = w^T W_c^T sigma(W_v^T X^T softmax(X W_QK^T x_CLS)), where the class {x -> W_QK^T x} on the CLS tokens has log
+    N(eps) <= C/eps^2.
 
-    With B_{W_c} = ||W_c||_{1,inf} and B_{W_v} = ||W_v||_{1,inf} (not of the transposes), rho half the token
-    diameter, D >= ||x_t||_inf.
-
-    And 2 becomes 1 when sigma is odd. Proof: docs/proofs/trauger.md.
+    With B_{W_c} = ||W_c||_{1,inf} and B_{W_v} = ||W_v||_{1,inf} (not of the transposes), rho half the token diameter.
 
     Printed: Rad <= O(Bw Bc L_sigma Bv (2 Bx^2 sqrt(C)/sqrt(n) (1 + ln(sqrt(n)/(2 Bx sqrt(C)))) + Bx
     sqrt(ln(2d)/n)))

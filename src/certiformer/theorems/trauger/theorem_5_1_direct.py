@@ -13,12 +13,9 @@ _LIPSCHITZ = 2.0  # of cross-entropy in the sup norm of the logits (Appendix G)
 class Theorem51Direct(Result):
     r"""Masked-word prediction, logits covered directly.
 
-    Cross-entropy is 2-Lipschitz in the sup norm of the logits W y, so
-
-
-    The head costs C_W = (||W||_F b)^2 ln(2nK+1) with sensitivity 2 (T4 in docs/proofs/covers.md), each weight of the
-    body
-    its own C_i with sensitivity 2 max_s ||W_s|| beta_i, and Lemma E.1 shares the radius:
+    Cross-entropy is 2-Lipschitz in the sup norm of the logits W y. The head costs C_W = (||W||_F b)^2 ln(2nK+1) with
+    sensitivity 2 (T4 in docs/proofs/covers.md), each weight of the body its own C_i with sensitivity 2 max_s ||W_s||
+    beta_i, and Lemma E.1 shares the radius:
 
     .. math:: |\ell(Wy)-\ell(\hat W\hat y)| \le 2\bigl(\max_s|(W-\hat W)_s\hat y| + \max_s\|W_s\|_2\,\|y-\hat y\|\bigr).
 
