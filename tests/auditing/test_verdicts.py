@@ -92,4 +92,4 @@ def test_some_sound_bounds_are_attained(verdicts):
     for id in ("trauger.lemC.1", "trauger.lemE.2", "deora.prop1", "deora.kappa3", "arda.lem2", "binomial", "deora.eq8"):
         ratio = verdicts[id, "sound"].ratio
         assert ratio is not None
-        assert ratio > 0.9, id
+        assert ratio > (0.99 if id == "deora.kappa3" else 0.9), id

@@ -102,10 +102,14 @@ class Result:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        inherited = [base for base in cls.__bases__ if issubclass(base, Result)]
         cls.story = story.read(cls.__doc__)
+        told = next((base.story for base in inherited if base is not Result and base.story.sound), None)
+        if not cls.story.sound and told is not None:
+            # What holds is told once, by the setting that several results share.
+            cls.story = replace(cls.story, sound=told.sound, sound_latex=told.sound_latex)
         cls.title, cls.reason = cls.story.title, cls.story.because
         cls.inputs = _fields(cls)
-        inherited = [base for base in cls.__bases__ if issubclass(base, Result)]
         cls.assumptions = _unique(cls.story.assumes, *(base.assumptions for base in inherited))
         cls.defects = _unique(cls.story.defects, *(base.defects for base in inherited))
         if "place" in vars(cls) and "id" not in vars(cls):

@@ -91,6 +91,15 @@ class Effect:
     uses: tuple[Use, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """What a layer reads in the covering network: its input signals, how far each is off, and the error of each use."""
+
+    inputs: tuple[Signal, ...]
+    off: tuple[Magnitude, ...]
+    uses: tuple[Magnitude, ...]
+
+
 class Layer(ABC):
     """A rule: given the input signals and the norms of the hatted weights, what comes out and how errors travel."""
 
@@ -102,14 +111,8 @@ class Layer(ABC):
         """What the layer's condition (a deviation, half a gap) must reach for its rule; 0 where there is none."""
         return 0.0
 
-    def counted_below(
-        self,
-        inputs: tuple[Signal, ...],
-        errors: tuple[Magnitude, ...],
-        error: Callable[[Use], Magnitude],
-        uses: tuple[Use, ...],
-    ) -> float:
-        """The floor plus twice what the condition moves by when inputs are off by `errors` and weights by `error`."""
+    def counted_below(self, at: Errors) -> float:
+        """The floor plus twice what the condition moves by when inputs and weights are off by `at`."""
         raise InputError("layer", type(self).__name__, "one with a condition")
 
     @property
@@ -227,10 +230,12 @@ class Analysis:
         error, errors = self._weight_errors(eps), self.errors(eps)
         found = []
         for node in self.conditional:
-            inputs = tuple(self.signals[parent] for parent in node.parents)
-            off = tuple(errors[parent] for parent in node.parents)
-            below = node.layer.counted_below(inputs, off, error, self.effects[node].uses)
-            found.append(Condition(node, node.layer.floor, below))
+            at = Errors(
+                tuple(self.signals[parent] for parent in node.parents),
+                tuple(errors[parent] for parent in node.parents),
+                tuple(use.radius * error(use) for use in self.effects[node].uses),
+            )
+            found.append(Condition(node, node.layer.floor, node.layer.counted_below(at)))
         return tuple(found)
 
     def errors(self, eps: float) -> dict[Node, Magnitude]:

@@ -7,12 +7,11 @@ Proofs: docs/proofs/layers.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from certiformer.core.errors import InputError
 from certiformer.core.rounding import up
-from certiformer.networks.graph import Effect, Hats, Layer, Node, Signal, signal
+from certiformer.networks.graph import Effect, Errors, Hats, Layer, Node, Signal, signal
 from certiformer.networks.magnitude import ONE, UNBOUNDED, ZERO, Magnitude, size
 from certiformer.networks.weights import Geometry, Use, Weight, constant_use
 
@@ -259,15 +258,9 @@ class Normalisation(Layer):
     def floor(self) -> float:
         return self.least if self.least > math.sqrt(self.eps) else 0.0
 
-    def counted_below(
-        self,
-        inputs: tuple[Signal, ...],
-        errors: tuple[Magnitude, ...],
-        error: Callable[[Use], Magnitude],
-        uses: tuple[Use, ...],
-    ) -> float:
+    def counted_below(self, at: Errors) -> float:
         # The deviation is 1/sqrt(d)-Lipschitz.
-        return up(self.floor + 2.0 * errors[0].value / math.sqrt(inputs[0].dimension))
+        return up(self.floor + 2.0 * at.off[0].value / math.sqrt(at.inputs[0].dimension))
 
     @property
     def weights(self) -> tuple[Weight, ...]:

@@ -11,13 +11,12 @@ Proofs: docs/proofs/layers.md, section 7.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from certiformer.core.errors import InputError
 from certiformer.core.rounding import up
-from certiformer.networks.graph import Effect, Hats, Layer, Node, Signal, signal
-from certiformer.networks.magnitude import ONE, Magnitude
+from certiformer.networks.graph import Effect, Errors, Hats, Layer, Node, Signal, signal
+from certiformer.networks.magnitude import ONE
 from certiformer.networks.weights import Geometry, Use, Weight
 
 
@@ -51,16 +50,9 @@ class Routing(Layer):
         use = Use(self.router, moved, z.radius, z.l1, z.positions, Geometry.ROWS)
         return Effect(out, (moved * self.router.row_norm, ONE), (use,))
 
-    def counted_below(
-        self,
-        inputs: tuple[Signal, ...],
-        errors: tuple[Magnitude, ...],
-        error: Callable[[Use], Magnitude],
-        uses: tuple[Use, ...],
-    ) -> float:
+    def counted_below(self, at: Errors) -> float:
         """Half the gap is 1-Lipschitz in the largest logit; inf where the logits may be off by twice the floor."""
-        (use,) = uses
-        off = (self.router.row_norm * errors[0] + use.radius * error(use)).value
+        off = (self.router.row_norm * at.off[0] + at.uses[0]).value
         return up(self.floor + 2.0 * off) if off < 2.0 * self.floor else math.inf
 
 

@@ -8,7 +8,7 @@ Lipschitz factors and radii. Without a reference the two coincide.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from certiformer.calculus import covers
@@ -33,6 +33,18 @@ class Reference:
     spectral: float
     max_row: float = math.inf
     blocks: tuple[float, ...] = ()
+
+
+_NORMS = (
+    "l1",
+    "one_inf",
+    "rows_two_one",
+    "frobenius",
+    "spectral",
+    "max_row",
+    "spectral_distance",
+    "max_row_distance",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +86,13 @@ class Weight:
     def __post_init__(self) -> None:
         if min(self.shape) < 1:
             raise InputError(f"shape of {self.name}", self.shape, "two counts, at least 1 each")
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, float | int) and not value >= 0.0:
-                raise InputError(f"{field.name} of {self.name}", value, "a norm, at least 0")
-        counts = {"rank": self.rank, "copies": self.copies, "alternatives": self.alternatives}
-        for field_name, value in counts.items():
-            if value is not None and value < 1:
-                raise InputError(f"{field_name} of {self.name}", value, "a count, at least 1")
+        for norm in _NORMS:
+            if not getattr(self, norm) >= 0.0:
+                raise InputError(f"{norm} of {self.name}", getattr(self, norm), "a norm, at least 0")
+        for count in ("copies", "alternatives", "rank"):
+            number = getattr(self, count)
+            if number is not None and number < 1:
+                raise InputError(f"{count} of {self.name}", number, "a count, at least 1")
         if math.isinf(self.frobenius_radius):
             raise InputError(
                 f"bounds of {self.name}", "none", "at least one norm bound", "Give l1, frobenius, spectral, ..."

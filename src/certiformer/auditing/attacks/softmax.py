@@ -133,13 +133,16 @@ def _cumulant_search(search: Search) -> list[Candidate]:
 
     def cumulant(point: dict[str, Any]) -> Any:
         p, y, s = jax.nn.softmax(point["v"]), jnp.tanh(point["y"]), jnp.tanh(point["s"])
-        return jnp.abs(jnp.sum(p * (y - jnp.sum(p * y)) * (s - jnp.sum(p * s)) ** 2))
+        value = jnp.abs(jnp.sum(p * (y - jnp.sum(p * y)) * (s - jnp.sum(p * s)) ** 2))
+        return value / (jnp.max(jnp.abs(y)) * jnp.max(jnp.abs(s)) ** 2)
 
     def draw(rng: np.random.Generator) -> dict[str, Any]:
-        return {name: rng.normal(size=4) * 1.5 for name in ("v", "y", "s")}
+        # The cumulant is linear in y and quadratic in s, and attains its bound where both are at theirs.
+        corners = {name: 3.0 * rng.choice([-1.0, 1.0], size=4) + 0.3 * rng.normal(size=4) for name in ("y", "s")}
+        return {"v": rng.normal(size=4) * 1.5, **corners}
 
     found = []
-    for point in ascend(cumulant, draw, search, rate=0.15):
+    for point in ascend(cumulant, draw, search, restarts=32, rate=0.15):
         data = {"v": point["v"], "y": np.tanh(point["y"]), "s": np.tanh(point["s"])}
         found.append(Candidate(data, _cumulant(data, "sound").attained))
     return found

@@ -5,13 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from certiformer.certification.bindings._application import (
-    Application,
-    Binding,
-    Radii,
-    of_complexity,
-    ramp_margin,
-)
+from certiformer.certification.bindings._application import Application, Binding, Radii, of_complexity, ramp_margin
 from certiformer.core import assumed, verified
 from certiformer.measure.profile import Profile
 

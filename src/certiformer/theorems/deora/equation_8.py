@@ -1,17 +1,8 @@
 from __future__ import annotations
 
-from certiformer.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    assumed,
-    lower_bound,
-    printed_value,
-    real,
-    upper_bound,
-    verified,
-)
+from certiformer.core import Quantity, Result, Status, Variants, lower_bound, printed_value, upper_bound
+from certiformer.core.hypothesis import assumed, verified
+from certiformer.core.inputs import real
 from certiformer.theorems.deora import DEORA
 from certiformer.theorems.deora._mixture import logit_gap
 

@@ -2,20 +2,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    assumed,
-    count,
-    flag,
-    lower_bound,
-    printed_value,
-    real,
-    side_number,
-    upper_bound,
-    verified,
-)
+from certiformer.core import Quantity, Status, Variants, lower_bound, printed_value, side_number, upper_bound
+from certiformer.core.hypothesis import assumed, verified
+from certiformer.core.inputs import count, flag, real
 from certiformer.theorems.deora._mixture import Mixture
 from certiformer.theorems.deora._setting import TokenizedMixture
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from certiformer.calculus import excess_risk
 from certiformer.core import Bound, Quantity, Variants, assumed, printed_value, side_number, stated, upper_bound
-from certiformer.core.inputs import count, flag, real
+from certiformer.core.inputs import count, derived, flag, real
+from certiformer.theorems.li._architecture import growth
 from certiformer.theorems.li._setting import SquaredLoss
 
 
 class OffsetComplexity(SquaredLoss):
-    """Excess risk by offset complexity.
+    r"""Excess risk by offset complexity.
 
+    Sound: A (any loss in [0, M], any class): E R(fhat) <= 2(1+a) R_off(losses, a/((1+a)M)) + (1+2a) E R_n(fhat). B
+    (squared loss, N functions): (4b + 24 sigma^2) log N/n + 6 inf, with the noise's own offset term. C (noise-free
+    labels, f* Bayes): 4 R_off(G, 1/(2 range)) + 3 inf, twice the range being M_SH, M_MH or M_ML. A fast rate relative
+    to the best in a non-convex class needs another estimator than ERM.
+    .. math:: E\,R(\hat f)\le 2(1+a)\,R^{off}_n\Bigl(\ell\circ F,\tfrac{a}{(1+a)M}\Bigr)+(1+2a)\,E\,R_n(\hat f)
     Assumes:
     - Roff is the expectation over samples; one sample gives an estimate, a search in a network a lower bound
     - the predictor minimises the empirical risk over the whole class
@@ -91,3 +97,32 @@ class OffsetComplexity(SquaredLoss):
             )
             variants["B"] = self.squared(value, distance**2)
         return variants
+
+
+class OneLayerOffset(OffsetComplexity):
+    """One layer: |f| <= H Bw Bc Bv L_sigma times the largest token."""
+
+    monotone = "+Roff"
+
+    Bw: float = real("bound on ||w||_2, the readout", symbol="B_w")
+    Bc: float = real("bound on the norm of W_c", example=1.2, symbol="B_c")
+    Bv: float = real("bound on the norm of W_v", example=0.9, symbol="B_v")
+    L_sigma: float = real("Lipschitz constant of the activation, sigma(0) = 0", symbol="L_σ")
+    BX: float = real("bound on ||X||_{2->2} (enters the printed side only)", example=1.5, symbol="B_X")
+    Bx: float = real("bound on the l2 norm of every token", symbol="B_x", factory=derived("BX", lambda x: x.BX))
+
+    @property
+    def scale(self) -> str:
+        """The paper's name for twice the range."""
+        raise NotImplementedError
+
+    @property
+    def heads(self) -> int:
+        return 1
+
+    def printed(self) -> Variants:
+        return self.printed_form(self.scale, growth(self.Bw, self.Bc, self.Bv, self.L_sigma, self.heads) * self.BX)
+
+    def sound(self) -> Variants:
+        largest = min(self.Bx, self.BX)
+        return self.forms(self.scale, growth(self.Bw, self.Bc, self.Bv, self.L_sigma, self.heads) * largest)

@@ -7,22 +7,9 @@ import math
 from certiformer.calculus import excess_risk, robust, truncation
 from certiformer.calculus.covers import Cover
 from certiformer.calculus.truncation import Power, SubGaussian, Tail
-from certiformer.core import (
-    Bound,
-    Hypothesis,
-    Quantity,
-    Variants,
-    assumed,
-    count,
-    derived,
-    flag,
-    printed_value,
-    real,
-    side_number,
-    stated,
-    upper_bound,
-    verified,
-)
+from certiformer.core import Bound, Quantity, Variants, printed_value, side_number, upper_bound
+from certiformer.core.hypothesis import Hypothesis, assumed, stated, verified
+from certiformer.core.inputs import count, derived, flag, real
 from certiformer.theorems.li import _printed
 from certiformer.theorems.li._bounded import Theorem, printed_by_rank
 from certiformer.theorems.li._networks import Ranks
@@ -311,3 +298,35 @@ def tail_name(tail: Tail) -> str:
     if isinstance(tail, truncation.Power):
         return f"{tail.C:g} t^-{tail.beta:g}"
     raise TypeError(f"unknown tail {tail!r}")
+
+
+class ConfinedHeavyInputs(HeavyInputs, Clipped):
+    """Heavy-tailed inputs, outputs clipped or inputs truncated.
+
+    Sound: P(b(X) > t) <= C t^-beta. S7 (Lipschitz): bias kappa K' C (2beta-1)/(beta-1) M^(1-beta), beta > 1, best
+    V' >= V; S8 (squared): K'^2 C (4 + 2/(beta-2) + 2/(beta-1)) M^(2-beta), beta > 2; S7clip (outputs clipped at B):
+    only P(b > M) = C M^-beta, every beta > 0, D log n/n at M = n^(1/beta); S4 without condition; S9: log-truncated
+    ERM for heavy-tailed labels.
+    .. math:: \\kappa K'C\\,\frac{2\beta-1}{\beta-1}M^{1-\beta}\\ (\beta>1),\\qquad
+       K'^2C\\Bigl(4+\frac{2}{\beta-2}+\frac{2}{\beta-1}\\Bigr)M^{2-\beta}\\ (\beta>2)
+    Assumes:
+    - spectral norms and ranks bounded
+    - S7, S8: the predictor is fhat o T_M, trained and deployed on truncated inputs; else add kappa K' m1
+    """
+
+
+class ConfinedSubGaussianInputs(SubGaussianInputs, Clipped):
+    """Sub-Gaussian inputs, outputs clipped or inputs truncated.
+
+    Sound: P(b(X) > t) <= a exp(-t^2/2v) gives p, m1, m2 beyond M. S7 (Lipschitz loss, Bernstein): log N/(n lambda)
+    + (1+A) kappa delta + (A-1)(M_g + M_g^2/V')p + kappa K' m1, best V' >= V. S8 (squared loss): (sqrt Q + sqrt(K'^2
+    m2))^2. S7clip (outputs clipped at B): S1 or S2 with delta + 2Bp for delta, no truncation. S4: no condition,
+    slow.
+    .. math:: \frac{\\log N}{n\\lambda}+(1+A)\\kappa\\delta+(A-1)\\Bigl(M_g+\frac{M_g^2}{V'}\\Bigr)p+\\kappa K'm_1
+    Assumes:
+    - entrywise l1 norms bounded (or ranks, once given)
+    - S7, S8: the predictor is fhat o T_M, trained and deployed on truncated inputs; else add kappa K' m1
+    """
+
+    rv: int | None = count("bound on the rank of W_v", default=None, otherwise="norm cover, ranks unused")
+    rqk: int | None = count("bound on the rank of W_QK", default=None, otherwise="norm cover, ranks unused")

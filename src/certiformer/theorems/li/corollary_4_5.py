@@ -3,20 +3,9 @@ from __future__ import annotations
 import math
 
 from certiformer.calculus import excess_risk
-from certiformer.core import (
-    Bound,
-    Hypothesis,
-    Quantity,
-    Status,
-    Variants,
-    assumed,
-    count,
-    printed_value,
-    real,
-    side_number,
-    upper_bound,
-    verified,
-)
+from certiformer.core import Bound, Quantity, Status, Variants, printed_value, side_number, upper_bound
+from certiformer.core.hypothesis import Hypothesis, assumed, verified
+from certiformer.core.inputs import count, real
 from certiformer.theorems.li._setting import LipschitzLoss
 
 COVER = "logN is that of a proper cover of the whole domain at the given radius, fixed before the data"

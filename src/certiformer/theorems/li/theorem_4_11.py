@@ -12,11 +12,6 @@ class Theorem411(OffsetComplexity):
 
     Printed: excess <= 4 R_off(G, 1/(2 kappa (B + Bw))) + inf
     .. math:: 4R^{off}_n\bigl(G,\tfrac1{2\kappa(B+B_w)}\bigr)+\inf_f\mathcal E(f)
-    Sound: A (any loss in [0, M], any class): E R(fhat) <= 2(1+a) R_off(losses, a/((1+a)M)) + (1+2a) E R_n(fhat). B
-    (squared loss, N functions): (4b + 24 sigma^2) log N/n + 6 inf, with the noise's own offset term. C (noise-free
-    labels, f* Bayes): 4 R_off(G, 1/M_ML) + 3 inf. A fast rate relative to the best in a non-convex class needs another
-    estimator than ERM.
-    .. math:: E\,R(\hat f)\le 2(1+a)\,R^{off}_n\Bigl(\ell\circ F,\tfrac{a}{(1+a)M}\Bigr)+(1+2a)\,E\,R_n(\hat f)
     Because: drops the label noise; one layer with an inactive projection has the counterexamples of Theorem 4.4
     Defects:
     - One layer with Bc Bv Bx <= 1 leaves the projection inactive, so the counterexamples of Theorem 4.4 apply.

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Status, count
+from certiformer.core import Quantity, Status
 from certiformer.theorems.li._networks import OneLayer
-from certiformer.theorems.li._truncated import Clipped, SubGaussianInputs
+from certiformer.theorems.li._truncated import ConfinedSubGaussianInputs
 
 
-class Theorem64(OneLayer, SubGaussianInputs, Clipped):
+class Theorem64(OneLayer, ConfinedSubGaussianInputs):
     r"""Sub-Gaussian inputs, one head, norm based.
 
     Three tail functionals of b(X), the largest token norm, replace T_err; S7 (Lipschitz), S8 (squared), S7clip (clipped
@@ -15,15 +15,7 @@ class Theorem64(OneLayer, SubGaussianInputs, Clipped):
     inf, T_err = O(kappa nu (T+d) exp(-M^2/(2 nu^2))), gamma of Theorem B.1 with M for the input bounds
     .. math:: \frac{4\kappa(B+B_wB_cB_vL_\sigma M)}{n}\Bigl(1+\log\frac{\gamma^3}{\delta^2}\Bigr)+\mathcal
        T_{err}(M)+8\kappa\delta+\inf
-    Sound: P(b(X) > t) <= a exp(-t^2/2v) gives p, m1, m2 beyond M. S7 (Lipschitz loss, Bernstein): log N/(n lambda)
-    + (1+A) kappa delta + (A-1)(M_g + M_g^2/V')p + kappa K' m1, best V' >= V. S8 (squared loss): (sqrt Q + sqrt(K'^2
-    m2))^2. S7clip (outputs clipped at B): S1 or S2 with delta + 2Bp for delta, no truncation. S4: no condition,
-    slow.
-    .. math:: \frac{\log N}{n\lambda}+(1+A)\kappa\delta+(A-1)\Bigl(M_g+\frac{M_g^2}{V'}\Bigr)p+\kappa K'm_1
     Because: bounded inputs are a special case and refute Theorem B.1; the truncation error drops (M^2 + 2 nu^2)/nu
-    Assumes:
-    - entrywise l1 norms bounded (or ranks, once given)
-    - S7, S8: the predictor is fhat o T_M, trained and deployed on truncated inputs; else add kappa K' m1
     Defects:
     - Counterexample: bounded inputs X = e_J satisfy the assumption with nu = 1; d = 50000, n = 10^15, M = 12:
       excess 5.0e-11, printed 1.5e-11, and T_err is about 1e-26.
@@ -32,6 +24,3 @@ class Theorem64(OneLayer, SubGaussianInputs, Clipped):
     place = "Theorem 6.4"
     bounds, status = Quantity.EXCESS_RISK, Status.FALSE
     monotone = "-n"
-
-    rv: int | None = count("bound on the rank of W_v", default=None, otherwise="norm cover, ranks unused")
-    rqk: int | None = count("bound on the rank of W_QK", default=None, otherwise="norm cover, ranks unused")

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from certiformer.core import Quantity, Status
 from certiformer.theorems.li._networks import OneLayer
-from certiformer.theorems.li._truncated import Clipped, HeavyInputs
+from certiformer.theorems.li._truncated import ConfinedHeavyInputs
 
 
-class Theorem69(OneLayer, HeavyInputs, Clipped):
+class Theorem69(OneLayer, ConfinedHeavyInputs):
     r"""Heavy-tailed inputs, one head, rank based.
 
     S7, S8 where inputs are truncated; S7clip where outputs are confined, with no loss of rate for any tail index.
@@ -14,17 +14,8 @@ class Theorem69(OneLayer, HeavyInputs, Clipped):
     inf, N_rank of Theorem B.4 with M for the input bounds, C_beta = kappa C beta/(beta-2)
     .. math:: \frac{4\kappa(B+B_wB_cB_vL_\sigma M)}{n}(1+\log\mathcal N_{rank})+C_\beta
        M^{2-\beta}+8\kappa\delta+\inf
-    Sound: P(b(X) > t) <= C t^-beta. S7 (Lipschitz): bias kappa K' C (2beta-1)/(beta-1) M^(1-beta), beta > 1, best
-    V' >= V; S8 (squared): K'^2 C (4 + 2/(beta-2) + 2/(beta-1)) M^(2-beta), beta > 2; S7clip (outputs clipped at B):
-    only P(b > M) = C M^-beta, every beta > 0, D log n/n at M = n^(1/beta); S4 without condition; S9: log-truncated
-    ERM for heavy-tailed labels.
-    .. math:: \kappa K'C\,\frac{2\beta-1}{\beta-1}M^{1-\beta}\ (\beta>1),\qquad
-       K'^2C\Bigl(4+\frac{2}{\beta-2}+\frac{2}{\beta-1}\Bigr)M^{2-\beta}\ (\beta>2)
     Because: bounded inputs are a special case and refute Theorem B.4; the dominant bias term of the proof is
     dropped
-    Assumes:
-    - spectral norms and ranks bounded
-    - S7, S8: the predictor is fhat o T_M, trained and deployed on truncated inputs; else add kappa K' m1
     Defects:
     - Counterexample: bounded inputs satisfy the assumption for every beta; d = 200, n = 4*10^5, beta = 100, M =
       1.5: excess 5.2e-4, printed 3.2e-4.

@@ -3,19 +3,9 @@ from __future__ import annotations
 import math
 
 from certiformer.calculus.tails import binomial_upper, log_binomial_cdf
-from certiformer.core import (
-    InputError,
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    printed_value,
-    real,
-    side_number,
-    upper_bound,
-    verified,
-)
+from certiformer.core import InputError, Quantity, Result, Status, Variants, printed_value, side_number, upper_bound
+from certiformer.core.hypothesis import verified
+from certiformer.core.inputs import count, real
 from certiformer.theorems.mwigo import MWIGO
 
 _CEILING = math.exp(-1.0)

@@ -2,20 +2,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import (
-    Quantity,
-    Status,
-    Variants,
-    assumed,
-    derived,
-    flag,
-    printed_value,
-    real,
-    side_number,
-    stated,
-    upper_bound,
-    verified,
-)
+from certiformer.core import Quantity, Status, Variants, printed_value, side_number, upper_bound
+from certiformer.core.hypothesis import assumed, stated, verified
+from certiformer.core.inputs import derived, flag, real
 from certiformer.theorems.mwigo._shallow import ShallowEncoder, exp
 from certiformer.theorems.mwigo._training import (
     flow_quantities,

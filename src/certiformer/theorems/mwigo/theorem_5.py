@@ -5,19 +5,10 @@ import math
 from certiformer.calculus import chaining
 from certiformer.calculus.covers import quadratic_cover
 from certiformer.calculus.rademacher import gap_uniform, of_loss
-from certiformer.core import (
-    Bound,
-    Quantity,
-    Status,
-    Variants,
-    assumed,
-    printed_value,
-    real,
-    side_number,
-    upper_bound,
-    verified,
-)
+from certiformer.core import Bound, Quantity, Status, Variants, printed_value, side_number, upper_bound
 from certiformer.core.elementwise import each, least
+from certiformer.core.hypothesis import assumed, verified
+from certiformer.core.inputs import real
 from certiformer.theorems.mwigo._shallow import (
     P_init,
     ShallowEncoder,

@@ -33,7 +33,14 @@ class LinearMaps(Result):
 
 
 class AtomicMaps(LinearMaps):
-    """Maps that are averages of signed atoms, block by block: T3."""
+    """Maps that are averages of signed atoms, block by block: T3.
+
+    Defects:
+    - The proof omits a ceiling on the number of sampled atoms; a shrunk average makes the statement true all the
+      same.
+    - The condition N >= d on the number of inputs is never needed.
+    - For eps >= Bw Bx the printed value stays positive although one ball suffices.
+    """
 
     def by_atoms(self, blocks: int, dimension: int) -> Variants:
         """So many independent l1 balls of this dimension: the printed form, the exact count, and volume."""

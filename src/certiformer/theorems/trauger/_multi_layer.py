@@ -23,20 +23,9 @@ from certiformer import networks
 from certiformer.calculus import chaining
 from certiformer.calculus.covers import quadratic_cover
 from certiformer.calculus.softmax import input_sensitivity
-from certiformer.core import (
-    Bound,
-    Hypothesis,
-    Quantity,
-    Result,
-    Variants,
-    count,
-    derived,
-    printed_value,
-    real,
-    side_number,
-    upper_bound,
-    verified,
-)
+from certiformer.core import Bound, Quantity, Result, Variants, printed_value, side_number, upper_bound
+from certiformer.core.hypothesis import Hypothesis, verified
+from certiformer.core.inputs import count, derived, real
 from certiformer.networks import Node
 from certiformer.networks import Weight as EngineWeight
 from certiformer.theorems.trauger import TRAUGER

@@ -2,20 +2,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import (
-    Bound,
-    Hypothesis,
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    count,
-    printed_value,
-    real,
-    side_number,
-    upper_bound,
-    verified,
-)
+from certiformer.core import Bound, Quantity, Result, Status, Variants, printed_value, side_number, upper_bound
+from certiformer.core.hypothesis import Hypothesis, verified
+from certiformer.core.inputs import count, real
 from certiformer.core.rounding import up
 from certiformer.theorems.trauger import TRAUGER
 

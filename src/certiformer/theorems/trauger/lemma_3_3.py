@@ -22,11 +22,6 @@ class Lemma33(AtomicMaps):
     Assumes:
     - ||W||_{1,inf} <= Bw (columns), fixed in advance
     - every input has l1 norm at most Bx; an l2 bound is not enough
-    Defects:
-    - The proof omits a ceiling on the number of sampled atoms; a shrunk average makes the statement true all the
-      same.
-    - The condition N >= d on the number of inputs is never needed.
-    - For eps >= Bw Bx the printed value stays positive although one ball suffices.
     """
 
     place, status = "Lemma 3.3", Status.TRUE

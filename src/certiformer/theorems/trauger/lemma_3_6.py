@@ -22,11 +22,6 @@ class Lemma36(AtomicMaps):
     Assumes:
     - ||W||_{1,1} <= Bw, fixed in advance
     - every input has l2 norm at most Bx
-    Defects:
-    - The proof omits a ceiling on the number of sampled atoms; a shrunk average makes the statement true all the
-      same.
-    - The condition N >= d on the number of inputs is never needed.
-    - For eps >= Bx Bw the printed value stays positive although one ball suffices.
     """
 
     place, status = "Lemma 3.6", Status.TRUE
