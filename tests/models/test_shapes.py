@@ -1,0 +1,33 @@
+"""Shapes in the types are checked: every `Float[Array, "n d"]` of a package, by jaxtyping's import hook."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from subprocesses import python_path
+
+TESTS = Path(__file__).parents[1]
+
+
+def checked(packages, *files):
+    """Run these test files in a process of their own, the packages imported under the hook."""
+    option = f"--jaxtyping-packages={','.join(f'certiformer.{package}' for package in packages)},shapes.checked"
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", option, *map(str, files)]
+    environment = {**os.environ, "PYTHONPATH": python_path()}
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=TESTS.parent, env=environment)
+
+
+def test_shapes_of_the_models():
+    done = checked(("models",), TESTS / "models" / "test_forward_values.py", TESTS / "models" / "wrong_shapes.py")
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("room", ["models", "training", "measure"])
+def test_shapes_of_the_laboratories(room):
+    done = checked(("models", "training", "measure"), TESTS / room)
+    assert done.returncode == 0, done.stdout[-3000:]
