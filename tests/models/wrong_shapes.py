@@ -10,5 +10,5 @@ from certiformer.models.cls_transformer import ClsTransformer, ClsTransformerCon
 def test_a_wrong_shape_is_an_error():
     model = ClsTransformer.init(jax.random.key(0), ClsTransformerConfig(d=4, k=2))
     model(jnp.ones((3, 4)))
-    with pytest.raises(TypeError, match="shape"):
+    with pytest.raises(TypeError, match="Type-check error"):
         model(jnp.ones((2, 3, 4)))
