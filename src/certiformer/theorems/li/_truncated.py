@@ -301,14 +301,14 @@ def tail_name(tail: Tail) -> str:
 
 
 class ConfinedHeavyInputs(HeavyInputs, Clipped):
-    """Heavy-tailed inputs, outputs clipped or inputs truncated.
+    r"""Heavy-tailed inputs, outputs clipped or inputs truncated.
 
     Sound: P(b(X) > t) <= C t^-beta. S7 (Lipschitz): bias kappa K' C (2beta-1)/(beta-1) M^(1-beta), beta > 1, best
     V' >= V; S8 (squared): K'^2 C (4 + 2/(beta-2) + 2/(beta-1)) M^(2-beta), beta > 2; S7clip (outputs clipped at B):
     only P(b > M) = C M^-beta, every beta > 0, D log n/n at M = n^(1/beta); S4 without condition; S9: log-truncated
     ERM for heavy-tailed labels.
-    .. math:: \\kappa K'C\\,\frac{2\beta-1}{\beta-1}M^{1-\beta}\\ (\beta>1),\\qquad
-       K'^2C\\Bigl(4+\frac{2}{\beta-2}+\frac{2}{\beta-1}\\Bigr)M^{2-\beta}\\ (\beta>2)
+    .. math:: \kappa K'C\,\frac{2\beta-1}{\beta-1}M^{1-\beta}\ (\beta>1),\qquad
+       K'^2C\Bigl(4+\frac{2}{\beta-2}+\frac{2}{\beta-1}\Bigr)M^{2-\beta}\ (\beta>2)
     Assumes:
     - spectral norms and ranks bounded
     - S7, S8: the predictor is fhat o T_M, trained and deployed on truncated inputs; else add kappa K' m1
@@ -316,13 +316,13 @@ class ConfinedHeavyInputs(HeavyInputs, Clipped):
 
 
 class ConfinedSubGaussianInputs(SubGaussianInputs, Clipped):
-    """Sub-Gaussian inputs, outputs clipped or inputs truncated.
+    r"""Sub-Gaussian inputs, outputs clipped or inputs truncated.
 
     Sound: P(b(X) > t) <= a exp(-t^2/2v) gives p, m1, m2 beyond M. S7 (Lipschitz loss, Bernstein): log N/(n lambda)
     + (1+A) kappa delta + (A-1)(M_g + M_g^2/V')p + kappa K' m1, best V' >= V. S8 (squared loss): (sqrt Q + sqrt(K'^2
     m2))^2. S7clip (outputs clipped at B): S1 or S2 with delta + 2Bp for delta, no truncation. S4: no condition,
     slow.
-    .. math:: \frac{\\log N}{n\\lambda}+(1+A)\\kappa\\delta+(A-1)\\Bigl(M_g+\frac{M_g^2}{V'}\\Bigr)p+\\kappa K'm_1
+    .. math:: \frac{\log N}{n\lambda}+(1+A)\kappa\delta+(A-1)\Bigl(M_g+\frac{M_g^2}{V'}\Bigr)p+\kappa K'm_1
     Assumes:
     - entrywise l1 norms bounded (or ranks, once given)
     - S7, S8: the predictor is fhat o T_M, trained and deployed on truncated inputs; else add kappa K' m1
