@@ -176,12 +176,12 @@ def l1_input_variants(
     """
     shapes = {kind: shape(net, kind) for kind in "wcvq"}
     ln = ln_total(net, {kind: inputs * constant(outputs, inputs) for kind, (outputs, inputs) in shapes.items()})
+    variants = {"value": covering_bound(ln, net.eps), **complexity_variants(net, ln, net.n, proper=False)}
+    if net.n is None:
+        return variants
+    # The engine optimises a split of the radius, which takes its time: where a complexity is asked for.
     output = graph(net, lambda kind, layer: weight(kind), net.d)
-    return {
-        "value": covering_bound(ln, net.eps),
-        **complexity_variants(net, ln, net.n, proper=False),
-        **engine_variants(net, networks.analyse(output), networks.analyse(output, proper=False)),
-    }
+    return {**variants, **engine_variants(net, networks.analyse(output), networks.analyse(output, proper=False))}
 
 
 def ln_total(net: DeepTransformer, constants: Mapping[str, float], *, proper: bool = False) -> float:

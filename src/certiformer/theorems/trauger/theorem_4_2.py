@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 
 from certiformer.calculus.covers import quadratic_cover
-from certiformer.core import Quantity, Status, Variants, flag, real, stated
+from certiformer.core import Bound, Hypothesis, Quantity, Status, Variants, flag, real, stated
 from certiformer.networks import Analysis, Weight, analyse
 from certiformer.theorems.trauger._multi_layer import (
     DeepTransformer,
@@ -55,9 +55,14 @@ class Theorem42(DeepTransformer):
             "value": covering_bound(ln_proper, self.eps, proper),
             "external": covering_bound(ln_external, self.eps),
             **complexity_variants(self, ln_proper, self.n, proper, proper=True),
-            **engine_variants(self, self._analysis(proper=True), hypotheses=(proper,)),
-            **engine_variants(self, self._analysis(proper=False), name="engine_external"),
+            **self._engine(proper),
         }
+
+    def _engine(self, proper: Hypothesis) -> dict[str, Bound]:
+        """On the engine: with proper covers where the caller vouches for them, otherwise with external ones."""
+        if self.proper:
+            return engine_variants(self, self._analysis(proper=True), hypotheses=(proper,))
+        return engine_variants(self, self._analysis(proper=False), name="engine_external")
 
     def _analysis(self, *, proper: bool) -> Analysis:
         """The network on the engine. C1 does not depend on the number of inputs: any sample will do."""
