@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -21,7 +22,8 @@ Kind = Literal["measured", "runs", "printed", "sound", "paper"]
 Place = Literal["none", "inside", "above"]  # of a panel's legend
 MOST_TICKS = 9
 MOST_INSIDE = 2  # lines of a legend that find a place among the curves
-LINE = 10.5  # height of a line of a legend, in points
+LINE, LETTER = 10.5, 3.6  # a line of a legend and a letter in it, in points
+MARGIN = 0.85  # inches of a panel's width beside the letters of its legend
 REACH = 4.0
 
 
@@ -87,13 +89,15 @@ class Plot:
         columns = self.columns or min(3, len(self.panels))
         rows = math.ceil(len(self.panels) / columns)
         width = COLUMN * 1.3 if columns == 1 else PAGE
-        lines = 0 if self._one_legend else max((len(_labels(panel)) for panel in self.panels), default=0)
-        place: Place = "none" if self._one_legend else "above" if lines > MOST_INSIDE else "inside"
-        room = LINE / 72 * lines if place == "above" else 0.0
+        most = max((len(_labels(panel)) for panel in self.panels), default=0)
+        place: Place = "none" if self._one_legend else "above" if most > MOST_INSIDE else "inside"
+        letters = max(12, int((width / columns - MARGIN) * 72 / LETTER))
+        above = {id(panel): _folded(panel, letters) for panel in self.panels if place == "above" and panel.legend}
+        room = LINE / 72 * max((len("\n".join(labels).splitlines()) for labels in above.values()), default=0)
         figure = Figure(figsize=(width, (self.height + room) * rows), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False)
         for axes, panel in zip(grid.flat, self.panels, strict=False):
-            _draw(axes, panel, place)
+            _draw(axes, panel, place, above.get(id(panel), []))
         if self._one_legend:
             named = grid.flat[0].get_legend_handles_labels()
             columns = min(4, len(named[1]))
@@ -127,7 +131,12 @@ def _labels(panel: Panel) -> list[str]:
     return [series.label for series in _shown(panel) if series.label] + list(panel.marks)
 
 
-def _draw(axes: Axes, panel: Panel, place: Place) -> None:
+def _folded(panel: Panel, letters: int) -> list[str]:
+    """The lines of a legend that is no wider than its panel."""
+    return ["\n".join(textwrap.wrap(label, letters)) for label in _labels(panel)]
+
+
+def _draw(axes: Axes, panel: Panel, place: Place, above: Sequence[str]) -> None:
     measured = 0
     for series in _shown(panel):
         if series.kind in ("measured", "runs"):
@@ -139,8 +148,7 @@ def _draw(axes: Axes, panel: Panel, place: Place) -> None:
         axes.axhline(level, color="0.5", lw=1.0, ls=":", label=name)
     axes.set_xlabel(panel.x, fontsize=9)
     axes.set_ylabel(panel.y, fontsize=9)
-    lines = len(_labels(panel)) if panel.legend else 0
-    axes.set_title(panel.title, fontsize=9, pad=6.0 + (LINE * lines if place == "above" else 0.0))
+    axes.set_title(panel.title, fontsize=9, pad=6.0 + LINE * len("\n".join(above).splitlines()))
     if "x" in panel.log:
         axes.set_xscale("log")
     if "y" in panel.log:
@@ -152,9 +160,11 @@ def _draw(axes: Axes, panel: Panel, place: Place) -> None:
     axes.grid(True, which="major", color="0.9", lw=0.6)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    if lines and place == "above":
-        axes.legend(fontsize=7.0, frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 0.99), borderpad=0.1)
-    elif lines and place == "inside":
+    if above:
+        handles, _ = axes.get_legend_handles_labels()
+        corner = (-0.02, 0.99)
+        axes.legend(handles, above, fontsize=7.0, frameon=False, loc="lower left", bbox_to_anchor=corner, borderpad=0.1)
+    elif place == "inside" and panel.legend and _labels(panel):
         axes.legend(fontsize=7.0, frameon=False, loc="best")
 
 
@@ -227,7 +237,9 @@ def _few_ticks(axes: Axes) -> None:
 
 
 def _short(value: float) -> str:
-    """1e6 rather than 1000000."""
+    """1e6 rather than 1000000, 2^30 rather than 1073741824."""
+    if value >= 2**20 and value.is_integer() and int(value).bit_count() == 1:
+        return f"$2^{{{int(value).bit_length() - 1}}}$"
     if value >= 1e5 and math.log10(value) % 1.0 == 0.0:
         return f"$10^{{{round(math.log10(value))}}}$"
     return f"{value:,.0f}" if value >= 1000 and value.is_integer() else f"{value:g}"
