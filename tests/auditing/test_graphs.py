@@ -74,7 +74,7 @@ def test_both_paths_agree(name: str) -> None:
         met += 1
         assert again.attained == pytest.approx(found[0], rel=1e-7, abs=1e-12)
         assert again.bound == pytest.approx(found[1], rel=1e-7)
-    assert met > 3
+    assert met >= 3
 
 
 def test_the_second_path_is_its_own_judge() -> None:

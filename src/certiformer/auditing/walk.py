@@ -34,6 +34,13 @@ def instance(graph: Graph, data: Mapping[str, Array]) -> Instance:
     second, holds_hat = _run(graph, data, "_hat")
     if not holds or (graph.both and not holds_hat):
         return _OUTSIDE
+    for node in graph.analysis.conditional:
+        if isinstance(node.layer, routing.Routing):  # logits off by less than twice the floor: the same choice
+            name = node.layer.router.name
+            pairs = zip(first[node.parents[0]][0], second[node.parents[0]][0], strict=True)
+            logits = ((_times(data[name], x), _times(data[f"{name}_hat"], y)) for x, y in pairs)
+            if max(abs(a - b) for r, s in logits for a, b in zip(r, s, strict=True)) >= 2.0 * node.layer.floor:
+                return _OUTSIDE
     allowed = math.fsum(
         [
             *(part.beta.value * _error(graph, part, data, second) for part in graph.analysis.contributions),

@@ -172,7 +172,7 @@ class Graph:
         """What is attained and what is allowed; None where a condition fails or nothing moves."""
         first, missed = self.run(data, "")
         second, missed_hat = self.run(data, "_hat")
-        if missed > 0.0 or (self.both and missed_hat > 0.0):
+        if missed > 0.0 or (self.both and missed_hat > 0.0) or self._choices_differ(data, first, second):
             return None
         allowed = 0.0
         for part in self.analysis.contributions:
@@ -192,6 +192,18 @@ class Graph:
         if allowed < 1e-6:
             return None
         return float(np.max(np.linalg.norm(first[self.output][0] - second[self.output][0], axis=1))), allowed
+
+    def _choices_differ(
+        self, data: Params, first: Mapping[Node, list[Array]], second: Mapping[Node, list[Array]]
+    ) -> bool:
+        """Whether logits of a router with a gap are off by twice its floor: the rule asks for less."""
+        for node in self.analysis.conditional:
+            if isinstance(node.layer, routing.Routing):
+                router, z = node.layer.router.name, node.parents[0]
+                off = first[z][0] @ data[router].T - second[z][0] @ data[f"{router}_hat"].T
+                if float(np.max(np.abs(off))) >= 2.0 * node.layer.floor:
+                    return True
+        return False
 
     def seen(self, part: Contribution) -> Node | None:
         """The node whose tokens a weight multiplies there, where its error is felt at these tokens and nowhere else."""
