@@ -25,7 +25,7 @@ layers: $(STAMP)
 	$(BIN)/lint-imports
 
 pytest: $(STAMP)
-	HYPOTHESIS_PROFILE=fixed $(BIN)/python -m pytest -n 2 --dist loadgroup -q
+	HYPOTHESIS_PROFILE=fixed $(BIN)/python -m pytest -n 2 --dist loadgroup -q --durations=25
 	@echo "property tests once more, at random: SEED=$(SEED) make random repeats this"
 	$(MAKE) --no-print-directory random SEED=$(SEED)
 

@@ -12,6 +12,7 @@ import types
 from collections import Counter
 
 import dask
+import distributed  # noqa: F401  before any test changes the settings that it brings, and takes them back
 import numpy as np
 import pytest
 

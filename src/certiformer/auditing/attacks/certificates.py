@@ -181,9 +181,9 @@ def _inverse(data: Data, version: Version) -> Instance:
 
 
 def _compression_value(k: int, n: int, delta: float, version: Version) -> float:
+    """The smallest of the forms: k is known before any loop runs, so each could have been declared."""
     at = find("compression")(k=k, n=n, delta=delta)
-    (bound,) = (at.printed() if version == "printed" else at.sound()).values()
-    return bound.value
+    return min(bound.value for bound in (at.printed() if version == "printed" else at.sound()).values())
 
 
 def _compression_search(search: Search) -> list[Candidate]:
