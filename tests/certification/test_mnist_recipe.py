@@ -93,7 +93,8 @@ def test_the_shipped_counts_are_true(found: Findings, arrays: Any, parts: recipe
     holdout = one(found, HoldOut)
     assert (holdout.errors, holdout.n) == (wrong(encoder, parts.certify), 5000)
     assert found.observed["train_error"] == wrong(encoder, parts.fit) / 5000
-    assert found.observed["heldout_error"] == wrong(encoder, parts.test) / len(parts.test.y)
+    assert found.observed["heldout_error"] == wrong(encoder, parts.certify) / len(parts.certify.y)
+    assert found.observed["test_error"] == wrong(encoder, parts.test) / len(parts.test.y)
     surrogate = one(found, Surrogate)
     first, second = (np.sign(by_hand(model, parts.pool.x)) for model in (encoder, whole))
     assert (surrogate.disagreements, surrogate.m) == (np.sum(first != second), 2665)
