@@ -129,3 +129,10 @@ def test_completion_is_on():
         [sys.executable, "-c", program], env={**ENVIRONMENT, **asked}, capture_output=True, text=True, timeout=120
     )
     assert found.stdout.split() == ["theorems"]
+
+
+def test_a_pipe_gets_no_blanks_at_the_ends_of_lines():
+    """Full width is the room there is, not what is filled."""
+    found = subprocess.run([*COMMAND, "explain", "holdout.ladder"], env=ENVIRONMENT, capture_output=True, text=True)
+    assert found.returncode == 0
+    assert [line for line in found.stdout.splitlines() if line != line.rstrip()] == []

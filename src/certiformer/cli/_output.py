@@ -57,8 +57,18 @@ def _fitted(thing: Any) -> Any:
     if isinstance(thing, Group):
         return Group(*map(_fitted, thing.renderables))
     if isinstance(thing, Padding):
-        return Padding(_fitted(thing.renderable), (thing.top, thing.right, thing.bottom, thing.left))
+        return _SetIn(Padding(_fitted(thing.renderable), (thing.top, thing.right, thing.bottom, thing.left)))
     return thing
+
+
+class _SetIn:
+    """What stands away from the margin, without the blanks that would fill its lines up to the width."""
+
+    def __init__(self, padding: Padding) -> None:
+        self.padding = padding
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield from _stripped(console.render_lines(self.padding, options, pad=False))
 
 
 class _Fitted:
