@@ -151,7 +151,7 @@ def filtered(document: Mapping[str, Any], spent: float, waited: float) -> list[s
         f"{said}; observed on the held-out half: {100 * document['observed']['heldout_error']:.2f} %.",
         "All rows hold together with probability 0.95 if the two ways that are paid for owe nothing to these mails.",
         "The second was begun because the first (the last state of the encoder alone) missed 5 % here; its four",
-        "places were chosen on movie reviews. As the ledger of the hold-out prices one such answer, the hold-out row is",
+        "places were chosen on movie reviews. As the ledger prices one such answer, the hold-out row is",
         f"{percent_up(asked.sound['value'].value)}; the other rows have no such price.",
         f"A first run, nothing remembered: {spent:.0f} s of processor time, {waited / 60:.1f} minutes here.",
     ]
