@@ -14,9 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from certiformer.cli import _output, main
+from checkpoints import tiny
 from subprocesses import python_path
 
 BERT = Path(__file__).parents[2] / "examples" / "networks" / "bert.toml"
+RUNS = Path(__file__).parents[2] / "docs" / "reproduction" / "runs" / "arda.fig1.runs"
 TRAUGER = "trauger.thm4.1 Bw=1 Bc=2 L_sigma=1 Bv=1.5 Bx=1 C=0.5 d=64"
 VERBS = {
     "theorems": "theorems arda",
@@ -31,6 +33,14 @@ VERBS = {
     "plan": "plan --error 0.02 --expect 0.01",
     "reproduce": "reproduce --list",
 }
+ALSO = {
+    "audit": "audit trauger.lem3.1 --budget 0.001 --workers 1",
+    "reproduce again": f"reproduce arda.fig1 --from {RUNS} --out r",
+    "inspect": "inspect model --no-cache",
+    "inspect tensors": "inspect model --no-cache --tensors",
+    "holdout log": "holdout log ledger",
+}
+"""Tables that other tests look at; here only as rows."""
 
 
 @pytest.fixture
@@ -38,6 +48,8 @@ def shown(monkeypatch, capsys, tmp_path):
     """Runs a line at a width (None: a pipe); its output, and the words of all cells that went into tables."""
     monkeypatch.chdir(tmp_path)
     np.savez("p.npz", heldout_labels=np.arange(100) % 3, heldout_logits=5.0 * np.eye(3)[(np.arange(100) + 1) % 3 % 3])
+    np.savez("labels.npz", heldout_labels=np.arange(100) % 3)
+    np.savez("asked.npz", heldout_predictions=(np.arange(100) + 1) % 3)
     fitted = _output._fitted
     words = set()
 
@@ -85,12 +97,20 @@ def test_a_pipe_gets_one_line_per_row(shown):
     assert len(text.splitlines()) == 2 + sum(line.startswith("arda.") for line in text.splitlines()) + 1
 
 
-@pytest.mark.parametrize("flag", ["--csv", "--markdown"])
-@pytest.mark.parametrize("verb", ["theorems", "search", "bound", "sweep", "compare", "certify", "plan", "verify"])
+AS_ROWS = [(verb, flag) for verb in VERBS if verb != "explain" for flag in ("--csv", "--markdown")]
+
+
+@pytest.mark.parametrize(("verb", "flag"), [*AS_ROWS, *((verb, "--csv") for verb in ALSO)])
 def test_rows_for_other_programs(shown, verb, flag):
     if verb == "verify":
         shown(VERBS["certify"], 80)
-    text, _ = shown(f"{VERBS[verb]} {flag}", 40)
+    if verb.startswith("inspect"):
+        tiny.write_folder(Path("model"), *tiny.bert())
+    if verb == "holdout log":
+        shown("holdout new ledger --data labels.npz", 80)
+        shown("holdout ask ledger --predictions asked.npz", 80)
+        shown("holdout claim ledger", 80)
+    text, _ = shown(f"{ {**VERBS, **ALSO}[verb] } {flag}", 40)
     if flag == "--csv":
         names, *rows = csv.reader(io.StringIO(text))
     else:

@@ -32,7 +32,7 @@ def test_it_is_read_without_what_experiments_run_on(tmp_path):
     file.write_text(json.dumps({"of": listing.text_digest(), "experiments": [ENTRY]}))
     code = (
         "import pathlib, sys; from certiformer.cli.reproduce import _looking, listing; "
-        f"listing.FILE = pathlib.Path({str(file)!r}); _looking.show_list(False); "
+        f"listing.FILE = pathlib.Path({str(file)!r}); _looking.show_list(''); "
         "assert not {'jax', 'scipy', 'matplotlib', 'certiformer.experiments'} & set(sys.modules)"
     )
     environment = {**os.environ, "PYTHONPATH": python_path()}

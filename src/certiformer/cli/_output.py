@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 from rich.console import Console, ConsoleDimensions, ConsoleOptions, Group, RenderableType, RenderResult
@@ -22,6 +22,8 @@ PIPED = 100_000
 NARROW = 16
 """A column of words that gets less room than this is read more easily as a line of its own."""
 
+Form = Literal["", "json", "csv", "markdown"]
+"""How rows are written: for people, or as asked for."""
 Csv = Annotated[bool, typer.Option("--csv", help="Comma-separated values.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="A Markdown table.")]
 
@@ -143,7 +145,11 @@ def print_json(document: Any) -> None:
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], *, markdown: bool = False) -> None:
-    """Rows as comma-separated values, or as a Markdown table; lists inside a cell are joined by spaces."""
+    """Rows as comma-separated values, or as a Markdown table.
+
+    Lists inside a cell are joined by spaces; a mapping is a column for each of its names.
+    """
+    rows = [_spread(row) for row in rows]
     names = list(dict.fromkeys(name for row in rows for name in row))
     cells = [[_flat(row.get(name)) for name in names] for row in rows]
     if not markdown:
@@ -151,6 +157,16 @@ def print_rows(rows: Sequence[Mapping[str, Any]], *, markdown: bool = False) -> 
         return
     lines = [names, ["---"] * len(names), *([str(cell).replace("|", "\\|") for cell in row] for row in cells)]
     sys.stdout.writelines(f"| {' | '.join(line)} |\n" for line in lines if names)
+
+
+def _spread(row: Mapping[str, Any]) -> dict[str, Any]:
+    """{"runs": {"quick": 3}} as {"runs.quick": 3}."""
+    spread: dict[str, Any] = {}
+    for name, cell in row.items():
+        spread.update(
+            {f"{name}.{part}": one for part, one in cell.items()} if isinstance(cell, Mapping) else {name: cell}
+        )
+    return spread
 
 
 def _flat(value: Any) -> Any:

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from certiformer.cli._output import console, print_json
+from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
 from certiformer.core.errors import InputError
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+    from certiformer.auditing.attack import Verdict
 
 _FEW = 3
 
@@ -38,6 +40,8 @@ def audit(
         typer.Option(metavar="FILE|JSON", help="Check recorded counterexamples again: no search, plain numpy."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
 ) -> None:
     """Attack claims: search for instances that break them, and show how tight the ones that stand are."""
     from certiformer.auditing import report, runner
@@ -46,6 +50,8 @@ def audit(
         verdicts = [runner.recheck(document) for document in runner.recorded(_document(recheck))]
         if json:
             print_json({"claims": [verdict.as_json() for verdict in verdicts]})
+        elif csv or markdown:
+            print_rows([_row(verdict) for verdict in verdicts], markdown=markdown)
         else:
             console.print(report.details(verdicts))
         return
@@ -63,10 +69,21 @@ def audit(
     if json:
         print_json(found.as_json())
         return
+    if csv or markdown:
+        print_rows([_row(verdict) for verdict in found.verdicts], markdown=markdown)
+        return
     few = ids is not None and 0 < len(set(ids)) <= _FEW
     console.print(report.details(found.verdicts) if few else report.audit_table(found))
     if plot is not None:
         console.print(f"wrote {plot}")
+
+
+def _row(verdict: Verdict) -> dict[str, Any]:
+    """A verdict in plain cells; instead of the counterexample the command that checks it again."""
+    cells = verdict.as_json()
+    found = cells.pop("counterexample")
+    del cells["where"]
+    return {**cells, "counterexample": None if found is None else found["command"]}
 
 
 def _document(text: str) -> dict[str, Any]:

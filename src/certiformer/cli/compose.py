@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from certiformer.cli._output import console, print_json
+from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
 from certiformer.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ def compose(
     classes: Annotated[int, typer.Option(help="config.json only: outputs of a classifier.", min=2)] = 2,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the layers (.png, .pdf or .svg).")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
 ) -> None:
     """Sensitivities, radii, covering number and complexity of a network, what dominates and what would help."""
     from certiformer.networks import api
@@ -37,6 +39,9 @@ def compose(
         save(network_figure(found), plot)
     if json:
         print_json(found.as_json())
+        return
+    if csv or markdown:
+        print_rows(found.dominating, markdown=markdown)
         return
     _print(found)
     if plot is not None:

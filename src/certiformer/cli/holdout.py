@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from certiformer.cli._output import console, print_json
+from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
 from certiformer.core.errors import InputError
 from certiformer.report.numbers import percent_up
 
@@ -87,7 +88,7 @@ def claim(
 
 
 @holdout.command()
-def log(ledger: Folder, json: Json = False) -> None:
+def log(ledger: Folder, json: Json = False, csv: Csv = False, markdown: Markdown = False) -> None:
     """What was asked and answered; `certiformer verify LEDGER` replays it."""
     from certiformer.certification.ledger import LOG, read_log
 
@@ -95,19 +96,38 @@ def log(ledger: Folder, json: Json = False) -> None:
     if json:
         print_json({"entries": list(entries)})
         return
+    if csv or markdown:
+        print_rows(_lines(entries), markdown=markdown)
+        return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("round", "time", "answer", "nats", "model"):
         table.add_column(name, no_wrap=True)
-    for entry in entries[1:]:
-        if "claim" in entry:
-            claimed = entry["claim"]
-            said = f"claim of round {claimed['round']}: at most {percent_up(claimed['value'])}"
-            table.add_row("", entry["time"][:19], said, f"{claimed['nats']:.4g}", "")
-        else:
-            said = _words(entry["answer"])
-            table.add_row(str(entry["round"]), entry["time"][:19], said, f"{entry['nats']:.4g}", entry["model"][:12])
+    for line in _lines(entries):
+        round, said = str(line["round"]), line["answer"]
+        if line["claim"] is not None:
+            round, said = "", f"claim of round {round}: at most {percent_up(line['claim'])}"
+        table.add_row(round, line["time"][:19], said, f"{line['nats']:.4g}", line["model"][:12])
     console.print(f"{entries[0]['m']} examples, feedback {entries[0]['feedback']}, delta {entries[0]['delta']:g}")
     console.print(table)
+
+
+def _lines(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A line per question and claim: what was said, what it costs, and of a claim the limit."""
+    lines = []
+    for entry in entries[1:]:
+        claimed = entry.get("claim")
+        about = claimed or entry
+        lines.append(
+            {
+                "round": about["round"],
+                "time": entry["time"],
+                "answer": "claim" if claimed else _words(entry["answer"]),
+                "claim": claimed["value"] if claimed else None,
+                "nats": about["nats"],
+                "model": entry.get("model", ""),
+            }
+        )
+    return lines
 
 
 def _words(answer: object) -> str:

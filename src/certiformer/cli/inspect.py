@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from certiformer.cli._output import console, print_json
+from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +34,8 @@ def inspect(
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write page, JSON, CSV and figure there.")] = None,
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep norms on disk, by content.")] = True,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
 ) -> None:
     """What theory says of checkpoints people have: norms, sensitivities, the n their covering bound would need."""
     from certiformer.checkpoints import Options
@@ -51,15 +53,18 @@ def inspect(
             input_radius=input_radius,
             cache=cache,
         )
-        with _bar(path.name, quiet=json) as progress:
+        with _bar(path.name, quiet=json or csv or markdown) as progress:
             documents.append(run(path, chosen, progress))
     if out is not None:
         _write(out, documents)
     if json:
         print_json(documents[0] if len(documents) == 1 else {"checkpoints": documents})
         return
-    from certiformer.report.checkpoints import comparison_table, inspection_table
+    from certiformer.report.checkpoints import comparison_table, inspection_table, layer_rows, tensor_rows
 
+    if csv or markdown:
+        print_rows((tensor_rows if tensors else layer_rows)(documents), markdown=markdown)
+        return
     for document in documents:
         console.print(inspection_table(document, tensors=tensors))
         console.print()

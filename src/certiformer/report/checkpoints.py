@@ -35,6 +35,7 @@ COLUMNS = (
     "moved_frobenius",
 )
 IN_LAYERS = ("query", "key", "value", "qkv", "output", "gate", "up", "gate_up", "down")
+DECADES = ("attention_log10", "feed_forward_log10", "lipschitz_log10")
 PAPERS = {"trauger": "Trauger", "li": "Li", "mwigo": "Mwigo", "deora": "Deora", "arda": "Arda"}
 
 
@@ -83,11 +84,8 @@ def _facts(document: Document) -> str:
 
 def _layer_table(document: Document) -> Table:
     """Spectral norms by role, the largest W_QK of a head, decades of sensitivity: one row per layer."""
-    by_layer: dict[int, dict[str, Any]] = {}
-    for tensor in document["tensors"]:
-        if tensor["layer"] is not None:
-            by_layer.setdefault(tensor["layer"], {})[tensor["role"]] = tensor["spectral"]
-    roles = [role for role in IN_LAYERS if any(role in row for row in by_layer.values())]
+    rows = _layers(document)
+    roles = [role for role in IN_LAYERS if any(role in norms for _, norms, _ in rows)]
     table = Table(
         box=None,
         pad_edge=False,
@@ -98,17 +96,30 @@ def _layer_table(document: Document) -> Table:
     )
     for name in ("layer", *roles, "W_QK", "att", "ff", "layer"):
         table.add_column(name, justify="right", no_wrap=True)
-    distinct = len(by_layer)
-    for layer in document["layers"]:
-        index = layer["index"]
-        row = by_layer[index if index < distinct else 0] if distinct else {}
+    for layer, norms, told in rows:
         table.add_row(
-            str(index),
-            *(_three(row.get(role)) for role in roles),
-            _three(max(layer["score_norms"], default=0.0)),
-            *(f"{layer[name]:.2f}" for name in ("attention_log10", "feed_forward_log10", "lipschitz_log10")),
+            str(layer["index"]),
+            *(_three(norms.get(role)) for role in roles),
+            _three(told["W_QK"]),
+            *(f"{told[name]:.2f}" for name in DECADES),
         )
     return table
+
+
+def _layers(document: Document) -> list[tuple[Mapping[str, Any], dict[str, Any], dict[str, Any]]]:
+    """Each layer with its spectral norms by role, and with W_QK and decades; layers that share weights repeat them."""
+    by_layer: dict[int, dict[str, Any]] = {}
+    for tensor in document["tensors"]:
+        if tensor["layer"] is not None:
+            by_layer.setdefault(tensor["layer"], {})[tensor["role"]] = tensor["spectral"]
+    distinct, rows = len(by_layer), []
+    for layer in document["layers"]:
+        index = layer["index"]
+        norms = by_layer[index if index < distinct else 0] if distinct else {}
+        named = {role: norms[role] for role in IN_LAYERS if role in norms}
+        told = {"W_QK": max(layer["score_norms"], default=0.0), **{name: layer[name] for name in DECADES}}
+        rows.append((layer, named, told))
+    return rows
 
 
 def totals(document: Document) -> list[str]:
@@ -210,15 +221,31 @@ def comparison_table(documents: Sequence[Document]) -> RenderableType:
     return Group(Text("side by side: largest spectral norm of each role", "bold"), table)
 
 
-def tensors_csv(documents: Sequence[Document]) -> str:
-    """One line per tensor, all checkpoints."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(("path", *COLUMNS))
+def tensor_rows(documents: Sequence[Document]) -> list[dict[str, Any]]:
+    """One row per tensor, all checkpoints."""
+    rows = []
     for document in documents:
         for tensor in document["tensors"]:
             cells = {**tensor, "shape": "x".join(map(str, tensor["shape"]))}
-            writer.writerow((document["path"], *("" if cells.get(name) is None else cells[name] for name in COLUMNS)))
+            rows.append({"path": document["path"], **{name: cells.get(name) for name in COLUMNS}})
+    return rows
+
+
+def layer_rows(documents: Sequence[Document]) -> list[dict[str, Any]]:
+    """One row per layer, all checkpoints: spectral norms by role, the largest W_QK of a head, decades."""
+    return [
+        {"path": document["path"], "layer": layer["index"], **norms, **told}
+        for document in documents
+        for layer, norms, told in _layers(document)
+    ]
+
+
+def tensors_csv(documents: Sequence[Document]) -> str:
+    """`tensor_rows` as comma-separated values."""
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, ("path", *COLUMNS), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(tensor_rows(documents))
     return buffer.getvalue()
 
 

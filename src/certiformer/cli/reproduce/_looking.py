@@ -6,26 +6,28 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from certiformer.cli._output import console, print_json
+from certiformer.cli._output import Form, console, print_json, print_rows
 
 if TYPE_CHECKING:
     from certiformer.experiments import Scale, Study
     from certiformer.sweep import Experiment, Ledger
 
 
-def show_list(json: bool) -> None:
+def show_list(form: Form) -> None:
     from certiformer.cli.reproduce.listing import listed
     from certiformer.report.reproduction import list_table
 
     entries = listed()
-    if json:
+    if form == "json":
         print_json(entries)
+    elif form:
+        print_rows(entries, markdown=form == "markdown")
     else:
         console.print(list_table(entries))
 
 
 def show_status(
-    chosen: Sequence[Study], part: Mapping[str, Any], ledger: Path | None, *, named: bool, json: bool
+    chosen: Sequence[Study], part: Mapping[str, Any], ledger: Path | None, *, named: bool, form: Form
 ) -> None:
     """Every scale of a named experiment, or that part of it; of all of them, those that were begun."""
     from certiformer.core.errors import InputError
@@ -49,8 +51,10 @@ def show_status(
         raise refused
     if not named:
         entries = [entry for entry in entries if entry["done"] or entry["failed"] or entry["running"]]
-    if json:
+    if form == "json":
         print_json({"ledger": str(path), "experiments": entries})
+    elif form:
+        print_rows(entries, markdown=form == "markdown")
     elif entries:
         console.print(status_table(entries))
         console.print(f"ledger: {path}", markup=False, soft_wrap=True)
@@ -59,7 +63,7 @@ def show_status(
 
 
 def show_estimate(
-    grids: Mapping[str, Experiment], scale: Scale, workers: int | None, ledger: Path | None, *, json: bool
+    grids: Mapping[str, Experiment], scale: Scale, workers: int | None, ledger: Path | None, *, form: Form
 ) -> None:
     """The processor's time of the runs that the ledger does not have."""
     from certiformer.experiments.reproduce import existing, time_left
@@ -82,13 +86,15 @@ def show_estimate(
                     "probes": told.probed,
                 }
             )
-            if not json:
+            if not form:
                 time = f"{span(told.work)} of work, {span(told.on(count))} on {count} workers"
                 if told.missing and not told.lengths:
                     time = "time unknown"
                 console.print(f"{id}, scale {scale}: {told.missing} of {told.runs} runs missing, {time}", markup=False)
-    if json:
+    if form == "json":
         print_json({"scale": scale, "workers": count, "experiments": entries})
+    elif form:
+        print_rows(entries, markdown=form == "markdown")
 
 
 def _counts(book: Ledger | None, grid: Experiment) -> dict[str, float]:

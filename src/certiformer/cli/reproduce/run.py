@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from certiformer.cli._output import console, print_json
+from certiformer.cli._output import Csv, Form, Markdown, console, print_json, print_rows
 from certiformer.cli.reproduce._engines import engine as engine_of
 from certiformer.cli.reproduce._given import lists, pairs, writable
 from certiformer.cli.reproduce._looking import show_estimate, show_list, show_status
@@ -69,17 +69,20 @@ def run(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Figures and pages go to DIR/ID.")] = Path("out"),
     listed: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
 ) -> None:
     """Reproduce a paper's figure or table: run what the ledger does not have yet, compare, draw.
 
     Besides: `reproduce adopt ID` takes over runs of older code, `reproduce merge FILE ...` joins ledgers.
     """
+    form: Form = "json" if json else "csv" if csv else "markdown" if markdown else ""
     if export is not None:
         writable(export)
     if listed or (id is None and not status):
         if only or values or source or export or estimate or retry or verify or not resume:
             raise InputError("ID", id, "the name of an experiment, or `all`", "certiformer reproduce lists them.")
-        show_list(json)
+        show_list(form)
         return
     from certiformer.sweep.local import thread_environment
 
@@ -96,22 +99,22 @@ def run(
     if (part or grid) and len(chosen) > 1:
         raise InputError("--only", only or values, "one experiment", "Name it instead of `all`.")
     if status:
-        show_status(chosen, part, ledger, named=id not in (None, "all"), json=json)
+        show_status(chosen, part, ledger, named=id not in (None, "all"), form=form)
         if export is not None:
             _say(f"wrote {export_all(_redrawn(chosen, scale, part, grid, ledger, out), export)[0]}")
         return
     if estimate:
-        show_estimate({s.id: grid_of(s, size, part, grid) for s in chosen}, size, workers, ledger, json=json)
+        show_estimate({s.id: grid_of(s, size, part, grid) for s in chosen}, size, workers, ledger, form=form)
         return
     if verify is not None:
         with engine_of(
             engine, workers, scheduler, slurm, (jobs, cores, memory), pairs("--slurm-option", slurm_option)
         ) as e:
-            _verify(chosen, scale, part, grid, source or ledger, verify, e, json=json)
+            _verify(chosen, scale, part, grid, source or ledger, verify, e, form)
         return
     if source is not None:
         found = _redrawn(chosen, scale, part, grid, source, out)
-        _show(found, quiet=json)
+        _show(found, quiet=bool(form))
     else:
         try:
             with engine_of(
@@ -121,16 +124,19 @@ def run(
                     folder(out, study.id)
                 if not resume:
                     _forget(chosen, size, part, grid, ledger)
-                found = _run(chosen, size, part, grid, running, ledger, out, retry=retry, quiet=json)
+                found = _run(chosen, size, part, grid, running, ledger, out, retry=retry, quiet=bool(form))
         except KeyboardInterrupt:
             _say("stopped; finished runs are in the ledger, the same command goes on from there")
             raise typer.Exit(130) from None
     if export is not None:
         _say(f"wrote {', '.join(map(str, export_all(found, export)))}")
     index = _index(found, size, out) if id == "all" else None
-    if json:
+    if form == "json":
         documents = [each.document for each in found]
         print_json({"scale": size, "experiments": documents, "index": str(index)} if index else documents[0])
+    elif form:
+        rows = [{"experiment": each.study.id, **row} for each in found for row in each.document["rows"]]
+        print_rows(rows, markdown=form == "markdown")
     elif index is not None:
         console.print(f"wrote {index}")
     if len(found) < len(chosen) or any(each.swept.failed for each in found):
@@ -212,8 +218,7 @@ def _verify(
     source: Path | None,
     count: int,
     engine: Engine,
-    *,
-    json: bool,
+    form: Form,
 ) -> None:
     """Do some of the kept runs again, and say whether they agree."""
     from certiformer.experiments import SCALES
@@ -230,10 +235,12 @@ def _verify(
         best = max(grids, key=lambda g: sum(canonical(c) in configs for c in g.configs))
         found = verify(best, kept, count, engine)
         answers.append({"id": study.id, "agrees": found.agrees, "runs": len(found.comparisons), "said": str(found)})
-        if not json:
+        if not form:
             console.print(f"{study.id}: {found}", markup=False, soft_wrap=True)
-    if json:
+    if form == "json":
         print_json(answers if len(answers) > 1 else answers[0])
+    elif form:
+        print_rows(answers, markdown=form == "markdown")
     if not all(answer["agrees"] for answer in answers):
         raise typer.Exit(1)
 
