@@ -111,9 +111,10 @@ def test_watch_never_guesses(run):
         assert run("watch", "-", "--range", 0, 1, stdin=_Lines([line])).code == 2, line
 
 
-def test_limits_begin_anew_after_a_change(run, tmp_path):
+@pytest.mark.parametrize("words", [(), ("--range", 0, 1)])
+def test_limits_begin_anew_after_a_change(run, tmp_path, words):
     (tmp_path / "s.txt").write_text("0\n" * 400 + "1\n" * 400)
-    found = [json.loads(line) for line in run("watch", "s.txt", "--json", "--every", 50).out.splitlines()]
+    found = [json.loads(line) for line in run("watch", "s.txt", "--json", "--every", 50, *words).out.splitlines()]
     changed = next(one for one in found if one["since"])
     # What decided when they begin is no part of them.
     assert (changed["since"], changed["mean"], changed["lower"], changed["upper"]) == (changed["n"], None, 0.0, 1.0)

@@ -12,13 +12,14 @@ from typing import IO, Annotated, Any
 
 import typer
 
-from certiformer.cli._output import console
 from certiformer.core.errors import InputError
 
 LOSS, SCORE = ("loss", "error"), ("correct", "score", "acc", "exact_match")
 WORDS = {"right": 0.0, "wrong": 1.0}
 TRUTHS = {"true": 1.0, "false": 0.0}
 """Right or wrong? `--correct` says right; without it they are asked about."""
+KNOWN = 1000
+"""Different lines that are remembered with what they mean."""
 SAVED_EVERY = 1.0
 """Seconds between two states of a file: it can be read again from where the last one stands, a pipe cannot."""
 
@@ -53,8 +54,8 @@ def watch(
     with _opened(source) as file:
         block: list[float] = []
         try:
-            for number, value in _outcomes(file, correct, limits, skip=follower.n if source != "-" else 0):
-                block.append(_checked(value, number, low, high, binary=limits is None))
+            for value in _outcomes(file, correct, limits, skip=follower.n if source != "-" else 0):
+                block.append(value)
                 if len(block) == every:
                     _report(follower, block, json)
                     block = []
@@ -173,18 +174,27 @@ def _opened(source: str) -> IO[str]:
         raise InputError("file", source, "a readable file of outcomes, or -", str(error.strerror)) from error
 
 
-def _outcomes(
-    file: IO[str], correct: bool, limits: tuple[float, float] | None, skip: int
-) -> Iterator[tuple[int, float]]:
-    """Line numbers and losses; the first `skip` outcomes were seen before the restart."""
+def _outcomes(file: IO[str], correct: bool, limits: tuple[float, float] | None, skip: int) -> Iterator[float]:
+    """The losses, line by line; the first `skip` outcomes were seen before the restart.
+
+    A line that was read before means the same again, so that ten million times 0 or 1 is read in seconds.
+    """
+    low, high = limits or (0.0, 1.0)
+    known: dict[str, float] = {}
     seen = 0
     for number, line in enumerate(file, 1):
-        text = line.strip()
-        if not text:
-            continue
-        seen += 1
-        if seen > skip:
-            yield number, _loss(text, number, correct, limits or (0.0, 1.0))
+        value = known.get(line)
+        if value is None:
+            text = line.strip()
+            if not text:
+                continue
+            if seen < skip:
+                seen += 1
+                continue
+            value = _checked(_loss(text, number, correct, (low, high)), number, low, high, binary=limits is None)
+            if len(known) < KNOWN:
+                known[line] = value
+        yield value
 
 
 def _loss(text: str, number: int, correct: bool, limits: tuple[float, float]) -> float:
@@ -222,14 +232,13 @@ def _report(follower: _Follower, block: list[float], json: bool) -> None:
     before = follower.monitor is not None and follower.monitor.alarm is not None
     now = follower.take(block)
     if json:
-        sys.stdout.write(json_module.dumps(now) + "\n")
-        sys.stdout.flush()
+        typer.echo(json_module.dumps(now))
         return
     mean = "–" if now["mean"] is None else f"{now['mean']:.4g}"
     since = f" since {now['since']:,} (it changed)" if now["since"] else ""
     line = f"{now['n']:>9,}  mean {mean:<8}{since} between {now['lower']:.4g} and {now['upper']:.4g}"
     if now["alarm"]:
-        line += f"  [bold red]ALARM at {now['alarm_at']:,}[/bold red]"
+        line += "  " + typer.style(f"ALARM at {now['alarm_at']:,}", fg=typer.colors.RED, bold=True)
         if not before:
             line += f": the mean is above {follower.settings['certified']:g}, or what certified it was wrong"
-    console.print(line, soft_wrap=True)
+    typer.echo(line)

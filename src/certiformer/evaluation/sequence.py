@@ -5,8 +5,9 @@ from 1 if p is the rate, so {p : K_n(p) < 1/delta} holds the rate at all n at on
 
 Losses in [0, 1]: m is rejected from above when J^-1 sum_j prod_i (1 + b_j (m - x_i)) >= 2/delta, b_j = 2^-j/(1-m), and
 from below when the same holds with c_j = 2^-j/m and x_i - m. Every product is monotone in m, so on a fixed grid the
-smallest point rejected from above and the largest rejected from below are limits. No past is kept: the capital is
-held as a product, and one that underflows is lost, which is on the safe side.
+smallest point rejected from above and the largest rejected from below are limits. A point rejected from both sides
+rejects every mean: the mean has changed. No past is kept: the capital is held as a product, and one that underflows is
+lost, which is on the safe side.
 """
 
 from __future__ import annotations
@@ -23,8 +24,11 @@ from certiformer.core.errors import InputError
 from certiformer.core.rounding import down, up
 from certiformer.evaluation._given import losses_in, probability, whole_range
 
+Array = npt.NDArray[np.float64]
 BETS = 9
 GRID = 1000
+AT_ONCE = 40_000
+"""Outcomes times bets times means in one go: small enough for the cache."""
 _LN_B_HALF = float(betaln(0.5, 0.5))
 
 
@@ -82,7 +86,7 @@ class ConfidenceSequence:
             raise InputError("low, high", (low, high), "0 and 1 for binary outcomes")
         self.low, self.high = float(low), float(high)
         self.n, self.total = 0, 0.0
-        self._limits = (0.0, 1.0)
+        self._limits, self._looked = (0.0, 1.0), 0
         self._bets = None if binary else _GridOfBets(1, GRID - 1)
 
     def update(self, outcomes: float | npt.ArrayLike) -> None:
@@ -92,24 +96,24 @@ class ConfidenceSequence:
             if np.any((x != 0.0) & (x != 1.0)):
                 raise InputError("outcomes", float(x[(x != 0.0) & (x != 1.0)][0]), "0 or 1, as declared")
         else:
-            bar = 2.0 * BETS / self.delta
-            for passed, value in enumerate(x.tolist(), self.n + 1):
-                # Each factor rounds by 2^-51 at most.
-                self._limits = self._bets.bet(value, bar * (1.0 + 1e-15 * passed), self._limits)
+            # Each factor rounds by 2^-51 at most.
+            bars = 2.0 * BETS / self.delta * (1.0 + 1e-15 * np.arange(self.n + 1.0, self.n + len(x) + 1.0))
+            self._limits = self._bets.bet(x, bars, self._limits)
         self.n += len(x)
         self.total += float(np.sum(x))
 
     def _current(self) -> tuple[float, float]:
-        if self.binary:
+        if self.binary and self._looked != self.n:
             found = anytime_rate_limits(round(self.total), self.n, self.delta)
             self._limits = max(self._limits[0], found[0]), min(self._limits[1], found[1])
+            self._looked = self.n
         return self._limits
 
     @property
     def changed(self) -> bool:
         """No single mean fits what was seen: with probability 1 - delta the mean has changed on the way."""
         lower, upper = self._current()
-        return lower > upper
+        return lower >= upper
 
     @property
     def mean(self) -> float:
@@ -151,7 +155,10 @@ class ConfidenceSequence:
 
 
 class _GridOfBets:
-    """Capital against the means i/1000, i = first..last, from above and from below; decided means are let go."""
+    """Capital against the means i/1000, i = first..last, from above and from below; only those between the limits stay.
+
+    The limits themselves stay too, for the side that has not rejected them: if it does, no mean is left.
+    """
 
     def __init__(self, first: int, last: int) -> None:
         self.first, self.last = first, last
@@ -161,24 +168,35 @@ class _GridOfBets:
         self._up, self._down = bets / (1.0 - m), bets / m
         self.above, self.below = np.ones_like(self._up), np.ones_like(self._down)
 
-    def bet(self, value: float, bar: float, limits: tuple[float, float]) -> tuple[float, float]:
-        """One more outcome; the limits, narrowed by what the capital rejects now (a rejection stands)."""
-        gain = self._means - value
-        self.above *= 1.0 + self._up * gain
-        self.below *= 1.0 - self._down * gain
+    def bet(self, x: Array, bars: Array, limits: tuple[float, float]) -> tuple[float, float]:
+        """More outcomes; the limits, narrowed by what the capital rejects at any of them (a rejection stands)."""
+        at = 0
+        while at < len(x) and len(self._means):
+            many = max(1, AT_ONCE // max(1, self.above.size))
+            limits = self._bet(x[at : at + many], bars[at : at + many], limits)
+            at += many
+        return limits
+
+    def _bet(self, x: Array, bars: Array, limits: tuple[float, float]) -> tuple[float, float]:
+        gain = (self._means - x[:, None])[:, None, :]
         lower, upper = limits
-        above = np.flatnonzero(np.sum(self.above, axis=0) >= bar)
-        below = np.flatnonzero(np.sum(self.below, axis=0) >= bar)
-        if len(above):
-            upper = min(upper, float(self._means[above[0]]))
-        if len(below):
-            lower = max(lower, float(self._means[below[-1]]))
-        if len(above) or len(below):
+        # A capital beyond the largest float is beyond the bar, too.
+        with np.errstate(over="ignore"):
+            above, upward = _capital(self.above, 1.0 + self._up * gain, bars)
+            below, downward = _capital(self.below, 1.0 - self._down * gain, bars)
+        self.above, self.below = above, below
+        if upward.any():
+            upper = min(upper, float(self._means[upward][0]))
+        if downward.any():
+            lower = max(lower, float(self._means[downward][-1]))
+        if upward.any() or downward.any():
+            # What has done its work bets no more.
+            self.above[:, upward], self.below[:, downward] = 0.0, 0.0
             self._keep(lower, upper)
         return lower, upper
 
     def _keep(self, lower: float, upper: float) -> None:
-        inside = (self._means > lower) & (self._means < upper)
+        inside = (self._means >= lower) & (self._means <= upper)
         self._means = self._means[inside]
         self.first, self.last = (
             (round(self._means[0] * GRID), round(self._means[-1] * GRID)) if inside.any() else (1, 0)
@@ -199,3 +217,10 @@ class _GridOfBets:
         found = cls(int(state["first"]), int(state["last"]))
         found.above, found.below = (np.array(state[side]).reshape(BETS, -1) for side in ("above", "below"))
         return found
+
+
+def _capital(before: Array, factors: Array, bars: Array) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """The capital after all outcomes, and the means at which it reached the bar after any of them."""
+    factors[0] *= before
+    paths = np.multiply.accumulate(factors, axis=0, out=factors)
+    return paths[-1].copy(), (np.sum(paths, axis=1) >= bars[:, None]).any(axis=0)
