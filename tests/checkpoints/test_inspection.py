@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -194,7 +195,65 @@ def test_gains_are_folded_into_what_reads_them(tmp_path):
         look(folder)
 
 
-def test_norms_on_queries_and_keys(tmp_path):
+def test_shifts_of_layer_norms_are_folded_into_biases(tmp_path):
+    """W(g*u + b) + c = (W diag(g))u + (Wb + c): a file that says it the other way is the same network."""
+    tensors, config = tiny.gpt2()
+    folded = dict(tensors)
+    for n in range(tiny.L):
+        for norm, name in (("ln_1", "attn.c_attn"), ("ln_2", "mlp.c_fc")):
+            gain, shift = (tensors[f"h.{n}.{norm}.{end}"].astype(np.float64) for end in ("weight", "bias"))
+            stored = tensors[f"h.{n}.{name}.weight"].astype(np.float64)
+            folded[f"h.{n}.{name}.weight"] = stored * gain[:, None]
+            folded[f"h.{n}.{name}.bias"] = tensors[f"h.{n}.{name}.bias"] + shift @ stored
+            folded |= {f"h.{n}.{norm}.weight": np.ones(tiny.D), f"h.{n}.{norm}.bias": np.zeros(tiny.D)}
+    plain = look(tiny.write_folder(tmp_path / "a", tensors, config))
+    other = look(tiny.write_folder(tmp_path / "b", folded, config))
+    for key in ("sensitivity_log10", "log10_coefficient", "log10_n_needed", "log10_ln_cover"):
+        assert plain[key] == pytest.approx(other[key], rel=1e-9)
+    # What did not move costs nothing, folded or not.
+    still = look(tmp_path / "a", reference=tmp_path / "a")
+    assert still["log10_ln_cover"] < 3.0
+
+
+@pytest.mark.parametrize("family", ["gpt2", "vit", "vit.timm", "torch.encoder", "llama"])
+def test_folding_makes_no_value_larger(family, tmp_path, monkeypatch):
+    tensors, config = tiny.llama(tied=False) if family == "llama" else tiny.FAMILIES[family]()
+    first = {"norm_first": True} if family == "torch.encoder" else {}
+    folder = tiny.write_folder(tmp_path / "a", tensors, config)
+    folded = look(folder, family, **first)
+    monkeypatch.setattr(Builder, "folds", lambda *_: False)
+    plain = look(folder, family, **first)
+    for key in ("sensitivity_log10", "log10_coefficient", "log10_n_needed", "log10_ln_cover"):
+        assert folded[key] < plain[key]
+    for one, other in zip(folded["layers"], plain["layers"], strict=True):
+        assert one["attention_log10"] < other["attention_log10"]
+        assert one["feed_forward_log10"] < other["feed_forward_log10"]
+
+
+def test_sizes_of_folded_parts_hold_whatever_was_rounded(tmp_path):
+    """Gains and shifts in double precision: norms of the exact products, in fractions, are never above."""
+    rng = np.random.default_rng(3)
+    tensors, config = tiny.gpt2()
+    tensors = {name: rng.normal(size=values.shape) / 3.0 for name, values in tensors.items()}
+    roles = assign(open_checkpoint(tiny.write_folder(tmp_path / "a", tensors, config)))
+    builder = Builder(roles, settings(roles), Measurer(Cache(None, "norms")))
+    weight, bias = builder.part("up", 0), builder.part("up.bias", 0)
+    stored, own = tensors["h.0.mlp.c_fc.weight"].T, tensors["h.0.mlp.c_fc.bias"]
+    gain, shift = tensors["h.0.ln_2.weight"], tensors["h.0.ln_2.bias"]
+    entries = [abs(Fraction(w) * Fraction(g)) for row in stored for w, g in zip(row, gain, strict=True)]
+    assert builder.measurer.sizes(weight).norm_11 >= sum(entries)
+    assert Fraction(builder.measurer.sizes(weight).frobenius) ** 2 >= sum(entry**2 for entry in entries)
+    sums = [
+        Fraction(c) + sum(Fraction(w) * Fraction(b) for w, b in zip(row, shift, strict=True))
+        for row, c in zip(stored, own, strict=True)
+    ]
+    found = builder.measurer.sizes(bias)
+    assert Fraction(found.spectral) ** 2 >= sum(one**2 for one in sums) >= Fraction(found.spectral_below) ** 2
+    assert Fraction(found.max_row) >= max(map(abs, sums))
+    assert found.spectral - found.spectral_below < 1e-10
+
+
+def test_norms_on_queries_and_keys(tmp_path, monkeypatch):
     """Qwen3: the scores have a bound whatever W_Q and W_K are, so the sizes of these no longer matter to the rest."""
     tensors, config = tiny.llama(qk_norm=True)
     document = look(tiny.write_folder(tmp_path / "a", tensors, config))
@@ -228,7 +287,7 @@ def test_norms_on_queries_and_keys(tmp_path):
     by_hand = networks.analyse(networks.join(heads, weight("o", tensors[f"{at}o_proj.weight"])))
     roles = assign(open_checkpoint(tmp_path / "a"))
     builder = Builder(roles, settings(roles), Measurer(Cache(None, "norms")))
-    builder.folds = False
+    monkeypatch.setattr(Builder, "folds", lambda *_: False)
     built, _ = builder.attention(z, 0)
     blind = networks.analyse(built)
     # The builder knows the norms of the blocks of W_O, too: it can only be smaller.

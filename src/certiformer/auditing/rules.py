@@ -37,12 +37,11 @@ def _experts(chosen: int | None, gap: float) -> Node:
 
 
 def _folded() -> Graph:
-    """A large gain where the reader is small: ||W0 diag(g0)|| = 0.2, ||W0|| max|g0| = 4."""
-    centres = {"W": np.diag([2.0, 0.1]), "g": np.array([[0.1], [2.0]])}
-    folded = float(np.linalg.norm(centres["W"] * centres["g"][:, 0], 2))
-    weight = Weight("W", (2, 2), spectral_distance=0.3, reference=Reference(2.0))
-    gain = Weight("g", (2, 1), max_row_distance=0.2, reference=Reference(2.1, 2.0))
-    return Graph(net.folded_linear(net.tokens(2, 1.0, positions=2), weight, gain, folded=folded), centres=centres)
+    """W diag(g) as one weight, a large gain where the reader is small: ||W0 diag(g0)|| = 0.2, ||W0|| max|g0| = 4."""
+    centre = np.diag([2.0, 0.1]) @ np.diag([0.1, 2.0])
+    weight = Weight("W", (2, 2), spectral_distance=0.3, reference=Reference(float(np.linalg.norm(centre, 2))))
+    z = net.layer_norm(net.tokens(2, 1.0, positions=2), eps=0.1)
+    return Graph(net.linear(z, weight, Weight("c", (2, 1), spectral=0.5)), centres={"W": centre})
 
 
 def _keys_alone() -> Node:

@@ -124,9 +124,6 @@ def _layer(layer: Any, z: Sequence[Tokens], of: Matrix, biases: Array | None) ->
     match layer:
         case maps.Linear():
             return [_times(of(layer.weight), token) for token in z[0]]
-        case maps.FoldedLinear():
-            gains = [row[0] for row in of(layer.gain)]
-            return [_times(of(layer.weight), [g * x for g, x in zip(gains, t, strict=True)]) for t in z[0]]
         case maps.Bias():
             return [[x + b[0] for x, b in zip(token, of(layer.shift), strict=True)] for token in z[0]]
         case maps.Elementwise():

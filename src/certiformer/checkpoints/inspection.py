@@ -130,7 +130,7 @@ def _document(
         together = analysed(fused=True)
         if together[1].log_size(QUARTER) < analysis.log_size(QUARTER):
             built, analysis = together
-    document |= _network(built, analysis, roles)
+    document |= _network(built, analysis)
     document["settings"] = {
         "layers": chosen.layers,
         "heads": chosen.heads,
@@ -147,7 +147,7 @@ def _document(
     return document
 
 
-def _network(built: Built, analysis: Analysis, roles: Roles) -> dict[str, Any]:
+def _network(built: Built, analysis: Analysis) -> dict[str, Any]:
     layers = []
     for block in built.blocks:
         before, middle, after = (
@@ -163,7 +163,7 @@ def _network(built: Built, analysis: Analysis, roles: Roles) -> dict[str, Any]:
                 "score_norms": list(built.heads[min(block.index, len(built.heads) - 1)]),
             }
         )
-    shares = _shares(analysis, roles)
+    shares = _shares(analysis, built.roles)
     return {
         "layers": layers,
         "log10_coefficient": _number(_ln_reach(analysis) / LN10),
@@ -196,9 +196,8 @@ def _ln_reach(analysis: Analysis) -> float:
     return top + math.log(math.fsum(math.exp(reach - top) for reach in reaches)) if reaches else top
 
 
-def _shares(analysis: Analysis, roles: Roles) -> list[dict[str, Any]]:
+def _shares(analysis: Analysis, roles: Mapping[str, str]) -> list[dict[str, Any]]:
     """Who pays: nats by role when every parameter gets the same share of the error budget 1/4."""
-    by_name = {one.tensor.name: one.role for one in roles.assigned}
     entries = [term for term in analysis.terms if math.isfinite(term.ln_reach)]
     counts = {term.name: float(term.cover.parameters) for term in entries}
     total = sum(count for count in counts.values() if math.isfinite(count))
@@ -208,7 +207,7 @@ def _shares(analysis: Analysis, roles: Roles) -> list[dict[str, Any]]:
         count = counts[term.name]
         if not (0 < count < math.inf):
             continue
-        role = by_name.get(term.name.split(" x ")[0].split("[")[0], term.name)
+        role = roles.get(term.name, term.name)
         ln_eps = math.log(0.25) + math.log(count / total) - term.ln_beta
         nats[role] = nats.get(role, 0.0) + term.cover.log_size_ln(ln_eps)
         decades[role] = max(decades.get(role, -math.inf), term.ln_beta / LN10)

@@ -12,11 +12,14 @@ import numpy.typing as npt
 
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.errors import CheckpointError, shown
-from certiformer.checkpoints.parts import Part, oriented
-from certiformer.checkpoints.sizes import Sizes, product_norm, sizes
+from certiformer.checkpoints.parts import Folded, FoldedBias, Part, oriented
+from certiformer.checkpoints.sizes import ZERO_SIZES, Sizes, product_norm, sizes
 from certiformer.checkpoints.tensors import Tensor
 from certiformer.core.errors import InputError
+from certiformer.measure.spectral import UNIT
 
+ROWS = 4096
+"""So many rows of a large table are in memory at once."""
 Progress = Callable[[float, float, str], None]
 """Told the work done, the whole work, and what is being measured."""
 
@@ -38,23 +41,32 @@ class Measurer:
             self.digests[id(tensor)] = tensor.digest()
         return self.digests[id(tensor)]
 
-    def sizes(self, part: Part, columns: slice | None = None) -> Sizes:
+    def sizes(self, part: Folded, columns: slice | None = None) -> Sizes:
         """Sizes of a part, or of some of its columns."""
-        key = self._key("sizes", part, columns)
-        return self._remembered(key, part, lambda: sizes(_cut(self._matrix(part), columns)))
 
-    def difference(self, part: Part, centre: Part, columns: slice | None = None) -> Sizes:
+        def compute() -> Sizes:
+            matrix, error = self._made(part)
+            return sizes(_cut(matrix, columns)).widened(error)
+
+        return self._remembered(self._key("sizes", part, columns), part, compute)
+
+    def difference(self, part: Folded, centre: Folded, columns: slice | None = None) -> Sizes:
         """Sizes of W - W_ref."""
         if part.shape != centre.shape:
             problem = f"{shown(part.name)} has shape {part.shape}, the reference {centre.shape}"
             raise CheckpointError(shown(part.name), problem)
 
-        def compute() -> Sizes:
-            moved = np.asarray(_dense(self._matrix(part)), np.float64) - _dense(self._matrix(centre))
-            return sizes(_cut(moved, columns))
+        here, there = self._key("difference", part, columns), self._key("difference", centre, columns)
+        if here == there:
+            return ZERO_SIZES
 
-        key = f"{self._key('difference', part, columns)} {self._key('from', centre, columns)}"
-        return self._remembered(key, part, compute)
+        def compute() -> Sizes:
+            (own, error), (other, more) = self._made(part), self._made(centre)
+            moved = np.asarray(_dense(own), np.float64) - _dense(other)
+            found = sizes(_cut(moved, columns))
+            return found.widened(error + more + UNIT * found.norm_11)
+
+        return self._remembered(f"{here} from {there}", part, compute)
 
     def product(self, first: Part, second: Part) -> float:
         """||A^T B||_2 for a head's W_Q and W_K."""
@@ -62,17 +74,20 @@ class Measurer:
         known = self.cache.get(key)
         if isinstance(known, float):
             return known
-        found = product_norm(_dense(self._matrix(first)), _dense(self._matrix(second)))
+        found = product_norm(_dense(self._plain(first)), _dense(self._plain(second)))
         self.cache.put(key, found)
         return found
 
-    def _key(self, what: str, part: Part, columns: slice | None) -> str:
+    def _key(self, what: str, part: Folded, columns: slice | None) -> str:
         cut = "" if columns is None else f" columns {columns.start}:{columns.stop}"
+        if isinstance(part, FoldedBias):
+            added = f"{self._key('plus', part.weight, None)} times {self.digest(part.shift.tensor)}"
+            return f"{self._key(what, part.bias, columns)} {added}"
         stored = part.assigned.row.stored
         gain = "" if part.gain is None else f" times {self.digest(part.gain.tensor)}"
         return f"{what} {self.digest(part.assigned.tensor)} {stored} {part.start}:{part.stop} {part.shape}{cut}{gain}"
 
-    def _remembered(self, key: str, part: Part, compute: Callable[[], Sizes]) -> Sizes:
+    def _remembered(self, key: str, part: Folded, compute: Callable[[], Sizes]) -> Sizes:
         known = self.cache.get(key)
         if isinstance(known, dict):
             try:
@@ -92,10 +107,28 @@ class Measurer:
         self.cache.put(key, found.as_json())
         return found
 
-    def _matrix(self, part: Part) -> Matrix:
-        """The matrix of a part, its columns times the gain it is folded with."""
+    def _made(self, part: Folded) -> tuple[Matrix, float]:
+        """A part with what is folded into it, and how far rounding can have moved its entries, in sum."""
+        if isinstance(part, FoldedBias):
+            return self._bias(part)
         found = self._plain(part)
-        return found if part.gain is None else _Scaled(found, part.gain.tensor.array().astype(np.float64))
+        if part.gain is None:
+            return found, 0.0
+        gain = part.gain.tensor.array()
+        scaled = _Scaled(found, gain.astype(np.float64))
+        # Products of two single precision numbers are exact in double precision.
+        exact = "F64" not in (part.assigned.tensor.dtype, part.gain.tensor.dtype)
+        if exact:
+            return scaled, 0.0
+        steps = range(0, scaled.shape[0], ROWS)
+        return scaled, 2.0 * UNIT * sum(float(np.abs(scaled[start : start + ROWS]).sum()) for start in steps)
+
+    def _bias(self, part: FoldedBias) -> tuple[npt.NDArray[np.float64], float]:
+        """c + W b in double precision; a sum of d products is off by at most (d + 2) units of its absolute terms."""
+        weight, bias = _dense(self._plain(part.weight)).astype(np.float64), _dense(self._plain(part.bias))
+        shift = part.shift.tensor.array().astype(np.float64)
+        terms = float((np.abs(weight) @ np.abs(shift)).sum() + np.abs(bias).sum())
+        return bias + (weight @ shift)[:, None], 2.0 * (len(shift) + 2) * UNIT * terms
 
     def _plain(self, part: Part) -> npt.NDArray[Any] | Tensor:
         """The last tensors stay in memory while heads are cut out of them."""

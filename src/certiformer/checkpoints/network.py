@@ -10,23 +10,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from certiformer import networks
 from certiformer.checkpoints.errors import CheckpointError, shown
 from certiformer.checkpoints.measuring import Measurer
-from certiformer.checkpoints.parts import Part, Parts
-from certiformer.checkpoints.roles import Assigned, Roles, Settings
+from certiformer.checkpoints.parts import Folded, FoldedBias, Part, Parts
+from certiformer.checkpoints.roles import Roles, Settings
 from certiformer.networks import Activation, Head, Node, Reference, Weight
 
+AnyPart = TypeVar("AnyPart", bound=Folded)
 Pay = Callable[[str, float], float]
 """A measured norm by its name to the radius that was paid for."""
 QKV = ("query", "key", "value")
 READERS = {
-    **dict.fromkeys(QKV, "attention.norm.gain"),
-    **dict.fromkeys(("gate", "up"), "feedforward.norm.gain"),
+    "attention.norm": QKV,
+    "feedforward.norm": ("gate", "up"),
+    "final.norm": ("classifier.dense", "pooler", "classifier", "head"),
 }
-"""Which norm a weight reads when norms stand before the halves of a layer."""
+"""What reads a norm that stands before it. Behind the last norm stands the first of these that the output uses."""
 ACTIVATIONS: Mapping[str, Activation] = {
     "gelu": networks.GELU,
     "gelu_new": networks.GELU_TANH,
@@ -59,6 +61,8 @@ class Built:
     blocks: tuple[Block, ...]
     heads: tuple[tuple[float, ...], ...]
     notes: tuple[str, ...]
+    roles: Mapping[str, str]
+    """The role of the tensor behind each weight of the network."""
     logits: int
     """How many the file's own head has; 0 where there is none."""
 
@@ -88,8 +92,6 @@ class Builder:
         self.roles, self.settings, self.family, self.measurer = roles, settings, roles.family, measurer
         self.parts, self.centre, self.input_radius = Parts(roles, settings), centre, input_radius
         self.ranks, self.fused, self.margin, self.pay = ranks or {}, fused, margin, pay
-        # x -> W(g u) is x -> (W diag(g)) u: where nothing else reads the gain, the two are one weight of smaller norm.
-        self.folds = settings.norm_first and self.family.norm == "rms"
         self.logits = 0
         if settings.activation not in ACTIVATIONS:
             known = ", ".join(ACTIVATIONS)
@@ -99,17 +101,19 @@ class Builder:
         self.sigma = ACTIVATIONS[settings.activation]
         self.notes: list[str] = []
         self.known: dict[str, Weight] = {}
+        self.played: dict[str, str] = {}
 
     # --- weights ---------------------------------------------------------------------------------------------------
 
-    def weight(self, part: Part, role: str, layer: int | None, *, blocks: int = 0) -> Weight:
+    def weight(self, part: Folded, role: str, layer: int | None, *, blocks: int = 0) -> Weight:
         """The class of one weight, measured once; `blocks` adds the norms of that many column blocks."""
         name = part.name
         if name not in self.known:
             self.known[name] = self._weight(name, part, role, layer, blocks)
+            self.played[name] = part.assigned.role
         return self.known[name]
 
-    def _weight(self, name: str, part: Part, role: str, layer: int | None, blocks: int) -> Weight:
+    def _weight(self, name: str, part: Folded, role: str, layer: int | None, blocks: int) -> Weight:
         own = self.measurer.sizes(part)
         if self.pay is not None:
             by_rows = part.assigned.row.stored == "rows" or role.endswith(".gain") or role == "classifier"
@@ -134,7 +138,7 @@ class Builder:
         centre = centre.rows(part.start - whole.start, part.stop - whole.start)
         moved, there = self.measurer.difference(part, centre), self.measurer.sizes(centre)
         rank = self.ranks.get(part.assigned.tensor.name)
-        if rank is not None and self._same(part.gain, centre.gain):
+        if rank is not None and self._same_gain(part, centre):
             # Nothing but rank, spectral and Frobenius distance: the low-rank cover stays in this class.
             return Weight(
                 name,
@@ -159,25 +163,69 @@ class Builder:
             ),
         )
 
-    def _same(self, one: Assigned | None, other: Assigned | None) -> bool:
-        """Whether two gains are the same numbers."""
-        if one is None or other is None:
-            return one is other
-        return self.measurer.digest(one.tensor) == self.measurer.digest(other.tensor)
+    def _same_gain(self, part: Folded, centre: Folded) -> bool:
+        """Whether what is folded into two weights is the same."""
+        gains = [one.gain if isinstance(one, Part) else None for one in (part, centre)]
+        digests = [None if gain is None else self.measurer.digest(gain.tensor) for gain in gains]
+        return digests[0] == digests[1]
 
-    def part(self, role: str, layer: int | None = None, *, of: Parts | None = None) -> Part | None:
-        """A weight's part, with the gain of the norm it reads folded in where the architecture allows it."""
+    def folds(self, norm: str, layer: int | None) -> bool:
+        """Whether the gain and the shift of a norm belong to the weights that read it.
+
+        W(g*u + b) + c = (W diag(g))u + (Wb + c), where nothing but such weights reads the norm: not behind the halves
+        of a layer, where the residual reads it, too. ||W diag(g)|| <= ||W|| max|g| and ||Wb + c|| <= ||W|| ||b|| +
+        ||c||, so no sensitivity and no reach grows. A shift wants a reader with a bias: else there would be more
+        weights than before. The same with LoRA, whose update of W would move a bias that stands still.
+        """
+        if not self.settings.norm_first or self.parts.get(f"{norm}.gain", layer) is None:
+            return False
+        readers = self._readers(norm, layer)
+        if self.parts.get(f"{norm}.shift", layer) is None:
+            return bool(readers)
+        biased = all(self.parts.get(f"{role}.bias", layer) is not None or self._drops(role) for role in readers)
+        return bool(readers) and biased and not self.ranks
+
+    def _readers(self, norm: str, layer: int | None) -> list[str]:
+        """The weights that read a norm; none where a table is tied, or a readout is not in the file."""
+        found = [role for role in READERS[norm] if self.parts.get(role, layer) is not None]
+        if norm != "final.norm":
+            return found
+        return [role for role in self._behind_the_end() if role in found][:1]
+
+    def _behind_the_end(self) -> tuple[str, ...]:
+        """What stands behind the last layer, in this order; empty for a tied head and a readout that is not there."""
+        classifier = self.parts.get("classifier")
+        if classifier is not None and classifier.shape[1] == self.width:
+            return ("classifier.dense", "pooler", "classifier")
+        return ("head",) if self.parts.get("head") is not None else ()
+
+    def _norm_of(self, role: str, layer: int | None) -> str | None:
+        """The norm that is folded into a weight or its bias."""
+        base = role.removesuffix(".bias")
+        for norm in READERS:
+            at = None if norm == "final.norm" else layer
+            if at == layer and base in self._readers(norm, at) and self.folds(norm, at):
+                return norm
+        return None
+
+    def part(self, role: str, layer: int | None = None, *, of: Parts | None = None) -> Folded | None:
+        """A weight or bias, the gain or shift of the norm it reads folded in where the architecture allows it."""
         parts = self.parts if of is None else of
-        found = parts.get(role, layer)
-        if found is None or not self.folds or role not in READERS:
+        found, norm = parts.get(role, layer), self._norm_of(role, layer)
+        if found is None or norm is None:
             return found
-        gain = parts.get(READERS[role], layer)
-        if gain is None:
-            return found
-        if gain.shape != (found.shape[1], 1):
-            problem = f"{shown(gain.name)} has {gain.shape[0]} entries, {shown(found.name)} reads {found.shape[1]}"
-            raise CheckpointError(self.roles.checkpoint.path, problem)
-        return replace(found, gain=gain.assigned)
+        weight = parts.need(role.removesuffix(".bias"), layer)
+        for name in ("gain", "shift"):
+            vector = parts.get(f"{norm}.{name}", layer)
+            if vector is not None and vector.shape != (weight.shape[1], 1):
+                problem = (
+                    f"{shown(vector.name)} has {vector.shape[0]} entries, {shown(weight.name)} reads {weight.shape[1]}"
+                )
+                raise CheckpointError(self.roles.checkpoint.path, problem)
+        if not role.endswith(".bias"):
+            return replace(found, gain=parts.need(f"{norm}.gain", layer).assigned)
+        shift = parts.get(f"{norm}.shift", layer)
+        return found if shift is None else FoldedBias(found, weight, shift.assigned)
 
     def find(self, role: str, layer: int | None = None, **options: Any) -> Weight | None:
         part = self.part(role, layer)
@@ -190,17 +238,18 @@ class Builder:
     # --- layers ----------------------------------------------------------------------------------------------------
 
     def norm(self, z: Node, role: str, layer: int | None = None) -> Node:
-        if self.folds and f"{role}.gain" in READERS.values():
-            return networks.rms_norm(z, eps=self.settings.eps)
-        gain, shift = self.find(f"{role}.gain", layer), self.find(f"{role}.shift", layer)
+        gain, shift = None, None
+        if not self.folds(role, layer):
+            gain, shift = self.find(f"{role}.gain", layer), self.find(f"{role}.shift", layer)
         if self.family.norm == "rms":
             return networks.rms_norm(z, gain, eps=self.settings.eps)
         return networks.layer_norm(z, gain, shift, eps=self.settings.eps)
 
-    def head_rows(self, role: str, layer: int, head: int, count: int, *, bare: bool = False) -> Part | None:
-        part = self.parts.get(role, layer) if bare else self.part(role, layer)
-        if part is None:
-            return None
+    def head_rows(self, role: str, layer: int, head: int, count: int) -> Folded | None:
+        part = self.part(role, layer)
+        return None if part is None else self._head_of(part, head, count)
+
+    def _head_of(self, part: AnyPart, head: int, count: int) -> AnyPart:
         if part.shape[0] % count:
             problem = f"{shown(part.name)} has {part.shape[0]} rows, which {count} heads cannot share"
             raise CheckpointError(self.roles.checkpoint.path, problem)
@@ -232,10 +281,8 @@ class Builder:
                     rotary=self.family.rotary,
                 )
             )
-            first = self.head_rows("query", layer, h, count, bare=True)
-            second = self.head_rows("key", layer, g, shared, bare=True)
-            assert first is not None
-            assert second is not None
+            first = self._head_of(self.parts.need("query", layer), h, count)
+            second = self._head_of(self.parts.need("key", layer), g, shared)
             products.append(self.measurer.product(first, second))
         return tuple(found), tuple(products)
 
@@ -297,7 +344,11 @@ class Builder:
 
     def _shift(self, role: str, layer: int) -> Weight | None:
         """A bias; that of the keys adds one number to all scores, and drops out, unless there are rotations."""
-        return None if role == "key" and not self.family.rotary else self.find(f"{role}.bias", layer)
+        return None if self._drops(role) else self.find(f"{role}.bias", layer)
+
+    def _drops(self, role: str) -> bool:
+        """Whether a bias of this weight would drop out."""
+        return role == "key" and not self.family.rotary and self.parts.get("key.norm.gain", 0) is None
 
     def feed_forward(self, z: Node, layer: int) -> Node:
         up, down = self.need("up", layer), self.need("down", layer)
@@ -352,7 +403,7 @@ class Builder:
         classifier = self.find("classifier")
         head = self.find("head") or (word if self.family.ties_head else None)
         said = f"ramp loss of margin {self.margin:g}"
-        if classifier is not None and classifier.shape[1] == self.width(z):
+        if classifier is not None and classifier.shape[1] == self.width:
             z, between = self._before_the_classifier(z)
             self.notes.append(f"output: the classifier on one token (or the mean){between}; {said}")
             self.logits = classifier.shape[0]
@@ -363,7 +414,7 @@ class Builder:
             self.logits = head.shape[0]
             return networks.loss(networks.vocabulary(z, head), 2.0 / self.margin, 1.0)
         self.notes.append(f"output: a readout of unit norm on one token or the mean; {said}")
-        readout = Weight("readout of unit norm", (1, self.width(z)), frobenius=1.0, spectral=1.0)
+        readout = Weight("readout of unit norm", (1, self.width), frobenius=1.0, spectral=1.0)
         return networks.loss(networks.readout(z, readout), 1.0 / self.margin, 1.0)
 
     def _before_the_classifier(self, z: Node) -> tuple[Node, str]:
@@ -377,7 +428,8 @@ class Builder:
             return z, " behind the pooler (tanh)"
         return z, ""
 
-    def width(self, z: Node) -> int:
+    @property
+    def width(self) -> int:
         """The number of coordinates of the tokens in the layers: what the queries read."""
         return self.parts.need("query", 0).shape[1]
 
@@ -403,4 +455,4 @@ class Builder:
             seen[layer] = norms
         if self.parts.get("final.norm.gain") is not None:
             z = self.norm(z, "final.norm")
-        return Built(self.end(z), first, tuple(blocks), tuple(products), tuple(self.notes), self.logits)
+        return Built(self.end(z), first, tuple(blocks), tuple(products), tuple(self.notes), self.played, self.logits)

@@ -50,6 +50,42 @@ class Part:
         return replace(self, start=self.start + start, stop=self.start + stop)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldedBias:
+    """c + W b: the bias of a weight that reads a norm with shift b, the shift folded in."""
+
+    bias: Part
+    weight: Part
+    shift: Assigned
+
+    @property
+    def assigned(self) -> Assigned:
+        return self.bias.assigned
+
+    @property
+    def start(self) -> int:
+        return self.bias.start
+
+    @property
+    def stop(self) -> int:
+        return self.bias.stop
+
+    @property
+    def name(self) -> str:
+        return f"{self.bias.name} + {self.weight.name} x {self.shift.tensor.name}"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.bias.shape
+
+    def rows(self, start: int, stop: int) -> FoldedBias:
+        return replace(self, bias=self.bias.rows(start, stop), weight=self.weight.rows(start, stop))
+
+
+Folded = Part | FoldedBias
+"""A matrix of the network: as it is stored, or with the gain or shift of a norm in it."""
+
+
 def oriented_shape(assigned: Assigned) -> tuple[int, int]:
     """(outputs, inputs) of a tensor; vectors are columns, convolutions maps on flattened patches."""
     shape = assigned.tensor.shape

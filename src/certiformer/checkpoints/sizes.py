@@ -44,6 +44,13 @@ class Sizes:
     def as_json(self) -> dict[str, float]:
         return asdict(self)
 
+    def widened(self, error: float) -> Sizes:
+        """Sizes of every matrix whose entries differ from this one's by at most `error` in sum: no norm moves more."""
+        if error == 0.0:
+            return self
+        above = {name: up(value + error) for name, value in asdict(self).items()}
+        return Sizes(**{**above, "spectral_below": max(0.0, down(self.spectral_below - error))})
+
 
 ZERO_SIZES = Sizes(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 

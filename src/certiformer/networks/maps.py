@@ -77,53 +77,6 @@ def linear(z: Node, weight: Weight, shift: Weight | None = None) -> Node:
     return _with_bias(Node(Linear(weight), (z,)), shift)
 
 
-@dataclass(frozen=True, slots=True)
-class FoldedLinear(Layer):
-    r"""z -> W(g * z), the gain of a normalisation folded into the map that reads it.
-
-    lambda = s = min(||W|| max|g|, folded + ||W0|| max|g - g0| + ||W - W0|| max|g|), where `folded` bounds
-    ||W0 diag(g0)||_2 at the references. W: beta = 1 at max|ghat| B; g: beta = ||W|| at B, sup metric; output shat B.
-    """
-
-    weight: Weight
-    gain: Weight
-    folded: float
-
-    @property
-    def weights(self) -> tuple[Weight, ...]:
-        return self.weight, self.gain
-
-    def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
-        (z,) = inputs
-        self.weight.expect(None, z.dimension)
-        self.gain.expect(z.dimension, 1)
-        centre = ZERO if self.weight.reference is None else size(self.weight.reference.spectral)
-        spectral = min(
-            self.weight.spectral_norm * self.gain.row_norm,
-            size(self.folded, "folded")
-            + centre * size(self.gain.row_radius)
-            + size(self.weight.spectral_radius) * self.gain.row_norm,
-        )
-        known = hats.trusts(self.weight) and hats.trusts(self.gain)
-        hatted = spectral if known else UNBOUNDED
-        gain_hat = hats.row(self.gain)
-        out = signal(self.weight.shape[0], z.positions, hatted * z.radius, hatted * z.half_diameter)
-        # What W reads is g * z, what g is felt at is z itself: ||W (dg * z)|| <= ||W|| max|dg| ||z||.
-        uses = (
-            Use(self.weight, ONE, gain_hat * z.radius, gain_hat * z.l1, z.positions, derived=True),
-            constant_use(self.gain, self.weight.spectral_norm * z.radius, Geometry.ROWS),
-        )
-        return Effect(out, (spectral,), uses)
-
-
-def folded_linear(z: Node, weight: Weight, gain: Weight, *, folded: float) -> Node:
-    """W(g * z) for a z normalised without its gain; `folded` bounds ||W0 diag(g0)||_2 at the references of both.
-
-    Several readers of one normalisation share the gain by name. Without references `folded` is 0.
-    """
-    return Node(FoldedLinear(weight, gain, folded), (z,))
-
-
 def _with_bias(z: Node, shift: Weight | None) -> Node:
     return z if shift is None else bias(z, shift)
 

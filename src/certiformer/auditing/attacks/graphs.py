@@ -353,8 +353,6 @@ def _apply(layer: Any, z: Sequence[Array], of: Callable[[Weight], Array], biases
     match layer:
         case maps.Linear():
             return z[0] @ of(layer.weight).T
-        case maps.FoldedLinear():
-            return (z[0] * of(layer.gain)[:, 0]) @ of(layer.weight).T
         case maps.Bias():
             return z[0] + of(layer.shift)[:, 0]
         case maps.Elementwise():
