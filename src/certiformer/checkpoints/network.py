@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from certiformer import networks
 from certiformer.checkpoints.errors import CheckpointError, shown
@@ -19,7 +19,6 @@ from certiformer.checkpoints.parts import Folded, FoldedBias, Part, Parts
 from certiformer.checkpoints.roles import Roles, Settings
 from certiformer.networks import Activation, Head, Node, Reference, Weight
 
-AnyPart = TypeVar("AnyPart", bound=Folded)
 Pay = Callable[[str, float], float]
 """A measured norm by its name to the radius that was paid for."""
 QKV = ("query", "key", "value")
@@ -247,14 +246,15 @@ class Builder:
 
     def head_rows(self, role: str, layer: int, head: int, count: int) -> Folded | None:
         part = self.part(role, layer)
-        return None if part is None else self._head_of(part, head, count)
+        return None if part is None else part.rows(*self._span(part, head, count))
 
-    def _head_of(self, part: AnyPart, head: int, count: int) -> AnyPart:
+    def _span(self, part: Folded, head: int, count: int) -> tuple[int, int]:
+        """The rows of one of `count` heads."""
         if part.shape[0] % count:
             problem = f"{shown(part.name)} has {part.shape[0]} rows, which {count} heads cannot share"
             raise CheckpointError(self.roles.checkpoint.path, problem)
         width = part.shape[0] // count
-        return part.rows(head * width, (head + 1) * width)
+        return head * width, (head + 1) * width
 
     def heads(self, layer: int) -> tuple[tuple[Head, ...], tuple[float, ...]]:
         count, shared = self.settings.heads, self.settings.kv_heads
@@ -281,8 +281,8 @@ class Builder:
                     rotary=self.family.rotary,
                 )
             )
-            first = self._head_of(self.parts.need("query", layer), h, count)
-            second = self._head_of(self.parts.need("key", layer), g, shared)
+            first, second = self.parts.need("query", layer), self.parts.need("key", layer)
+            first, second = first.rows(*self._span(first, h, count)), second.rows(*self._span(second, g, shared))
             products.append(self.measurer.product(first, second))
         return tuple(found), tuple(products)
 
