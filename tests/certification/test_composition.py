@@ -66,8 +66,9 @@ def test_the_class_contains_the_checkpoint_and_pays_once_for_every_norm(folder):
     found = composed(folder, Margins(rng.normal(size=100) + 2.0, CLASSES, "training"))
     weights = {contribution.use.weight.name: contribution.use.weight for contribution in found.analysis.contributions}
     tensors, _ = tiny.vit()
-    up = weights["vit.encoder.layer.0.intermediate.dense.weight"]
-    truth = np.linalg.norm(tensors[up.name].astype(float), 2)
+    matrix, norm = (f"vit.encoder.layer.0.{name}.weight" for name in ("intermediate.dense", "layernorm_after"))
+    up = weights[f"{matrix} x {norm}"]
+    truth = np.linalg.norm(tensors[matrix].astype(float) * tensors[norm], 2)
     assert truth <= up.spectral <= truth * strata.DEFAULT_RATIO
     assert strata.radius(strata.index(up.spectral)) == up.spectral
     assert up.frobenius == math.inf  # one norm for every weight

@@ -160,7 +160,9 @@ class _Scaled:
         return rows, columns
 
     def __getitem__(self, rows: slice) -> npt.NDArray[Any]:
-        return np.asarray(self.matrix[rows], np.float64) * self.gain
+        found = np.array(self.matrix[rows], np.float64)
+        found *= self.gain
+        return found
 
 
 Matrix = npt.NDArray[Any] | Tensor | _Scaled
