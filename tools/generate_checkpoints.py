@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from safetensors.numpy import save_file
@@ -124,13 +125,11 @@ def _seconds(compute: Callable[[Any], Any], matrices: list[Any]) -> float:
 def spam() -> list[str]:
     from certiformer.probing.probe import probe
 
-    with tempfile.TemporaryDirectory() as place:
-        # Embeddings anew, so that the time is that of a first run.
-        os.environ["CERTIFORMER_CACHE"] = place
+    # Embeddings anew, so that the time is that of a first run.
+    with tempfile.TemporaryDirectory() as place, mock.patch.dict(os.environ, CERTIFORMER_CACHE=place):
         start, clock = time.process_time(), time.perf_counter()
         found = probe(material("minilm"), material("spam"), most=4000, models=2, delta=0.05)
         spent, waited = time.process_time() - start, time.perf_counter() - clock
-        del os.environ["CERTIFORMER_CACHE"]
     return filtered(found.report.document, spent, waited)
 
 
