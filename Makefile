@@ -25,18 +25,18 @@ layers: $(STAMP)
 	$(BIN)/lint-imports
 
 pytest: $(STAMP)
-	HYPOTHESIS_PROFILE=fixed $(BIN)/python -m pytest -n 2 --dist loadgroup -q --durations=25
+	HYPOTHESIS_PROFILE=fixed $(BIN)/python -m pytest -n 2 -q --durations=25
 	@echo "property tests once more, at random: SEED=$(SEED) make random repeats this"
 	$(MAKE) --no-print-directory random SEED=$(SEED)
 
 # Property tests with examples of this SEED, another one each time unless it is given.
 random: $(STAMP)
-	HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -n 2 --dist loadgroup -q -m "hypothesis and not deep and not real" --hypothesis-seed=$(SEED)
+	HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -n 2 -q -m "hypothesis and not deep and not real" --hypothesis-seed=$(SEED)
 
 # What takes too long for every change: long simulations, and property tests with many examples.
 deep: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -q -m deep --timeout 7200
-	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n 2 --dist loadgroup -q -m "hypothesis and not deep and not real" --timeout 7200 --hypothesis-seed=$(SEED)
+	$(BIN)/python -m pytest -n 2 -q -m deep --timeout 7200
+	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n 2 -q -m "hypothesis and not deep and not real" --timeout 7200 --hypothesis-seed=$(SEED)
 
 # What needs the network: real checkpoints and data.
 real: $(STAMP)

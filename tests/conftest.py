@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "database": None}
 settings.register_profile("fixed", derandomize=True, max_examples=25, **PATIENT)
@@ -19,11 +21,18 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 @cache
-def _has_fixture_of_its_own(path: Path) -> bool:
-    return 'scope="module"' in path.read_text(encoding="utf-8")
+def _has_fixture_of_its_own(path: str) -> bool:
+    return 'scope="module"' in Path(path).read_text(encoding="utf-8")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if _has_fixture_of_its_own(item.path):
-            item.add_marker(pytest.mark.xdist_group(item.path.name))
+class ByFixture(LoadScopeScheduling):
+    """Tests go out one by one, those of a file with a fixture of its own together."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.partition("::")[0]
+        return path if _has_fixture_of_its_own(path) else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    return ByFixture(config, log)
