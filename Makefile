@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 
 SEED := $(or $(SEED),$(shell date +%s))
 
-.PHONY: demo test lint types layers pytest random deep real bench mutants reproduction docs audit release clean
+.PHONY: demo test lint types layers pytest random deep real bench mutants reproduction docs audit release picture ratios clean
 
 demo: $(STAMP)
 	mkdir -p out
@@ -74,6 +74,10 @@ audit build/audit.json: $(STAMP)
 # What would be released: wheel and source built, each installed in a fresh environment, the demo run.
 release: $(STAMP)
 	$(BIN)/python tools/release_check.py --write docs/install.md
+
+# The picture of the README, from the certificates of the demo.
+picture: $(STAMP)
+	$(BIN)/python tools/generate_picture.py
 
 ratios: $(STAMP)
 	$(BIN)/python tools/generate_ratios.py

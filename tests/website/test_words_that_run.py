@@ -16,7 +16,9 @@ from certiformer.cli import application
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "tours").glob("*.md"))]
 SLOW = ("certify", "reproduce", "train")
-"""Verbs that have tests of their own and take long; here only their words are looked at."""
+"""Verbs that take long as the tours say them, and have tests of their own; there only their words are looked at."""
+TRAINED = "model.safetensors"
+"""What the README's line with `train` writes."""
 
 
 def commands(page):
@@ -45,7 +47,8 @@ CASES = [(page, line) for line, page in {line: page for page in reversed(PAGES) 
 def material(tmp_path_factory):
     """The files that the commands name, in a folder with the repository's examples."""
     place = tmp_path_factory.mktemp("reader")
-    (place / "examples").symlink_to(ROOT / "examples")
+    for name in ("examples", "docs"):
+        (place / name).symlink_to(ROOT / name)
     labels = np.arange(600) % 2
     answers = np.where(np.arange(600) % 50 == 0, 1 - labels, labels)
     for name in ("predictions.npz", "preds.npz"):
@@ -68,8 +71,11 @@ def test_a_command_of_the_page(page, line, material, monkeypatch, request):
     if verb == "verify":
         made = runner.invoke(application(("certify",)), ["certify", "--predictions", "preds.npz", "--out", "."])
         assert made.exit_code == 0, made.output
+    if TRAINED in words and not (material / TRAINED).exists():
+        (training,) = (shlex.split(line)[1:] for line in commands(PAGES[0]) if line.split()[1] == "train")
+        assert runner.invoke(application(("train",)), training).exit_code == 0
     abstract = any(word.isupper() and word.isalpha() for word in words)  # FILE, ID, FOLDER: to be filled in
-    if verb in SLOW or abstract or "..." in words:
+    if (verb in SLOW and page != PAGES[0]) or abstract or "..." in words:
         helped = runner.invoke(app, [verb, "--help"])
         assert helped.exit_code == 0
         for option in (word for word in words if word.startswith("--")):
@@ -110,6 +116,17 @@ def test_the_python_of_the_readme(material, monkeypatch):
         exec(compile("\n".join(lines), "README", "exec"), space)
     assert "errs on at most" in space["report"].headline
     assert (material / "out" / "report.html").exists()
+
+
+def test_the_readme_is_two_screens_with_one_picture():
+    text = PAGES[0].read_text()
+    assert text.count("\n") <= 100
+    (picture,) = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
+    drawn = (ROOT / picture).read_text()
+    shown = re.findall(r"\| `(\S+?)`[^|]*\|[^|]*\| ([\d.]+) %", (ROOT / "docs" / "demo.md").read_text())
+    assert len(shown) >= 5
+    for name, value in shown:
+        assert f">{value} %<" in drawn, f"{name}: run `make picture`"
 
 
 def test_the_targets_of_make_exist():

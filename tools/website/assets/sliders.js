@@ -24,6 +24,8 @@
     return String(Number((10 ** log10).toPrecision(4)));
   };
 
+  const tick = (k) => (k > 4 || k < -3 ? `10^${k}` : String(Number((10 ** k).toPrecision(1))));
+
   const index = (table, at) => {
     // The first axis runs fastest, the last of the others next.
     let place = 0;
@@ -52,11 +54,11 @@
     const picture = drawn("svg", { class: "curves", viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `${table.quantity} against ${table.axes[0].name}` });
     for (const k of ticks(xs[0], xs[xs.length - 1])) {
       picture.append(drawn("line", { class: "grid", x1: across(k), x2: across(k), y1: TOP, y2: H - BOTTOM }));
-      picture.append(drawn("text", { x: across(k), y: H - BOTTOM + 17, "text-anchor": "middle" }, power(k).replace("1.00·", "")));
+      picture.append(drawn("text", { x: across(k), y: H - BOTTOM + 17, "text-anchor": "middle" }, tick(k)));
     }
     for (const k of ticks(low, high)) {
       picture.append(drawn("line", { class: "grid", x1: LEFT, x2: W - RIGHT, y1: down(k), y2: down(k) }));
-      picture.append(drawn("text", { x: LEFT - 8, y: down(k) + 4, "text-anchor": "end" }, power(k).replace("1.00·", "")));
+      picture.append(drawn("text", { x: LEFT - 8, y: down(k) + 4, "text-anchor": "end" }, tick(k)));
     }
     picture.append(drawn("text", { class: "axis", x: (LEFT + W - RIGHT) / 2, y: H - 4, "text-anchor": "middle" }, table.axes[0].name));
     for (const side of ["printed", "sound"]) {
