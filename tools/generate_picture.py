@@ -32,6 +32,8 @@ WHAT = {
     "mwigo.thm5": "Mwigo & Dasgupta, Theorem 5, sound",
 }
 """The rows that speak about the error rate, in the order of the report."""
+HALO = 'paint-order="stroke" stroke="#fff" stroke-width="3"'
+"""Words stand out from the lines behind them."""
 GOOD, BAD, QUIET = "#0072b2", "#d55e00", "#666"
 
 
@@ -40,7 +42,7 @@ def across(per_cent: float) -> float:
 
 
 def words(x: float, y: float, text: str, *, anchor: str = "start", colour: str = "#222", size: int = 13) -> str:
-    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}" font-size="{size}" paint-order="stroke" stroke="#fff" stroke-width="3"'
+    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}" font-size="{size}" {HALO}'
     return f"<text {place}>{escape(text)}</text>"
 
 
