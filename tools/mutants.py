@@ -7,9 +7,9 @@ A mutant that no test notices is a missing test, or is listed with its reason in
     python tools/mutants.py --list                count the mutants, run nothing
 
 The tests are collected once. They are run once under coverage, which tells which tests reach a line and how long they
-take (kept in out/reach.json until a source or a test changes). Then every mutant is a fork of that process: the changed
-code takes the place of the old one, and the tests that reach the line are run, quick ones and those that noticed its
-neighbours first, until one fails. Verdicts are kept in out/mutants.json: an interrupted run resumes.
+take (kept in out/reach until these tests, or a source that they reach, change). Then every mutant is a fork of that
+process: the changed code takes the place of the old one, and the tests that reach the line are run, those that noticed
+its neighbours and quick ones first, until one fails. Verdicts are kept in out/mutants.json: an interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import argparse
 import ast
 import contextlib
 import functools
+import gc
 import hashlib
 import importlib
 import json
@@ -29,8 +30,8 @@ import time
 import tomllib
 import types
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -47,10 +48,14 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "certiformer"
 TESTS = ROOT / "tests"
 OUT = ROOT / "out"
-MEMORY, REACH = OUT / "mutants.json", OUT / "reach.json"
+MEMORY, REACH = OUT / "mutants.json", OUT / "reach"
 ACCEPTED = ROOT / "tools" / "mutants-accepted.toml"
 ROOMS = ("calculus", "networks", "theorems")
 SUITES = ("theorems", "calculus", "networks", "certificates")
+# How many tests are recorded at a time: what is lost where a run is interrupted.
+SHARE = 100
+# What notices a mutant besides a test: its module does not load, or a test does not end.
+IMPORT, HANG = "import", "hang"
 # Seconds of processor time that the tests of one mutant may take; those that have not noticed by then rarely do.
 PATIENCE = 10.0
 # A test that takes longer than this under coverage is too slow a witness, and left out.
@@ -210,19 +215,13 @@ def record(items: Sequence[pytest.Item], files: Iterable[Path]) -> Reach:
         began = time.process_time()
         if run_test(item, items[number + 1] if number + 1 < len(items) else None, SLOW):
             seconds[item.nodeid] = time.process_time() - began
-        if number % 200 == 0:
-            print(f"{number}/{len(items)} tests under coverage", flush=True)
     data.stop()
     lines: dict[str, dict[int, list[str]]] = {}
     found = data.get_data()
     for name in found.measured_files():
-        by_line: dict[int, list[str]] = {}
-        anywhere: set[str] = set()
+        by_line = lines.setdefault(str(Path(name).relative_to(ROOT)), {})
         for line, contexts in found.contexts_by_lineno(name).items():
-            reached = [context for context in contexts if context in seconds]
-            by_line[line] = reached
-            anywhere.update(reached)
-        lines[str(Path(name).relative_to(ROOT))] = {**by_line, 0: sorted(anywhere)}
+            by_line[line] = [context for context in contexts if context in seconds]
     return Reach(seconds, lines)
 
 
@@ -260,60 +259,80 @@ def digest(files: Iterable[Path]) -> str:
     return state.hexdigest()
 
 
-def all_files() -> list[Path]:
-    tests = [file for suite in SUITES for file in (TESTS / suite).rglob("*.py")]
-    sources = [file for room in (*ROOMS, "core", "certificates") for file in (SOURCE / room).rglob("*.py")]
-    return sorted([*tests, *sources, *(TESTS / "vectors").glob("*.json")])
+def test_files() -> list[Path]:
+    return sorted(file for suite in SUITES for file in (TESTS / suite).rglob("*.py"))
 
 
-def reach_of(items: Sequence[pytest.Item], files: Sequence[Path], state: str, jobs: int) -> Reach:
-    """What was recorded for exactly these sources and tests, or a new record."""
-    if not REACH.exists() or json.loads(REACH.read_text())["state"] != state:
-        seconds: dict[str, float] = {}
-        lines: dict[str, dict[str, list[str]]] = {}
-        # In children, so that no library of this process has started threads when it is forked for the mutants.
-        count = min(jobs, len({item.path for item in items}))
-        shares = [partial(share_of_record, items, files, number, count) for number in range(count)]
-        for child, pipe in [in_a_fork(share, None) for share in shares]:
-            with os.fdopen(pipe) as answer:
-                text = answer.read()
-            if os.waitpid(child, 0)[1] != 0:
-                raise SystemExit("the tests could not be run under coverage")
-            found = json.loads(text)
-            seconds |= found["seconds"]
-            for name, by_line in found["lines"].items():
-                for line, tests in by_line.items():
-                    lines.setdefault(name, {}).setdefault(line, []).extend(tests)
-        REACH.write_text(json.dumps({"state": state, "seconds": seconds, "lines": lines}))
-    kept = json.loads(REACH.read_text())
-    by_number = {name: {int(line): tests for line, tests in found.items()} for name, found in kept["lines"].items()}
-    return Reach(kept["seconds"], by_number)
+def shared_state() -> str:
+    """What every test stands on: core, and the vectors and helpers of the tests."""
+    helpers = [file for file in test_files() if not file.name.startswith("test_")]
+    return digest([*sorted((SOURCE / "core").rglob("*.py")), *sorted((TESTS / "vectors").glob("*.json")), *helpers])
 
 
-def share_of_record(items: Sequence[pytest.Item], files: Sequence[Path], number: int, jobs: int) -> dict[str, Any]:
-    """The record of every `jobs`-th test file."""
-    order = list(dict.fromkeys(item.path for item in items))
-    mine = [item for item in items if order.index(item.path) % jobs == number]
-    found = record(mine, files)
-    return {"seconds": found.seconds, "lines": found.lines}
+def shares_of(items: Sequence[pytest.Item]) -> dict[Path, Sequence[pytest.Item]]:
+    """The tests, a part of a test file at a time, by the file that keeps what they reach."""
+    shared = shared_state()
+    shares: dict[Path, Sequence[pytest.Item]] = {}
+    for path in dict.fromkeys(item.path for item in items):
+        mine = [item for item in items if item.path == path]
+        for tests in (mine[start : start + SHARE] for start in range(0, len(mine), SHARE)):
+            names = digest([path]) + shared + " ".join(item.nodeid for item in tests)
+            shares[REACH / f"{path.stem}-{hashlib.sha256(names.encode()).hexdigest()[:16]}.json"] = tests
+    return shares
+
+
+def keep_record(items: Sequence[pytest.Item], files: Iterable[Path], texts: Mapping[str, str], kept: Path) -> str:
+    found = record(items, files)
+    content = {"texts": {name: texts[name] for name in found.lines}, "seconds": found.seconds, "lines": found.lines}
+    kept.with_suffix(".part").write_text(json.dumps(content))
+    kept.with_suffix(".part").rename(kept)
+    return kept.stem
+
+
+def reach_of(items: Sequence[pytest.Item], files: Sequence[Path], jobs: int) -> Reach:
+    """What is kept of tests and sources as they are now; what is missing is recorded, and kept."""
+    REACH.mkdir(exist_ok=True)
+    texts = {str(file.relative_to(ROOT)): digest([file]) for file in files}
+    shares = shares_of(items)
+
+    def is_good(kept: Path) -> bool:
+        return kept.exists() and json.loads(kept.read_text())["texts"].items() <= texts.items()
+
+    todo = [kept for kept in shares if not is_good(kept)]
+    # In children, so that no library of this process has started threads when it is forked for the mutants.
+    work = (partial(keep_record, shares[kept], files, texts, kept) for kept in todo)
+    for number, (_, done) in enumerate(in_forks(work, jobs, None), 1):
+        print(f"[{number}/{len(todo)}] under coverage: {done}", flush=True)
+    seconds: dict[str, float] = {}
+    lines: dict[str, dict[int, list[str]]] = {}
+    for kept in shares:
+        if not is_good(kept):
+            raise SystemExit(f"the tests of {kept.stem} could not be run under coverage")
+        content = json.loads(kept.read_text())
+        seconds |= content["seconds"]
+        for name, by_line in content["lines"].items():
+            for line, tests in by_line.items():
+                lines.setdefault(name, {}).setdefault(int(line), []).extend(tests)
+    anywhere = {name: sorted({test for tests in found.values() for test in tests}) for name, found in lines.items()}
+    return Reach(seconds, {name: {**found, 0: anywhere[name]} for name, found in lines.items()})
 
 
 # --- running them -------------------------------------------------------------------------------------------------
 
 
-def notices(mutant: Mutant, tests: Sequence[pytest.Item]) -> str | None:
+def notices(mutant: Mutant, tests: Sequence[pytest.Item]) -> dict[str, str | None]:
     """The first test that fails with the mutant in place. A module that no longer loads is noticed by every test."""
     try:
         install(mutant)
     except Exception:
-        return "import"
+        return {"by": IMPORT}
     began = time.process_time()
     for item in tests:
         if not run_test(item):
-            return item.nodeid
+            return {"by": item.nodeid}
         if time.process_time() - began > PATIENCE:
             break
-    return None
+    return {"by": None}
 
 
 def in_a_fork(work: Callable[[], Any], seconds: float | None) -> tuple[int, int]:
@@ -328,9 +347,9 @@ def in_a_fork(work: Callable[[], Any], seconds: float | None) -> tuple[int, int]
     if seconds is not None:
         # A test that hangs is ended by the system, which counts as noticed.
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
-        quiet = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(quiet, 1)
-        os.dup2(quiet, 2)
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
     code = 1
     try:
         with os.fdopen(writing, "w") as answer:
@@ -340,6 +359,24 @@ def in_a_fork(work: Callable[[], Any], seconds: float | None) -> tuple[int, int]
         os._exit(code)  # whatever happens, a child never goes on with its parent's work
 
 
+def in_forks(work: Iterable[Callable[[], Any]], jobs: int, seconds: float | None) -> Iterator[tuple[int, Any]]:
+    """Each piece of work in a child of its own, `jobs` at a time; its number and its answer (None if it was ended)."""
+    waiting = enumerate(work)
+    running: dict[int, tuple[int, int]] = {}
+    while True:
+        while len(running) < jobs and (piece := next(waiting, None)) is not None:
+            child, pipe = in_a_fork(piece[1], seconds)
+            running[child] = piece[0], pipe
+        if not running:
+            return
+        child, _ = os.wait()
+        if child in running:
+            number, pipe = running.pop(child)
+            with os.fdopen(pipe) as answer:
+                text = answer.read()
+            yield number, json.loads(text) if text else None
+
+
 @dataclass
 class Hunt:
     """All mutants, `jobs` at a time, in the order of the files; what noticed one is tried first on its neighbours."""
@@ -347,61 +384,85 @@ class Hunt:
     items: dict[str, pytest.Item]
     reach: Reach
     jobs: int
+    killers: dict[Path, list[str]] = field(default_factory=dict)
 
     def run(self, todo: Sequence[Mutant]) -> Iterator[tuple[Mutant, str | None]]:
-        waiting = list(reversed(todo))
-        running: dict[int, tuple[Mutant, int]] = {}
-        killers: dict[Path, list[str]] = {}
-        while waiting or running:
-            while waiting and len(running) < self.jobs:
-                mutant = waiting.pop()
-                tests = self._ordered(mutant, killers.get(mutant.path, []))
-                child, pipe = in_a_fork(partial(notices, mutant, tests), 4 * PATIENCE)
-                running[child] = mutant, pipe
-            child, _ = os.wait()
-            if child not in running:
-                continue
-            mutant, pipe = running.pop(child)
-            with os.fdopen(pipe) as answer:
-                text = answer.read()
-            found = json.loads(text) if text else "hang"
+        work = (partial(notices, mutant, self._ordered(mutant)) for mutant in todo)
+        for number, answer in in_forks(work, self.jobs, 4 * PATIENCE):
+            found = HANG if answer is None else answer["by"]
             if found in self.items:
-                known = killers.setdefault(mutant.path, [])
-                killers[mutant.path] = [found, *(name for name in known if name != found)][:5]
-            yield mutant, found
+                known = self.killers.setdefault(todo[number].path, [])
+                self.killers[todo[number].path] = [found, *(name for name in known if name != found)][:5]
+            yield todo[number], found
 
-    def _ordered(self, mutant: Mutant, first: Sequence[str]) -> list[pytest.Item]:
+    def _ordered(self, mutant: Mutant) -> list[pytest.Item]:
         reached = self.reach.of(mutant)
-        names = [*(name for name in first if name in reached), *reached]
+        names = [*(name for name in self.killers.get(mutant.path, []) if name in reached), *reached]
         return [self.items[name] for name in dict.fromkeys(names) if name in self.items]
+
+
+@dataclass
+class Memory:
+    """Verdicts of earlier runs. One that was noticed stays noticed while its file and the test that did are the same;
+    one that survived is tried again when any test has changed."""
+
+    path: Path
+    verdicts: dict[str, dict[str, str | None]]
+    tests: dict[str, str]  # digest by test file, "" for all of them
+
+    @staticmethod
+    def load(path: Path, items: Iterable[pytest.Item]) -> Memory:
+        suites = sorted({item.path for item in items})
+        tests = {str(file.relative_to(ROOT)): digest([file]) for file in test_files()}
+        verdicts = json.loads(path.read_text()) if path.exists() else {}
+        return Memory(path, verdicts, {**tests, "": digest(suites) + shared_state()})
+
+    def key(self, mutant: Mutant) -> str:
+        return f"{digest([mutant.path])} {mutant.index}"
+
+    def knows(self, mutant: Mutant) -> bool:
+        kept = self.verdicts.get(self.key(mutant))
+        return kept is not None and kept["seen"] == self._seen(kept["by"])
+
+    def add(self, mutant: Mutant, by: str | None) -> None:
+        self.verdicts[self.key(mutant)] = {"by": by, "seen": self._seen(by)}
+
+    def of(self, mutant: Mutant) -> str | None:
+        return self.verdicts[self.key(mutant)]["by"]
+
+    def save(self) -> None:
+        self.path.with_suffix(".part").write_text(json.dumps(self.verdicts))
+        self.path.with_suffix(".part").rename(self.path)
+
+    def _seen(self, by: str | None) -> str:
+        if by in (IMPORT, HANG):
+            return ""
+        return self.tests.get("" if by is None else by.partition("::")[0], "gone")
 
 
 class Plugin:
     """Takes the place of pytest's own loop over the tests once they are collected."""
 
-    def __init__(self, everything: Sequence[Mutant], files: Sequence[Path], jobs: int, state: str) -> None:
-        self.everything, self.files, self.jobs, self.state = everything, files, jobs, state
+    def __init__(self, everything: Sequence[Mutant], files: Sequence[Path], jobs: int) -> None:
+        self.everything, self.files, self.jobs = everything, files, jobs
         self.code = 1
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        items = {item.nodeid: item for item in session.items}
-        reach = reach_of(session.items, self.files, self.state, self.jobs)
-        tests = digest([*(file for file in all_files() if file.is_relative_to(TESTS))]) + self.state[64:]
-        memory: dict[str, str | None] = json.loads(MEMORY.read_text()) if MEMORY.exists() else {}
-        texts = {file: digest([file]) for file in self.files}
-        tests = hashlib.sha256(tests.encode()).hexdigest()[:16]
-        known = {mutant: f"{tests} {texts[mutant.path][:16]} {mutant.index}" for mutant in self.everything}
-        todo = [mutant for mutant in self.everything if known[mutant] not in memory]
+        gc.collect()
+        gc.freeze()  # children share these pages as long as nobody counts their references again
+        reach = reach_of(session.items, self.files, self.jobs)
+        memory = Memory.load(MEMORY, session.items)
+        todo = [mutant for mutant in self.everything if not memory.knows(mutant)]
         print(f"{len(self.everything)} mutants, {len(todo)} to run with {self.jobs} jobs", flush=True)
-        hunt = Hunt(items, reach, self.jobs)
+        hunt = Hunt({item.nodeid: item for item in session.items}, reach, self.jobs)
         for number, (mutant, found) in enumerate(hunt.run(todo), 1):
-            memory[known[mutant]] = found
+            memory.add(mutant, found)
             if found is None:
                 print(f"[{number}/{len(todo)}] survived  {mutant.name}", flush=True)
             if number % 50 == 0:
-                MEMORY.write_text(json.dumps(memory))
-        MEMORY.write_text(json.dumps(memory))
-        self.code = report(self.everything, {mutant: memory[known[mutant]] for mutant in self.everything}, reach)
+                memory.save()
+        memory.save()
+        self.code = report(self.everything, {mutant: memory.of(mutant) for mutant in self.everything}, reach)
         return True
 
 
@@ -440,7 +501,7 @@ def main() -> int:
     OUT.mkdir(exist_ok=True)
     sys.path.insert(0, str(ROOT / "src"))
     suites = [str(TESTS / suite) for suite in options.tests]
-    plugin = Plugin(everything, every, options.jobs, digest([*all_files()]) + " ".join(suites))
+    plugin = Plugin(everything, every, options.jobs)
     quiet = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--timeout=0", "--capture=no"]
     code = pytest.main([*suites, *quiet], plugins=[plugin])
     return plugin.code if code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) else int(code)
