@@ -502,7 +502,7 @@ def main() -> int:
     sys.path.insert(0, str(ROOT / "src"))
     suites = [str(TESTS / suite) for suite in options.tests]
     plugin = Plugin(everything, every, options.jobs)
-    quiet = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--timeout=0", "--capture=no"]
+    quiet = ["-q", "-p", "no:cacheprovider", "-n", "0", "--timeout=0", "--capture=no"]
     code = pytest.main([*suites, *quiet], plugins=[plugin])
     return plugin.code if code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) else int(code)
 
