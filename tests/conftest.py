@@ -1,4 +1,4 @@
-"""How hypothesis looks for examples: the same ones every time, others every time, or many.
+"""How hypothesis looks for examples: the same ones every time (or a few of them), others every time, or many.
 
 Two workers share the suite: tests of a file with a fixture of its own go to one of them, so that it is made once.
 """
@@ -14,6 +14,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "database": None}
 settings.register_profile("fixed", derandomize=True, max_examples=25, **PATIENT)
+settings.register_profile("few", derandomize=True, max_examples=5, **PATIENT)
 settings.register_profile("random", max_examples=8, print_blob=True, **PATIENT)
 settings.register_profile("deep", max_examples=1000, print_blob=True, **PATIENT)
 settings.register_profile("default", max_examples=50, **PATIENT)

@@ -36,7 +36,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("HYPOTHESIS_PROFILE", "fixed")
+os.environ.setdefault("HYPOTHESIS_PROFILE", "few")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 
@@ -57,9 +57,9 @@ SHARE = 100
 # What notices a mutant besides a test: its module does not load, or a test does not end.
 IMPORT, HANG = "import", "hang"
 # Seconds of processor time that the tests of one mutant may take; those that have not noticed by then rarely do.
-PATIENCE = 10.0
+PATIENCE = 6.0
 # A test that takes longer than this under coverage is too slow a witness, and left out.
-SLOW = 4.0
+SLOW = 2.0
 COMPARISONS = {
     ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,

@@ -45,26 +45,23 @@ def dudley_closed(constant: float, radius: float, n: float, additive: float = 0.
 
     Below its range (3s >= D) the formula would decrease and turn negative; the answer there is D.
     """
-
-    def closed(constant: float, n: float) -> float:
-        s = math.sqrt(constant / n)
-        if 3.0 * s >= radius:
-            return radius
-        integral = 12.0 * s * (1.0 + math.log(radius / (3.0 * s))) if s > 0.0 else 0.0
-        return min(radius, integral + 12.0 * radius * math.sqrt(additive / n))
-
-    return each(closed, constant, n)  # type: ignore[no-any-return]
+    return _integral(constant, radius, n, additive, upto=radius)
 
 
 def dudley_closed_half(constant: float, radius: float, n: float, additive: float = 0.0) -> float:
     r"""min(D, 12 s (1 + ln(D/6s)) + 6 D sqrt(a/n)): the same integral, stopped at D/2 as the proof allows."""
+    return _integral(constant, radius, n, additive, upto=radius / 2.0)
+
+
+def _integral(constant: float, radius: float, n: float, additive: float, *, upto: float) -> float:
+    """min(D, 4 delta + 12 int_delta^upto sqrt((a + C/eps^2)/n) deps) at delta = 3s, D where 3s >= upto."""
 
     def closed(constant: float, n: float) -> float:
         s = math.sqrt(constant / n)
-        if 6.0 * s >= radius:
+        if 3.0 * s >= upto:
             return radius
-        integral = 12.0 * s * (1.0 + math.log(radius / (6.0 * s))) if s > 0.0 else 0.0
-        return min(radius, integral + 6.0 * radius * math.sqrt(additive / n))
+        integral = 12.0 * s * (1.0 + math.log(upto / (3.0 * s))) if s > 0.0 else 0.0
+        return min(radius, integral + 12.0 * upto * math.sqrt(additive / n))
 
     return each(closed, constant, n)  # type: ignore[no-any-return]
 

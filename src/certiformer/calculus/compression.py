@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import heapq
 import math
+from collections.abc import Callable
 
 import numpy as np
 import scipy
@@ -50,22 +51,12 @@ def log_e_value(k: int, n: int, v: float) -> float:
 def compression_upper(k: int, n: int, ln_delta: float) -> float:
     """eps(k, n, delta): the root of n v P(Bin(n, v) = k) = delta P(Bin(n, v) >= k + 1), from above."""
     _check_counts(k, n)
-    if math.isnan(ln_delta) or ln_delta > 0.0:
-        raise InputError("ln_delta", ln_delta, "a number at most 0")
-    if k == n or math.isinf(ln_delta):
-        return 1.0
-    low, high = 0.0, 1.0
-    while True:
-        middle = 0.5 * (low + high)
-        if not low < middle < high or high - low < 1e-15 * high:
-            return min(1.0, high + 4e-15 * high)
-        found = log_e_value(k, n, middle)
-        slack = 1e-14 * (abs(found) + abs(k - n * middle) + math.log(n)) + 1e-13
-        # Keep `high` where delta E is certainly above one.
-        if found - slack > -ln_delta:
-            high = middle
-        else:
-            low = middle
+
+    def certain(v: float) -> float:
+        found = log_e_value(k, n, v)
+        return found - 1e-14 * (abs(found) + abs(k - n * v) + math.log(n)) - 1e-13
+
+    return _least_excluded(certain, ln_delta, claims=k < n)
 
 
 def windowed_upper(k: int, n: int, ln_delta: float) -> float:
@@ -78,26 +69,32 @@ def windowed_upper(k: int, n: int, ln_delta: float) -> float:
     10 to 100 of 10,000 were picked; with k >= b nothing is claimed.
     """
     _check_counts(k, n)
+    first, last = -(-n // 2), -(-4 * n // 5)
+
+    def certain(v: float) -> float:
+        small, large = (log_binomial_cdf(k, size, v) for size in (first, last))
+        apart = -math.expm1(large - small)
+        if apart <= 1e-9:
+            return -math.inf  # the difference is lost in rounding: nothing is certain here
+        found = small + math.log(apart) - math.log(last - first) - math.log(v)
+        found -= log_binomial_pmf(k, n, v)
+        return found - (1e-13 + 1e-14 * (abs(small) + abs(found) + abs(k - n * v))) / apart
+
+    return _least_excluded(certain, ln_delta, claims=k < last and first < last)
+
+
+def _least_excluded(certain: Callable[[float], float], ln_delta: float, *, claims: bool) -> float:
+    """From above, the v from which on ln E(v) > ln 1/delta, given what ln E certainly is; 1 if nothing is claimed."""
     if math.isnan(ln_delta) or ln_delta > 0.0:
         raise InputError("ln_delta", ln_delta, "a number at most 0")
-    first, last = -(-n // 2), -(-4 * n // 5)
-    if k >= last or first >= last or math.isinf(ln_delta):
+    if not claims or math.isinf(ln_delta):
         return 1.0
     low, high = 0.0, 1.0
     while True:
         middle = 0.5 * (low + high)
         if not low < middle < high or high - low < 1e-15 * high:
             return min(1.0, high + 4e-15 * high)
-        small, large = (log_binomial_cdf(k, size, middle) for size in (first, last))
-        apart = -math.expm1(large - small)
-        if apart > 1e-9:
-            found = small + math.log(apart) - math.log(last - first) - math.log(middle)
-            found -= log_binomial_pmf(k, n, middle)
-            slack = (1e-13 + 1e-14 * (abs(small) + abs(found) + abs(k - n * middle))) / apart
-        else:
-            found, slack = -math.inf, 0.0  # the difference is lost in rounding: nothing is certain here
-        # Keep `high` where delta E is certainly above one.
-        if found - slack > -ln_delta:
+        if certain(middle) > -ln_delta:
             high = middle
         else:
             low = middle

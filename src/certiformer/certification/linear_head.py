@@ -127,14 +127,14 @@ def pac_bayes(data: HeadData, seed: int) -> tuple[Gibbs, SingleDraw]:
     best, best_limit = None, math.inf
     for mean in (prior, *(whole * t + prior * (1 - t) for t in (0.25, 0.5, 1.0))):
         for scale in SCALES:
-            head = GaussianHead(mean, prior, scale, seed)
+            head = GaussianHead(mean, prior, seed, scale)
             rate = _estimate(head, features, labels)
             limit = kl_inverse(min(rate, 1.0), (head.divergence + math.log(2.0 * math.sqrt(m) / 0.01)) / m)
             if best is None or limit < best_limit:
                 best_limit, best = limit, head
     assert best is not None
     rate, pairs = best.rate(features, labels)
-    drawn = DrawnHead(best.mean, best.prior, best.scale, seed)
+    drawn = DrawnHead(best.mean, best.prior, seed, best.scale)
     return (
         Gibbs(
             error=rate,

@@ -17,10 +17,11 @@ import queue
 import shutil
 import time
 import uuid
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any, Self
 
 from certiformer.core.errors import CertiformerError, InputError
+from certiformer.sweep._closing import Closing
 from certiformer.sweep.local import cores, thread_environment
 from certiformer.sweep.progress import duration
 from certiformer.sweep.run import Failure, Finished, Task, execute, failure
@@ -32,7 +33,7 @@ REPLACE_SECONDS = 30.0  # how long a cluster of our own may be short of workers;
 LOCAL_PATIENCE, CONNECT_PATIENCE, SLURM_PATIENCE = 600.0, 600.0, 7 * 86400.0
 
 
-class Dask:
+class Dask(Closing):
     """Tasks for the workers of a Dask scheduler. Use it as a context manager, made by `connect`, `slurm` or `local`."""
 
     def __init__(self, client: Any, cluster: Any = None, *, workers: int = 0, patience: float = LOCAL_PATIENCE) -> None:
@@ -108,12 +109,8 @@ class Dask:
             _close(cluster)
             raise
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Drop every task, and leave the scheduler; workers that were started here end."""
         self.abandon()
         _close(self._client)
         if self._cluster is not None:

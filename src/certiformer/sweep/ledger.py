@@ -19,12 +19,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from certiformer.core.errors import CertiformerError
+from certiformer.sweep._closing import Closing
 from certiformer.sweep.origin import Origin
 from certiformer.sweep.run import Array, Config, Experiment, Failure, Finished, Outcome, Run, canonical
 
@@ -104,7 +104,7 @@ class Status:
         return self.pending + self.running + self.done + self.failed
 
 
-class Ledger:
+class Ledger(Closing):
     """The ledger in the file `path`, made if there is none. Use it as a context manager.
 
     With `read_only` nothing is made or changed, and the file may be on a read-only disk.
@@ -125,14 +125,6 @@ class Ledger:
         except BaseException:
             self._db.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the file."""

@@ -12,17 +12,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from types import TracebackType
-from typing import Self
 
 from certiformer.core.errors import CertiformerError, InputError
+from certiformer.sweep._closing import Closing
 from certiformer.sweep.run import Failure, Finished, Task, execute
 
 _READY = "ready"
 KILL_SECONDS = 60.0  # a killed process ends at once, unless the kernel is waiting for a disk
 
 
-class Local:
+class Local(Closing):
     """`workers` processes (one per core if not given) of `threads` threads each. Use it as a context manager.
 
     `environment` holds variables for the workers alone, such as the place of a cache.
@@ -43,12 +42,8 @@ class Local:
         self._context = multiprocessing.get_context("spawn")
         self._workers: list[_Worker] = []
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """End the processes."""
         for worker in list(self._workers):
             self._dismiss(worker)
 
@@ -116,7 +111,7 @@ class Local:
         return code
 
 
-class Inline:
+class Inline(Closing):
     """The engine that does everything in this process, one task at a time: for debugging and for very small sweeps."""
 
     slots = 1
@@ -124,12 +119,8 @@ class Inline:
     def __init__(self) -> None:
         self._tasks: list[tuple[int, Task]] = []
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Drop what is in the queue."""
         self.abandon()
 
     def submit(self, number: int, task: Task) -> None:

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from certiformer.certificates import Evidence
-from certiformer.certificates._predictor import Array, Labels, Tensors
+from certiformer.certificates._predictor import Labels, Tensors
 from certiformer.certificates.holdout import HoldOut
-from certiformer.certification.handover.linear_head import Head, mistakes, prepared
+from certiformer.certification.handover.linear_head import TrainedHead, mistakes, prepared
 from certiformer.core.errors import InputError
 
 
-@dataclass(frozen=True, eq=False)
-class HeldOutHead(Head):
-    """Plain weights; `rows` are those of the sample that the head was not trained on."""
+class HeldOutHead(TrainedHead):
+    """`rows` are those that the head was not trained on."""
 
     kind: ClassVar[str] = "linear head"
-    trained: Array
-    rows: npt.NDArray[np.int64]
-
-    @property
-    def weights(self) -> Array:
-        return self.trained
-
-    def tensors(self) -> Tensors:
-        return {"trained": self.trained, "rows": self.rows}
 
     def settings(self) -> Mapping[str, Any]:
         return {}

@@ -18,6 +18,7 @@ from certiformer.certificates._predictor import Array, Labels, Tensors
 from certiformer.certificates.occam import Occam
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
+from certiformer.certification.handover.gaussian import Drawn, Gaussian
 from certiformer.certification.split import split
 from certiformer.core.errors import InputError
 
@@ -91,6 +92,21 @@ class Head(Predictor):
 
 
 @dataclass(frozen=True, eq=False)
+class TrainedHead(Head):
+    """Plain weights; `rows` are those of the sample that the certificate speaks of."""
+
+    trained: Array
+    rows: npt.NDArray[np.int64]
+
+    @property
+    def weights(self) -> Array:
+        return self.trained
+
+    def tensors(self) -> Tensors:
+        return {"trained": self.trained, "rows": self.rows}
+
+
+@dataclass(frozen=True, eq=False)
 class QuantisedHead(Head):
     """step * basis @ z, the basis being the subspace that the seed draws."""
 
@@ -123,14 +139,21 @@ class QuantisedHead(Head):
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianHead(Head):
-    """Weights from N(mean, scale^2 I), drawn afresh for every prediction; the prior is N(prior, scale^2 I)."""
+class NoisyHead(Gaussian, Head):
+    """Weights from N(mean, scale^2 I), the prior N(prior, scale^2 I); the choice of the scale is paid."""
+
+    paid: ClassVar[float] = math.log(len(SCALES))
+    scale: float
+
+    @property
+    def sigma(self) -> float:
+        return self.scale
+
+
+class GaussianHead(NoisyHead):
+    """Weights drawn afresh for every prediction."""
 
     kind: ClassVar[str] = "Gaussian linear head"
-    mean: Array
-    prior: Array
-    scale: float
-    seed: int
 
     @property
     def weights(self) -> Array:
@@ -143,21 +166,6 @@ class GaussianHead(Head):
         spread = self.scale * np.linalg.norm(features, axis=1, keepdims=True)
         scores = np.asarray(features @ self.mean + spread * noise, np.float64)
         return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def tensors(self) -> Tensors:
-        return {"mean": self.mean, "prior": self.prior}
-
-    def settings(self) -> Mapping[str, Any]:
-        return {"scale": self.scale, "seed": self.seed}
-
-    @classmethod
-    def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
-        return cls(tensors["mean"], tensors["prior"], settings["scale"], settings["seed"])
-
-    @property
-    def divergence(self) -> float:
-        """KL(Q || P) in nats, the choice of the scale paid."""
-        return float(np.sum((self.mean - self.prior) ** 2)) / (2.0 * self.scale**2) + math.log(len(SCALES))
 
     def rate(self, features: Array, labels: Labels) -> tuple[float, int | None]:
         """The empirical error of Q: exact for two classes, the rate among fresh pairs for more."""
@@ -174,39 +182,15 @@ class GaussianHead(Head):
         return replace(record, error=rate, n=len(rows), KL=self.divergence, pairs=pairs)
 
 
-@dataclass(frozen=True, eq=False)
-class DrawnHead(Head):
+class DrawnHead(Drawn, NoisyHead):
     """One draw from a Gaussian head, by a seed of its own."""
 
     kind: ClassVar[str] = "linear head drawn once"
-    mean: Array
-    prior: Array
-    scale: float
-    seed: int
+    written: ClassVar[str] = "weights"
 
     @property
     def weights(self) -> Array:
-        return self.mean + self.scale * np.random.default_rng([self.seed, 1]).standard_normal(self.mean.shape)
-
-    def tensors(self) -> Tensors:
-        return {"mean": self.mean, "prior": self.prior, "weights": self.weights}
-
-    def settings(self) -> Mapping[str, Any]:
-        return {"scale": self.scale, "seed": self.seed}
-
-    @classmethod
-    def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
-        found = cls(tensors["mean"], tensors["prior"], settings["scale"], settings["seed"])
-        if not np.array_equal(found.weights, tensors["weights"]):
-            raise InputError("predictor", "weights that its seed does not draw", "the draw that was certified")
-        return found
-
-    @property
-    def log_ratio(self) -> float:
-        """ln dQ/dP at the draw, the choice of the scale paid."""
-        drawn = self.weights
-        apart = float(np.sum((drawn - self.prior) ** 2) - np.sum((drawn - self.mean) ** 2))
-        return apart / (2.0 * self.scale**2) + math.log(len(SCALES))
+        return self.draw
 
     def recount(self, record: Evidence, inputs: npt.ArrayLike, labels: Labels) -> Evidence:
         if not isinstance(record, SingleDraw) or self.scale not in SCALES:

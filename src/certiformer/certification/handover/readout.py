@@ -15,34 +15,21 @@ from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._predictor import Array, Labels, Tensors
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
+from certiformer.certification.handover.gaussian import Drawn, Gaussian
 from certiformer.certification.handover.linear_head import PAIRS, mistakes
 from certiformer.certification.handover.model import HouseModel
 from certiformer.core.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
-class Readout(Predictor):
+class Readout(Gaussian):
     """Posterior N(mean, sigma^2 I) and prior N(prior, sigma^2 I), sigma = noise |prior|/sqrt(size)."""
 
-    reads: ClassVar[str] = "features"
-    mean: Array
-    prior: Array
     noise: float
-    seed: int
 
     @property
     def sigma(self) -> float:
         return self.noise * float(np.linalg.norm(self.prior)) / math.sqrt(self.prior.size)
-
-    def tensors(self) -> Tensors:
-        return {"mean": self.mean, "prior": self.prior}
-
-    def settings(self) -> Mapping[str, Any]:
-        return {"noise": self.noise, "seed": self.seed}
-
-    @classmethod
-    def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
-        return cls(tensors["mean"], tensors["prior"], settings["noise"], settings["seed"])
 
 
 class GaussianReadout(Readout):
@@ -54,11 +41,6 @@ class GaussianReadout(Readout):
         h = np.asarray(inputs, np.float64)
         noise = np.random.default_rng().standard_normal((len(h), self.mean.shape[1]))
         return _column(h @ self.mean + self.sigma * np.linalg.norm(h, axis=1, keepdims=True) * noise)
-
-    @property
-    def divergence(self) -> float:
-        """KL(Q || P) in nats."""
-        return float(np.sum((self.mean - self.prior) ** 2)) / (2 * self.sigma**2)
 
     def rate(self, h: Array, labels: Labels) -> tuple[float, int | None]:
         """One logit: the mean of Phi(-y <mean, h>/(sigma |h|)), dead features being wrong. Several: fresh pairs."""
@@ -78,33 +60,14 @@ class GaussianReadout(Readout):
         return replace(record, error=rate, n=len(labels), KL=self.divergence, pairs=pairs)
 
 
-class DrawnReadout(Readout):
+class DrawnReadout(Drawn, Readout):
     """One draw, by a seed of its own."""
 
     kind: ClassVar[str] = "readout drawn once"
-
-    @property
-    def draw(self) -> Array:
-        return self.mean + self.sigma * np.random.default_rng([self.seed, 1]).standard_normal(self.mean.shape)
-
-    def tensors(self) -> Tensors:
-        return {**super().tensors(), "draw": self.draw}
-
-    @classmethod
-    def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
-        found = super().restore(tensors, settings)
-        if not np.array_equal(found.draw, tensors["draw"]):
-            raise InputError("predictor", "a readout that its seed does not draw", "the draw that was certified")
-        return found
+    written: ClassVar[str] = "draw"
 
     def outputs(self, inputs: npt.ArrayLike) -> Array:
         return _column(np.asarray(inputs, np.float64) @ self.draw)
-
-    @property
-    def log_ratio(self) -> float:
-        """ln dQ/dP at the draw."""
-        draw = self.draw
-        return float(np.sum((draw - self.prior) ** 2) - np.sum((draw - self.mean) ** 2)) / (2 * self.sigma**2)
 
     def recount(self, record: Evidence, inputs: npt.ArrayLike, labels: Labels) -> Evidence:
         if not isinstance(record, SingleDraw):

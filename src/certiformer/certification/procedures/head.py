@@ -13,7 +13,7 @@ import numpy.typing as npt
 from certiformer.certificates import Evidence
 from certiformer.certificates._predictor import Array, Labels, Tensors
 from certiformer.certificates.compression import Compression
-from certiformer.certification.handover.linear_head import Head, mistakes, prepared
+from certiformer.certification.handover.linear_head import TrainedHead, mistakes, prepared
 from certiformer.certification.linear_head import fit
 from certiformer.certification.procedures._learners import Learner
 from certiformer.certification.procedures._picking import compress, geometric_stages, replay
@@ -49,21 +49,12 @@ class HeadLearner(Learner):
 
 
 @dataclass(frozen=True, eq=False)
-class PickedHead(Head):
+class PickedHead(TrainedHead):
     """The head after some picks: `rows` are all picks in their order, `used` how many of them it learnt from."""
 
     kind: ClassVar[str] = "linear head trained on picks"
-    trained: Array
-    rows: npt.NDArray[np.int64]
     used: int
     classes: int
-
-    @property
-    def weights(self) -> Array:
-        return self.trained
-
-    def tensors(self) -> Tensors:
-        return {"trained": self.trained, "rows": self.rows}
 
     def settings(self) -> Mapping[str, Any]:
         return {"used": self.used, "classes": self.classes}

@@ -56,9 +56,9 @@ class HeadPosterior:
 
     def records(self, h: Array, labels: Labels, prior: Array) -> tuple[Gibbs, SingleDraw]:
         """The error of Q, exactly for one logit and from pairs for several, and the errors of the draw of the seed."""
-        gibbs = GaussianReadout(prior, prior, self.noise, self.seed)
+        gibbs = GaussianReadout(prior, prior, self.seed, self.noise)
         gibbs = replace(gibbs, mean=_posterior(h, labels, prior, gibbs.sigma))
-        drawn = DrawnReadout(gibbs.mean, prior, self.noise, self.seed)
+        drawn = DrawnReadout(gibbs.mean, prior, self.seed, self.noise)
         error, pairs = gibbs.rate(h, labels)
         return (
             Gibbs(

@@ -62,6 +62,13 @@ ENDINGS = {
     "bare": (("", ""),),
     "buffer": (("", ""),),
 }
+ENCODER_CONFIG = {
+    "heads": ("num_attention_heads",),
+    "layers": ("num_hidden_layers",),
+    "eps": ("layer_norm_eps",),
+    "activation": ("hidden_act",),
+}
+"""The names that config.json of BERT and its relatives uses."""
 COMMON_PREFIXES = ("module.", "_orig_mod.", "base_model.model.")
 
 

@@ -1,6 +1,6 @@
 """ALBERT: one layer used num_hidden_layers times, so its weights are tied; a narrow table and a map to the width."""
 
-from certiformer.checkpoints.families._table import Family, bare, buffer, linear, norm, table
+from certiformer.checkpoints.families._table import ENCODER_CONFIG, Family, bare, buffer, linear, norm, table
 
 LAYER = "encoder.albert_layer_groups.{n}.albert_layers.{i}."
 
@@ -33,11 +33,6 @@ FAMILY = Family(
         linear("sop_classifier.classifier", "next_sentence"),
         *buffer("embeddings.position_ids"),
     ),
-    config={
-        "heads": ("num_attention_heads",),
-        "layers": ("num_hidden_layers",),
-        "eps": ("layer_norm_eps",),
-        "activation": ("hidden_act",),
-    },
+    config=ENCODER_CONFIG,
     defaults={"eps": 1e-12, "activation": "gelu_new"},
 )

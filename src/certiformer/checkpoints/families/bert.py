@@ -1,6 +1,6 @@
 """BERT, RoBERTa, MiniLM and others of their shape: post-norm, learnt positions, out x in."""
 
-from certiformer.checkpoints.families._table import Family, bare, buffer, linear, norm, table
+from certiformer.checkpoints.families._table import ENCODER_CONFIG, Family, bare, buffer, linear, norm, table
 
 FAMILY = Family(
     key="bert",
@@ -36,11 +36,6 @@ FAMILY = Family(
         bare("lm_head.bias", "masked.shift"),
         *buffer("embeddings.position_ids", "embeddings.token_type_ids"),
     ),
-    config={
-        "heads": ("num_attention_heads",),
-        "layers": ("num_hidden_layers",),
-        "eps": ("layer_norm_eps",),
-        "activation": ("hidden_act",),
-    },
+    config=ENCODER_CONFIG,
     defaults={"eps": 1e-12, "activation": "gelu"},
 )

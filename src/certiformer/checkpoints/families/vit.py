@@ -1,6 +1,6 @@
 """ViT as Hugging Face stores it: pre-norm, patches through a convolution, a trained CLS token."""
 
-from certiformer.checkpoints.families._table import Family, bare, linear, norm
+from certiformer.checkpoints.families._table import ENCODER_CONFIG, Family, bare, linear, norm
 
 FAMILY = Family(
     key="vit",
@@ -25,11 +25,6 @@ FAMILY = Family(
         linear("pooler.dense", "pooler"),
         linear("classifier", "classifier"),
     ),
-    config={
-        "heads": ("num_attention_heads",),
-        "layers": ("num_hidden_layers",),
-        "eps": ("layer_norm_eps",),
-        "activation": ("hidden_act",),
-    },
+    config=ENCODER_CONFIG,
     defaults={"eps": 1e-12, "activation": "gelu"},
 )

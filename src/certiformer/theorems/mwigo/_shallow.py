@@ -23,7 +23,19 @@ from certiformer.calculus import chaining
 from certiformer.calculus.allocation import quadratic_total
 from certiformer.calculus.covers import sudakov_constant
 from certiformer.calculus.softmax import weight_sensitivity
-from certiformer.core import Bound, Hypothesis, Quantity, Result, count, derived, real, side_number, stated, upper_bound
+from certiformer.core import (
+    Bound,
+    Hypothesis,
+    Quantity,
+    Result,
+    count,
+    derived,
+    real,
+    side_number,
+    stated,
+    upper_bound,
+    verified,
+)
 from certiformer.core.elementwise import Apart, agreed, each, several
 from certiformer.networks import Analysis
 from certiformer.theorems.mwigo import MWIGO
@@ -197,6 +209,14 @@ def printed_complexity(net: ShallowEncoder) -> tuple[float, float]:
     s = exp(ln_s)
     bracket = 1.0 + math.log(printed_A(net)) - ln_s
     return s * bracket, s
+
+
+def printed_bound(net: ShallowEncoder) -> tuple[Any, Hypothesis]:
+    """The printed complexity, and whether it is in its range."""
+    value = for_each_n(lambda at: printed_complexity(at)[0], net)
+    s = for_each_n(lambda at: printed_complexity(at)[1], net)
+    holds = (s > 0.0) & (s <= printed_A(net))
+    return value, verified("sqrt(P/N) <= A (beyond that the formula falls)", holds, s)
 
 
 def zero_terms(net: ShallowEncoder) -> list[tuple[float, float]]:

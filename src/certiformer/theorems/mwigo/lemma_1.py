@@ -1,13 +1,7 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Status, Variants, printed_value, verified
-from certiformer.theorems.mwigo._shallow import (
-    ShallowEncoder,
-    complexity_variants,
-    for_each_n,
-    printed_A,
-    printed_complexity,
-)
+from certiformer.core import Quantity, Status, Variants, printed_value
+from certiformer.theorems.mwigo._shallow import ShallowEncoder, complexity_variants, printed_bound
 
 
 class Lemma1(ShallowEncoder):
@@ -37,10 +31,7 @@ class Lemma1(ShallowEncoder):
     elementwise = ("n",)
 
     def printed(self) -> Variants:
-        value = for_each_n(lambda at: printed_complexity(at)[0], self)
-        s = for_each_n(lambda at: printed_complexity(at)[1], self)
-        holds = (s > 0.0) & (s <= printed_A(self))
-        in_range = verified("sqrt(P/N) <= A (beyond that the formula falls)", holds, s)
+        value, in_range = printed_bound(self)
         return {"value": printed_value(value / self.n, hypotheses=(in_range,))}
 
     def sound(self) -> Variants:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Status, Variants, printed_value, side_number, verified
+from certiformer.core import Quantity, Status, Variants, printed_value, side_number
 from certiformer.theorems.mwigo._shallow import (
     ShallowEncoder,
     complexity_variants,
@@ -8,7 +8,7 @@ from certiformer.theorems.mwigo._shallow import (
     for_each_n,
     ln_printed_P,
     printed_A,
-    printed_complexity,
+    printed_bound,
 )
 
 
@@ -45,10 +45,7 @@ class Lemma2(ShallowEncoder):
     elementwise = ("n",)
 
     def printed(self) -> Variants:
-        value = for_each_n(lambda at: printed_complexity(at)[0], self)
-        s = for_each_n(lambda at: printed_complexity(at)[1], self)
-        holds = (s > 0.0) & (s <= printed_A(self))
-        in_range = verified("sqrt(P/N) <= A (beyond that the formula falls)", holds, s)
+        value, in_range = printed_bound(self)
         return {
             "value": printed_value(value, hypotheses=(in_range,)),
             "P": side_number(for_each_n(lambda at: exp(ln_printed_P(at)), self)),

@@ -1,21 +1,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+from certiformer import networks
 from certiformer.calculus.allocation import Term, network_cover, quadratic_total
 from certiformer.calculus.covers import Cover, dual_sudakov, rows_two_one, smallest, volumetric
 from certiformer.calculus.softmax import weight_sensitivity
-from certiformer.core import Bound, Quantity, Result, Status, Variants, count, derived, printed_value, real, upper_bound
+from certiformer.core import Quantity, Result, Status, Variants, count, derived, printed_value, real, upper_bound
+from certiformer.networks.magnitude import size
 from certiformer.theorems.mwigo import MWIGO
-
-
-def _network(covers: list[Cover], betas: list[float]) -> Cover:
-    return network_cover(
-        [
-            Term(cover.name, cover, math.log(beta) if beta > 0.0 else -math.inf)
-            for cover, beta in zip(covers, betas, strict=True)
-        ]
-    )
 
 
 class Lemma6(Result):
@@ -28,7 +22,8 @@ class Lemma6(Result):
     .. math:: \log N\lesssim B_X^2\frac{(V_{21}^{2/3}+(A_{21}V_2)^{2/3})^3}{\varepsilon^2}\log(Nd_s)
     Sound: head: (C_V^(1/3) + C_A^(1/3) (V2 rho^2)^(2/3))^3/eps^2, C_V = (V21 BX)^2 t(dm, N ds), C_A = (A21 BX)^2
     t(d, N ds), t(k,n) = min_h [ln(k+1) + h ln 2 + (1+1/h) ln(2n+1)], row norms; scalar: sensitivities times eta_O,
-    plus w_O with (eta_O V2 BX)^2 kappa(1, dm); exact: the smallest covers of each weight, best split of the radius.
+    plus w_O with (eta_O V2 BX)^2 kappa(1, dm); exact: the head on the engine, the smallest covers of each
+    weight, best split of the radius.
     .. math:: \log N \le \bigl(C_V^{1/3}+C_A^{1/3}(V_2\rho^2)^{2/3}\bigr)^3/\varepsilon^2,\quad
        C_V=(V_{21}B_X)^2t(d_m,n),\ C_A=(A_{21}B_X)^2t(d,n)
     Because: the score term lacks the squared token norm (shattering), and w_O is not covered at all
@@ -65,40 +60,36 @@ class Lemma6(Result):
         return {"value": printed_value(self.BX * self.BX * total / self.eps / self.eps * math.log(self.n * self.ds))}
 
     def sound(self) -> Variants:
-        half = self.BX if self.rho is None else min(self.rho, self.BX)
-        value, scores = (
-            rows_two_one(self.V21, self.dm, self.n * self.ds),
-            rows_two_one(self.A21, self.d, self.n * self.ds),
-        )
-        attention = self.V2 * weight_sensitivity(half)
+        points = self.n * self.ds
         constants = [
-            self.V21 * self.BX * (self.V21 * self.BX) * value.quadratic,
-            self.A21 * self.BX * (self.A21 * self.BX) * scores.quadratic,
+            self.V21 * self.BX * (self.V21 * self.BX) * rows_two_one(self.V21, self.dm, points).quadratic,
+            self.A21 * self.BX * (self.A21 * self.BX) * rows_two_one(self.A21, self.d, points).quadratic,
         ]
-        betas = [1.0, attention]
-        # ||W||_2 <= ||W||_F <= the sum of the row norms: those balls have covers of their own.
-        covers = [
-            smallest(
-                value, dual_sudakov(self.V21, self.dm, self.d), volumetric(min(self.V21, self.V2), self.dm * self.d)
-            ).scaled(self.BX),
-            smallest(scores, dual_sudakov(self.A21, self.d, self.d), volumetric(self.A21, self.d * self.d)).scaled(
-                self.BX
-            ),
-        ]
-        by_product = None if self.eta_O is None else Quantity.CONSTANT
-        variants: dict[str, Bound] = {
-            "head": upper_bound(
-                quadratic_total(constants, betas) / self.eps / self.eps, bounds=by_product, note="without w_O"
-            ),
+        betas = [1.0, self.V2 * weight_sensitivity(min(self.rho, self.BX))]
+        closed = quadratic_total(constants, betas) / self.eps / self.eps
+        if self.eta_O is None:
+            exact = self.head().log_size(self.eps)
+            return {"head": upper_bound(closed, note="without w_O"), "exact": upper_bound(exact)}
+        # Hat on w_O: |w h - w_hat h_hat| <= |(w - w_hat) h| + eta_O ||h - h_hat||, ||h|| <= V2 BX.
+        read = smallest(dual_sudakov(self.eta_O, 1, self.dm), volumetric(self.eta_O, self.dm)).scaled(self.V2 * self.BX)
+        scalar = quadratic_total([*constants, read.constant], [*(self.eta_O * beta for beta in betas), 1.0])
+        return {
+            "head": upper_bound(closed, bounds=Quantity.CONSTANT, note="without w_O"),
+            "scalar": upper_bound(scalar / self.eps / self.eps, note="with w_O"),
+            "exact": upper_bound(self._with_readout(read, self.eta_O)),
         }
-        if self.eta_O is not None:
-            # Hat on w_O: |w h - w_hat h_hat| <= |(w - w_hat) h| + eta_O ||h - h_hat||, ||h|| <= V2 BX.
-            read = smallest(dual_sudakov(self.eta_O, 1, self.dm), volumetric(self.eta_O, self.dm)).scaled(
-                self.V2 * self.BX
-            )
-            constants.append(read.constant)
-            betas = [self.eta_O, self.eta_O * attention, 1.0]
-            covers.append(read)
-            variants["scalar"] = upper_bound(quadratic_total(constants, betas) / self.eps / self.eps, note="with w_O")
-        variants["exact"] = upper_bound(_network(covers, betas).log_size(self.eps))
-        return variants
+
+    def head(self) -> networks.Analysis:
+        """The head on the engine: row norms have external covers, of the tokens of a sample."""
+        z = networks.tokens(self.d, self.BX, positions=self.ds, half_diameter=min(self.rho, self.BX))
+        value = networks.Weight("W_V", (self.dm, self.d), rows_two_one=self.V21, spectral=self.V2)
+        scores = networks.Weight("A", (self.d, self.d), rows_two_one=self.A21)
+        heads = networks.attention(z, networks.Head(value=value, score=scores))
+        return networks.analyse(heads, proper=False, samples=self.n)
+
+    def _with_readout(self, read: Cover, norm: float) -> float:
+        """The engine takes errors at hatted inputs, which have no bound here; w_O takes its own at the others."""
+        if size(norm) * size(self.V2) * size(self.BX) <= size(self.eps):
+            return 0.0  # zero is near every network
+        parts = [replace(term, ln_beta=term.ln_beta + math.log(norm)) for term in self.head().terms]
+        return network_cover([*parts, Term("w_O", read, 0.0)]).log_size(self.eps)
