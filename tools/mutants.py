@@ -324,7 +324,7 @@ def reach_of(items: Sequence[pytest.Item], files: Sequence[Path], jobs: int) -> 
 
 
 def notices(mutant: Mutant, tests: Sequence[pytest.Item]) -> dict[str, str | None]:
-    """{"by": the first test that fails with the mutant in place}. A module that no longer loads is noticed by every test."""
+    """{"by": the first test that fails with the mutant in place}. A module that no longer loads is noticed by any."""
     try:
         install(mutant)
     except Exception:

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from certiformer import networks
 from certiformer.calculus.rademacher import exact
-from certiformer.core import find
+from certiformer.core import InputError, find
 from certiformer.theorems.mwigo import _shallow
 
 _spec = importlib.util.spec_from_file_location("mwigo_encoder", Path(__file__).with_name("encoder.py"))
@@ -339,7 +340,7 @@ class TestLemma6:
         assert values("mwigo.lem6", **self.BASE, rho=0.1)["head"] < base["head"]
         assert values("mwigo.lem6", **self.BASE, rho=0.0)["exact"] < base["exact"]
         evaluation = find("mwigo.lem6").evaluate({**self.BASE, "eta_O": 2.0})
-        assert evaluation.best == "exact"
+        assert evaluation.best in ("exact", "engine")
         assert evaluation.sound["head"].bounds.value == "constant"
         assert evaluation.sound["scalar"].value > base["head"]
 
@@ -356,6 +357,23 @@ class TestLemma6:
         alone = find("mwigo.lem6").evaluate(self.BASE)
         assert alone.sound["head"].bounds is None
         assert "scalar" not in alone.sound
-        # one ball suffices from min(V21, V2) BX + A21 BX V2 rho^2 = 4 on
-        assert values("mwigo.lem6", **{**self.BASE, "eps": 3.99})["exact"] > 0
-        assert values("mwigo.lem6", **{**self.BASE, "eps": 4.01})["exact"] == 0
+        # one ball suffices from 2 V2 BX = 2 on, around zero from eta_O V2 BX = 2 on
+        for readout in ({}, {"eta_O": 2.0}):
+            assert values("mwigo.lem6", **{**self.BASE, **readout, "eps": 1.99})["exact"] > 0
+            assert values("mwigo.lem6", **{**self.BASE, **readout, "eps": 2.01})["exact"] == 0
+
+    @pytest.mark.property_of("mwigo.lem6")
+    @pytest.mark.parametrize("seed", range(8))
+    def test_the_engine_has_the_same_coefficients_with_and_without_the_readout(self, seed):
+        rng = np.random.default_rng(seed)
+        norms = dict(zip(("BX", "V21", "V2", "A21", "rho", "eta_O"), rng.uniform(0.3, 3.0, 6), strict=True))
+        at = find("mwigo.lem6")(**{**self.BASE, **norms, "n": 100, "ds": 3})
+        engine, alone = at.network(at.eta_O), at.head().coefficients
+        for name in alone:
+            assert engine.coefficients[name].value == pytest.approx(at.eta_O * alone[name].value)
+        assert engine.coefficients["w_O"].value == pytest.approx(min(at.V2, at.V21) * at.BX)
+        # with many examples the readout's points cost more than its dimension: half radii are all that is left
+        many = at.at(n=10**9).sound()
+        assert many["exact"].value <= many["engine"].value * (1.0 + 1e-9)
+        with pytest.raises(InputError, match="external"):
+            networks.analyse(engine.output, proper=False, samples=at.n)

@@ -23,7 +23,7 @@ class Lemma6(Result):
     Sound: head: (C_V^(1/3) + C_A^(1/3) (V2 rho^2)^(2/3))^3/eps^2, C_V = (V21 BX)^2 t(dm, N ds), C_A = (A21 BX)^2
     t(d, N ds), t(k,n) = min_h [ln(k+1) + h ln 2 + (1+1/h) ln(2n+1)], row norms; scalar: sensitivities times eta_O,
     plus w_O with (eta_O V2 BX)^2 kappa(1, dm); exact: the head on the engine, the smallest covers of each
-    weight, best split of the radius.
+    weight, best split of the radius, w_O as in scalar; engine: the whole network on the engine.
     .. math:: \log N \le \bigl(C_V^{1/3}+C_A^{1/3}(V_2\rho^2)^{2/3}\bigr)^3/\varepsilon^2,\quad
        C_V=(V_{21}B_X)^2t(d_m,n),\ C_A=(A_{21}B_X)^2t(d,n)
     Because: the score term lacks the squared token norm (shattering), and w_O is not covered at all
@@ -70,26 +70,35 @@ class Lemma6(Result):
         if self.eta_O is None:
             exact = self.head().log_size(self.eps)
             return {"head": upper_bound(closed, note="without w_O"), "exact": upper_bound(exact)}
-        # Hat on w_O: |w h - w_hat h_hat| <= |(w - w_hat) h| + eta_O ||h - h_hat||, ||h|| <= V2 BX.
-        read = smallest(dual_sudakov(self.eta_O, 1, self.dm), volumetric(self.eta_O, self.dm)).scaled(self.V2 * self.BX)
+        # Hat on w_O: |w h - w_hat h_hat| <= |(w - w_hat) h| + eta_O ||h - h_hat||, ||h|| <= min(V2, V21) BX.
+        hidden = min(self.V2, self.V21) * self.BX
+        read = smallest(dual_sudakov(self.eta_O, 1, self.dm), volumetric(self.eta_O, self.dm)).scaled(hidden)
         scalar = quadratic_total([*constants, read.constant], [*(self.eta_O * beta for beta in betas), 1.0])
         return {
             "head": upper_bound(closed, bounds=Quantity.CONSTANT, note="without w_O"),
             "scalar": upper_bound(scalar / self.eps / self.eps, note="with w_O"),
             "exact": upper_bound(self._with_readout(read, self.eta_O)),
+            "engine": upper_bound(self.network(self.eta_O).log_size(self.eps)),
         }
 
     def head(self) -> networks.Analysis:
         """The head on the engine: row norms have external covers, of the tokens of a sample."""
+        return networks.analyse(self._attention(), proper=False, samples=self.n)
+
+    def network(self, norm: float) -> networks.Analysis:
+        """The scalar class on the engine, ||w_O|| <= norm: covers of row norms at half the radius, which are proper."""
+        read = networks.Weight("w_O", (1, self.dm), frobenius=norm)
+        return networks.analyse(networks.readout(networks.mean_pool(self._attention()), read), samples=self.n)
+
+    def _attention(self) -> networks.Node:
         z = networks.tokens(self.d, self.BX, positions=self.ds, half_diameter=min(self.rho, self.BX))
         value = networks.Weight("W_V", (self.dm, self.d), rows_two_one=self.V21, spectral=self.V2)
         scores = networks.Weight("A", (self.d, self.d), rows_two_one=self.A21)
-        heads = networks.attention(z, networks.Head(value=value, score=scores))
-        return networks.analyse(heads, proper=False, samples=self.n)
+        return networks.attention(z, networks.Head(value=value, score=scores))
 
     def _with_readout(self, read: Cover, norm: float) -> float:
         """The engine takes errors at hatted inputs, which have no bound here; w_O takes its own at the others."""
-        if size(norm) * size(self.V2) * size(self.BX) <= size(self.eps):
+        if size(norm) * size(min(self.V2, self.V21)) * size(self.BX) <= size(self.eps):
             return 0.0  # zero is near every network
         parts = [replace(term, ln_beta=term.ln_beta + math.log(norm)) for term in self.head().terms]
         return network_cover([*parts, Term("w_O", read, 0.0)]).log_size(self.eps)
