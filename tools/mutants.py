@@ -29,6 +29,7 @@ import signal
 import sys
 import time
 import tomllib
+import traceback
 import types
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -220,7 +221,9 @@ def record(items: Sequence[pytest.Item], files: Iterable[Path]) -> Reach:
             seconds[item.nodeid] = time.process_time() - began
     data.stop()
     lines: dict[str, dict[int, list[str]]] = {}
-    found = data.get_data()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # tests may reach nothing of all this
+        found = data.get_data()
     for name in found.measured_files():
         by_line = lines.setdefault(str(Path(name).relative_to(ROOT)), {})
         for line, contexts in found.contexts_by_lineno(name).items():
@@ -353,12 +356,13 @@ def in_a_fork(work: Callable[[], Any], seconds: float | None) -> tuple[int, int]
         signal.alarm(30 * int(seconds))
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
-    os.dup2(quiet, 2)
     code = 1
     try:
         with os.fdopen(writing, "w") as answer:
             json.dump(work(), answer)
         code = 0
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(code)  # whatever happens, a child never goes on with its parent's work
 
