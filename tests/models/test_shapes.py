@@ -18,20 +18,23 @@ def checked(packages, *files):
     Tests that give wrong shapes on purpose expect the words of this package, not jaxtyping's.
     """
     option = f"--jaxtyping-packages={','.join(f'certiformer.{package}' for package in packages)},shapes.checked"
-    quiet = ["-q", "--maxfail=5", "-p", "no:cacheprovider", "-k", "not wrong_shapes_are_named"]
+    quiet = ["-q", "--maxfail=5", "-p", "no:cacheprovider", "-k", "not shapes_are_named and not refuse_what"]
     command = [sys.executable, "-m", "pytest", *quiet, option, *map(str, files)]
     environment = {**os.environ, "PYTHONPATH": python_path()}
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=TESTS.parent, env=environment)
 
 
-def test_shapes_of_the_models():
-    done = checked(("models",), TESTS / "models" / "test_forward_values.py", TESTS / "models" / "wrong_shapes.py")
+def test_shapes_of_the_laboratories():
+    quick = ("models/test_forward_values.py", "models/wrong_shapes.py", "measure/test_tokens_margins.py")
+    loop = ("test_gradient_descent_matches_numpy", "test_momentum_follows_keras_when_the_rate_changes")
+    files = [*(TESTS / file for file in quick), *(f"{TESTS / 'training' / 'test_loop.py'}::{test}" for test in loop)]
+    done = checked(("models", "training", "measure"), *files)
     assert done.returncode == 0, done.stdout[-3000:]
 
 
 @pytest.mark.deep
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("room", ["models", "training", "measure"])
-def test_shapes_of_the_laboratories(room):
+def test_shapes_in_all_tests_of_the_laboratories(room):
     done = checked(("models", "training", "measure"), TESTS / room)
     assert done.returncode == 0, done.stdout[-3000:]

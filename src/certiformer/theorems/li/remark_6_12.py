@@ -42,12 +42,15 @@ class Remark612(Result):
         ln_rate = -math.log(self.n) * (self.beta - 2.0) / (self.beta - 1.0) if self.beta > 1.0 else math.inf
         rate = math.exp(ln_rate) if ln_rate < 709.0 else math.inf
         excess = ln_M - math.log(self.n)
-        consistent = verified("M/n at this M is not above the rate", excess <= ln_rate < math.inf)
+        consistent = verified("M/n at this M is at most the rate", excess <= ln_rate < math.inf)
         return {
             "M": printed_value(M, hypotheses=(heavy,), bounds=Quantity.CONSTANT, ln=ln_M),
             "rate": printed_value(rate, hypotheses=(heavy, consistent), bounds=Quantity.CONSTANT),
-            "M_over_n": side_number(
-                math.exp(excess) if excess < 709.0 else math.inf, "the printed prefactor at the printed M"
+            "M_over_n": printed_value(
+                math.exp(excess) if excess < 709.0 else math.inf,
+                hypotheses=(heavy,),
+                bounds=Quantity.CONSTANT,
+                note="the printed prefactor at the printed M",
             ),
         }
 
