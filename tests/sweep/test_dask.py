@@ -150,7 +150,9 @@ def test_workers_may_come_late_and_a_lost_scheduler_loses_nothing_that_was_finis
 
 
 def test_a_cluster_of_our_own_survives_a_run_that_kills_its_worker(tmp_path, monkeypatch):
+    """The dead worker is started again by Dask, however long that takes on a busy machine."""
     monkeypatch.setenv("PYTHONPATH", python_path())
+    monkeypatch.setattr("certiformer.sweep.dask.REPLACE_SECONDS", 200.0)
     names = list(thread_environment(1))
     seeds = [{"seed": s, "trouble": "die" if s == 1 else None} for s in range(4)]
     deadly = Experiment("deadly", "sweep.toy_runs:troubled", seeds, run_batch="sweep.toy_runs:deadly_batch")
