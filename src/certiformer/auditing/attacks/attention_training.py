@@ -274,14 +274,14 @@ def _expansion(data: Data, version: Version) -> Instance:
     return Instance(float(loss(there)), inputs)
 
 
-def _segment(X: Array, here: Array, there: Array, values: Array) -> dict[str, Any]:
+def _between(X: Array, here: Array, there: Array, values: Array) -> dict[str, Any]:
     """The distance of two weights, and a bound on the loss between them from its values on a grid."""
     distance, b = float(np.linalg.norm(there - here)), _b(here, there)
     return {"distance": distance, "Lmax": _segment_maximum(values, distance, _beta1(b, _radius(X))), **_shape(X, b)}
 
 
 def _target_inputs(X: Array, here: Array, there: Array, Lt: float, slope: Array, values: Array) -> dict[str, Any]:
-    return {"Lt": Lt, "inner": float(slope @ (here - there)), **_segment(X, here, there, values)}
+    return {"Lt": Lt, "inner": float(slope @ (here - there)), **_between(X, here, there, values)}
 
 
 def _target_build(z: Array, version: Version) -> Built:
@@ -304,7 +304,7 @@ def _target(data: Data, version: Version) -> Instance:
 
 
 def _spread_inputs(X: Array, here: Array, there: Array, eta: float, values: Array) -> dict[str, Any]:
-    return {"eta": eta, **_segment(X, here, there, values)}
+    return {"eta": eta, **_between(X, here, there, values)}
 
 
 def _spread_build(z: Array, version: Version) -> Built:
