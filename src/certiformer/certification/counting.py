@@ -148,15 +148,20 @@ def of_training(
     parts = division(len(x), fraction, reading.seed)
     train, certify = parts["train"], parts["certify"]
     refuse_overlap(x[certify], x[train], allow_twins=reading.allow_twins)
-    model = (doors.fitted(fit) if doors.is_estimator(fit) else fit)(x[train], y[train], reading.seed)
+    seen, heldout = ((_taken(data[0], x, part), y[part]) for part in (train, certify))
+    model = (doors.fitted(fit) if doors.is_estimator(fit) else fit)(*seen, reading.seed)
     named = replace(reading, title=reading.title or f"a model trained on {len(train)} of {len(x)} examples")
-    heldout, seen = (x[certify], y[certify]), (x[train], y[train])
     if doors.is_estimator(model) or doors.is_torch(model):
         found = of_foreign(model, heldout, seen, named)
     else:
         found = of_model(model, heldout, seen, reading=named, batched=batched)
     configuration = {**found.configuration, "flow": "training", "fraction": fraction}
     return replace(found, splits={"data": parts.hash}, configuration=configuration)
+
+
+def _taken(given: Any, array: npt.NDArray[Any], part: npt.NDArray[Any]) -> Any:
+    """Some of the rows; a data frame stays one, for its columns have names."""
+    return given.iloc[part] if hasattr(given, "iloc") else array[part]
 
 
 def division(n: int, fraction: float, seed: int) -> Split:

@@ -67,6 +67,8 @@ KNOWN = (
 SEVERAL = "heldout_losses_"
 OUTCOMES = ("heldout_correct", "heldout_losses", "heldout_label_probabilities", "heldout_log_losses")
 """What tells how examples went without predictions; labels beside them only name slices."""
+HASHED = ("heldout_labels", "heldout_predictions", "heldout_logits", "heldout_probabilities", *OUTCOMES)
+"""What the page identifies by hash: the data, and what the model said about them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,9 +297,7 @@ def _sample(
 ) -> tuple[Sample, dict[str, Any], list[str], list[str], list[str]]:
     """What the rows are: ids, groups, repeats and overlap with training; what was not checked is said."""
     facts: dict[str, Any] = {}
-    if "heldout_labels" in rows:
-        facts["heldout_labels_sha256"] = hash_of_rows(rows["heldout_labels"])
-    for name in ("heldout_losses", "heldout_correct"):
+    for name in (*HASHED, *(name for name in rows if name.startswith(SEVERAL))):
         if name in rows:
             facts[f"{name}_sha256"] = hash_of_rows(rows[name])
     ids = whole(rows["heldout_ids"]) if "heldout_ids" in rows else None

@@ -62,6 +62,8 @@ def example_hashes(inputs: NDArray[Any]) -> list[bytes]:
     rows = array.reshape(len(array), -1)
     if array.dtype.kind in "US":
         return [hashlib.sha256("\x00".join(map(str, row.astype(str))).encode()).digest()[:16] for row in rows]
+    if array.dtype.hasobject:
+        return [hashlib.sha256(_object_bytes(row)).digest()[:16] for row in rows]
     return [hashlib.sha256(_number_bytes(row)).digest()[:16] for row in rows]
 
 
@@ -70,6 +72,18 @@ def _number_bytes(row: NDArray[Any]) -> bytes:
     if row.dtype.kind in "iub" or bool(np.all(row == np.round(row)) and np.all(np.abs(row) < 2**53)):
         return b"whole" + row.astype(np.int64).tobytes()
     return b"float" + (row.astype(np.float32) + np.float32(0.0)).tobytes()
+
+
+def _object_bytes(row: NDArray[Any]) -> bytes:
+    """A row of a table: numbers alone as any other numbers; names among them as text, each number in its own form."""
+    numeric = [isinstance(cell, (bool, int, float, np.number, np.bool_)) for cell in row]
+    if all(numeric):
+        return _number_bytes(row.astype(np.float64))
+    cells = zip(row, numeric, strict=True)
+    return b"\x00".join(
+        _number_bytes(np.array([cell], dtype=np.float64)) if is_number else str(cell).encode()
+        for cell, is_number in cells
+    )
 
 
 def refuse_overlap(
@@ -94,10 +108,12 @@ def refuse_overlap(
 
 
 def data_hash(*arrays: npt.ArrayLike) -> str:
-    """SHA-256 of shapes, dtypes and bytes: which data were certified with."""
+    """SHA-256 of shapes, dtypes and bytes: which data were certified with. Objects count as their text."""
     digest = hashlib.sha256()
     for value in arrays:
         array = np.asarray(value, order="C")
+        # the bytes of objects are where they stand in memory
+        array = array.astype(str) if array.dtype.hasobject else array
         digest.update(f"{array.dtype.str}{array.shape}".encode())
         digest.update(array.tobytes())
     return digest.hexdigest()

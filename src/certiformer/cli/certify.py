@@ -16,7 +16,7 @@ from certiformer.cli import _reading as reading
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
 from certiformer.core.errors import InputError
 from certiformer.report.numbers import percent_up
-from certiformer.report.page import guaranteed, number, percent
+from certiformer.report.page import at_least, guaranteed, number, percent
 
 SHORT = {"excess_risk": "excess risk", "training_loss": "training loss", "risk_01": "error rate"}
 """What the papers' rows bound; a certificate says itself what it measures."""
@@ -169,6 +169,9 @@ def show(target: Console, document: Mapping[str, Any]) -> None:
     table.add_column("certificate", no_wrap=True)
     table.add_column("bounds")
     table.add_column("value", justify="right", no_wrap=True)
+    two_sided = any("lower" in row for row in document["certificates"])
+    if two_sided:
+        table.add_column("at least", justify="right", no_wrap=True)
     table.add_column("trivial", justify="right", no_wrap=True)
     table.add_column("verdict")
     table.add_column("n needed", justify="right")
@@ -183,6 +186,7 @@ def show(target: Console, document: Mapping[str, Any]) -> None:
             _plain(label),
             _measures(row),
             _value(row),
+            *([at_least(row) if "lower" in row else ""] if two_sided else []),
             percent(row["trivial"]) if _is_rate(row) else number(row["trivial"]),
             row["verdict"],
             number(row["n_needed"]),

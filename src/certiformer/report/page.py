@@ -79,7 +79,8 @@ def _hashes(document: Mapping[str, Any]) -> dict[str, str]:
         if handed:
             found[f"predictor {handed['file']}"] = handed["sha256"]
     provenance = document["provenance"]
-    names = ("heldout_data", "train_data", "heldout_labels_sha256", "heldout_losses_sha256", "heldout_correct_sha256")
+    hashed = (name for name in provenance if name.startswith("heldout_") and name.endswith("_sha256"))
+    names = ("heldout_data", "train_data", *hashed)
     found |= {name.replace("_", " ").removesuffix(" sha256"): provenance[name] for name in names if name in provenance}
     return {**found, "configuration": provenance["configuration"]}
 

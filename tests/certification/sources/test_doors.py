@@ -48,6 +48,53 @@ class TestEstimators:
             certiformer.certify(linear.Ridge().fit(X, Y), heldout=(X, Y))
 
 
+class Frame:
+    """As much of a data frame as the door asks for: rows by number, and an array of objects."""
+
+    def __init__(self, cells):
+        self.cells = cells
+        self.iloc = self
+
+    def __len__(self):
+        return len(self.cells)
+
+    def __getitem__(self, part):
+        return Frame(self.cells[part])
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.cells, dtype=dtype)
+
+
+class TestTables:
+    """Columns of names beside columns of numbers."""
+
+    CELLS = np.array([[name, float(x)] for name, x in zip(NAMED, X[:, 0], strict=True)], dtype=object)
+
+    def test_a_frame_stays_one(self):
+        def fit(inputs, labels, seed):
+            assert isinstance(inputs, Frame)
+            return lambda rows: 4.5 * (np.asarray(rows)[:, 0] == "spam")[:, None] - 2.25
+
+        report = certiformer.certify(fit=fit, data=(Frame(self.CELLS), Y), batched=True)
+        assert report["holdout"].evidence.errors == 0
+
+    def test_rows_seen_in_training_are_found(self):
+        model = lambda rows: 4.5 * (np.asarray(rows)[:, 0] == "spam")[:, None] - 2.25  # noqa: E731
+        seen = (np.concatenate([self.CELLS[:3], self.CELLS[200:]]), np.concatenate([Y[:3], Y[200:]]))
+        with pytest.raises(InputError, match="3 "):
+            certiformer.certify(model, heldout=(self.CELLS[:200], Y[:200]), train=seen, batched=True)
+
+    def test_hashes_are_of_what_stands_there(self):
+        """Not of where it stands in memory."""
+        told = [
+            certiformer.certify(
+                predictions={"heldout_labels": labels, "heldout_predictions": labels}
+            ).document["provenance"]["heldout_predictions_sha256"]
+            for labels in (NAMED, NAMED.astype(object), np.array(["".join(list(name)) for name in NAMED], dtype=object))
+        ]  # fmt: skip
+        assert len(set(told)) == 1
+
+
 class TestTrainerOutput:
     def test_logits(self):
         logits = RANDOM.normal(size=(100, 2)) + 4 * np.eye(2)[Y[:100]]

@@ -13,6 +13,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from certiformer.certification.split import data_hash
 from certiformer.core.errors import InputError
 
 BLOCK_BYTES = 8 * 2**20
@@ -147,6 +148,8 @@ def block_rows(*arrays: Rows) -> int:
 
 def hash_of_rows(rows: Rows) -> str:
     """SHA-256 of dtype, shape and bytes, as `split.data_hash` has it, without holding them."""
+    if rows.dtype.hasobject:
+        return data_hash(whole(rows))
     digest = hashlib.sha256(f"{rows.dtype.str}{tuple(rows.shape)}".encode())
     for block in rows.blocks(block_rows(rows)):
         digest.update(np.ascontiguousarray(block).tobytes())
