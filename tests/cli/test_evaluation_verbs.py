@@ -1,5 +1,7 @@
 """plan, watch, select and compare as a user types them."""
 
+import csv
+import io
 import json
 import os
 import subprocess
@@ -212,21 +214,19 @@ def test_compare_results(run, tmp_path):
     words = ("holdout", "mean_loss", "errors=5", "n=1000", "delta=0.05", "losses=0.1,0.2,0.0,0.3,0.1,0.0,0.0,0.0")
     found = json.loads(run("compare", *words, "--json").out)
     assert found["smallest"]["risk"] == "holdout"
-    assert (
-        run(
-            "compare",
-            "holdout",
-            "occam",
-            "errors=5",
-            "code_length=10",
-            "delta=0.05",
-            "--sweep",
-            "n=100:10000:5",
-            "--plot",
-            "c.svg",
-        ).code
-        == 0
-    )
+    words = ("compare", "holdout", "occam", "errors=5", "code_length=10", "delta=0.05", "--sweep", "n=100:10000:5")
+    told = run(*words, "--plot", "c.svg")
+    assert told.code == 0
+    assert "n from 100 to 1e+04: holdout is smallest" in told.out
+    rows = list(csv.DictReader(io.StringIO(run(*words, "--csv").out)))
+    assert [(row["n"], row["id"]) for row in rows[1:3]] == [("100.0", "occam"), ("316.0", "holdout")]
+        ("100.0", "holdout"),
+        ("100.0", "occam"),
+        ("316.0", "holdout"),
+    ]
+    assert len(rows) == 10
+    (stretch,) = json.loads(run(*words, "--json").out)["smallest_along"]["risk"]
+    assert stretch == {"low": 100.0, "high": 10000.0, "id": "holdout"}
     assert (tmp_path / "c.svg").stat().st_size > 1000
     assert "did you mean delta" in run("compare", "holdout", "occam", "dleta=0.05").err
     assert "at least two ids" in run("compare", "holdout").err

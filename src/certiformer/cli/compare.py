@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -11,8 +11,14 @@ from rich.table import Table
 from certiformer.cli import _reading as reading
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
 from certiformer.core.errors import InputError
-from certiformer.core.sweeping import parse_sweep
+from certiformer.core.sweeping import Range, parse_sweep
+from certiformer.report.numbers import of_bound
 
+if TYPE_CHECKING:
+    from certiformer.report.comparison import Comparison, Row
+
+MOST_LINES = 21
+"""Of a long sweep the terminal shows so many points; --csv has them all."""
 COLUMNS = ("id", "sound", "variant", "printed")
 
 
@@ -128,17 +134,21 @@ def _results(words: list[str], sweep: str | None, plot: Path | None, json: bool,
         print_json(found.as_json())
         return
     if rows_as:
-        listed = [(quantity, row) for quantity, rows in found.by_quantity().items() for row in rows]
+        fixed: list[tuple[dict[str, float], Row]] = [({}, row) for rows in found.by_quantity().values() for row in rows]
+        listed = fixed if along is None else [({along.name: value}, row) for value, row in found.along()]
         print_rows(
             [
-                {"quantity": quantity, **{name: getattr(row, name) for name in COLUMNS}, "why": row.why}
-                for quantity, row in listed
+                {"quantity": row.quantity, **at, **{name: getattr(row, name) for name in COLUMNS}, "why": row.why}
+                for at, row in listed
             ],
             markdown=rows_as == "markdown",
         )
         return
     for quantity, rows in found.by_quantity().items():
-        table = Table(box=None, pad_edge=False, header_style="bold", title=quantity, title_justify="left")
+        if along is not None and quantity in found.swept():
+            _swept(found, quantity, along)
+        title = quantity if along is None else f"{quantity}, {along.name} = {along.high:g}"
+        table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
         for column in ("result", *COLUMNS[1:], "why"):
             table.add_column(column, justify="right" if column in ("sound", "printed") else "left", overflow="fold")
         for row in rows:
@@ -153,3 +163,24 @@ def _results(words: list[str], sweep: str | None, plot: Path | None, json: bool,
         console.print(table)
     if plot is not None:
         console.print(f"wrote {plot}")
+
+
+def _swept(found: Comparison, quantity: str, along: Range) -> None:
+    """The smallest sound bound of every result along the range, and who wins where."""
+    sweeps = found.swept()[quantity]
+    table = Table(box=None, pad_edge=False, header_style="bold", title=quantity, title_justify="left")
+    for name in (along.name, *(one.result.id for one in sweeps), "smallest"):
+        table.add_column(name, justify="left" if name == "smallest" else "right", overflow="fold")
+    stretches = found.wins(quantity)
+    points = sweeps[0].values
+    shown = sorted({round(k * (len(points) - 1) / (MOST_LINES - 1)) for k in range(MOST_LINES)})
+    for place in shown if len(points) > MOST_LINES else range(len(points)):
+        at = [one.evaluations[place] for one in sweeps]
+        values = ["–" if one.best is None else of_bound(one.sound[one.best]) for one in at]
+        (winner,) = (one.id for one in stretches if one.low <= points[place] <= one.high)
+        table.add_row(f"{points[place]:.4g}", *values, winner or "–")
+    console.print(table)
+    for one in stretches:
+        span = f"= {one.low:.4g}" if one.low == one.high else f"from {one.low:.4g} to {one.high:.4g}"
+        console.print(f"{along.name} {span}: " + (f"{one.id} is smallest" if one.id else "none has a bound"))
+    console.print()

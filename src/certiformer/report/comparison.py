@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +32,18 @@ class Row:
     why: str
 
 
+@dataclass(frozen=True)
+class Stretch:
+    """A part of a range along which one result has the smallest sound bound; `id` is None where none has one."""
+
+    low: float
+    high: float
+    id: str | None
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The rows, and the sweeps where a range was given."""
+    """The rows (at the end of the range, where one was given), and the sweeps along it."""
 
     rows: tuple[Row, ...]
     sweeps: tuple[Sweep, ...]
@@ -54,6 +63,36 @@ class Comparison:
         rows = [row for row in self.by_quantity()[quantity] if row.value is not None]
         return rows[0].id if len(rows) > 1 else None
 
+    def swept(self) -> dict[str, list[Sweep]]:
+        """The sweeps by the quantity they bound."""
+        found: dict[str, list[Sweep]] = {}
+        for one in self.sweeps:
+            found.setdefault(one.result.bounds.value, []).append(one)
+        return found
+
+    def along(self) -> list[tuple[float, Row]]:
+        """Every result at every point of the range: the point, and the row there."""
+        return [
+            (value, _row(evaluation))
+            for sweeps in self.swept().values()
+            for at in zip(*(zip(one.values, one.evaluations, strict=True) for one in sweeps), strict=True)
+            for value, evaluation in at
+        ]
+
+    def wins(self, quantity: str) -> list[Stretch]:
+        """Who has the smallest sound bound where, from one end of the range to the other."""
+        found: list[Stretch] = []
+        sweeps = self.swept().get(quantity, [])
+        for place, value in enumerate(sweeps[0].values if sweeps else ()):
+            rows = [_row(one.evaluations[place]) for one in sweeps]
+            sizes = {row.id: (row.value, row.log10 or 0.0) for row in rows if row.value is not None}
+            best = min(sizes, key=lambda id: sizes[id]) if sizes else None
+            if found and found[-1].id == best:
+                found[-1] = Stretch(found[-1].low, value, best)
+            else:
+                found.append(Stretch(value, value, best))
+        return found
+
     def as_json(self) -> dict[str, Any]:
         return {
             "results": [
@@ -70,6 +109,9 @@ class Comparison:
             ],
             "smallest": {quantity: self.best(quantity) for quantity in self.by_quantity()},
             "sweeps": [swept.as_json() for swept in self.sweeps],
+            "smallest_along": {
+                quantity: [asdict(stretch) for stretch in self.wins(quantity)] for quantity in self.swept()
+            },
         }
 
 
