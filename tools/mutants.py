@@ -62,6 +62,8 @@ SHARE = 100
 IMPORT, HANG = "import", "hang"
 # Seconds of processor time that the tests of one mutant may take; those that have not noticed by then rarely do.
 PATIENCE = 4.0
+# A mutant that does not end is ended after so many times its patience, which counts as noticed.
+HANGS = 10
 # A test that takes longer than this under coverage is too slow a witness, and left out.
 SLOW = 2.0
 COMPARISONS = {
@@ -79,16 +81,17 @@ class Mutant:
     path: Path
     index: int
     line: int
+    place: str
     what: str
 
     @property
     def name(self) -> str:
-        return f"{self.path.relative_to(SOURCE)}:{self.line}: {self.what}"
+        return f"{self.path.relative_to(SOURCE)}:{self.line}: {self.place}: {self.what}"
 
     @property
     def reason_key(self) -> str:
-        """How tools/mutants-accepted.toml names it: without the line."""
-        return f"{self.path.relative_to(SOURCE)}: {self.what}"
+        """How tools/mutants-accepted.toml names it: by the function or the constant, not by the line."""
+        return f"{self.path.relative_to(SOURCE)}: {self.place}: {self.what}"
 
     @property
     def module(self) -> str:
@@ -125,11 +128,27 @@ def change(node: ast.AST) -> None:
 
 def mutants(path: Path) -> list[Mutant]:
     found = []
-    for index, node in enumerate(sites(ast.parse(path.read_text()))):
+    tree = ast.parse(path.read_text())
+    places = {id(node): name for name, node in named(tree, "")}
+    for index, node in enumerate(sites(tree)):
         before = ast.unparse(node)
         change(node)
-        found.append(Mutant(path, index, node.lineno, f"{before} -> {ast.unparse(node)}"))  # type: ignore[attr-defined]
+        what = f"{before} -> {ast.unparse(node)}"
+        found.append(Mutant(path, index, node.lineno, places[id(node)], what))  # type: ignore[attr-defined]
     return found
+
+
+def named(node: ast.AST, name: str) -> Iterator[tuple[str, ast.AST]]:
+    """Every node with the function, class or constant that it is part of."""
+    for child in ast.iter_child_nodes(node):
+        inner = name
+        if isinstance(child, ast.FunctionDef | ast.ClassDef):
+            inner = f"{name}.{child.name}".lstrip(".")
+        elif isinstance(child, ast.Assign | ast.AnnAssign) and not isinstance(node, ast.FunctionDef):
+            target = child.targets[0] if isinstance(child, ast.Assign) else child.target
+            inner = f"{name}.{ast.unparse(target)}".lstrip(".")
+        yield inner, child
+        yield from named(child, inner)
 
 
 def changed_code(mutant: Mutant) -> types.CodeType:
@@ -334,7 +353,7 @@ def reach_of(items: Sequence[pytest.Item], files: Sequence[Path], jobs: int) -> 
 # --- running them -------------------------------------------------------------------------------------------------
 
 
-def notices(mutant: Mutant, tests: Sequence[pytest.Item]) -> dict[str, str | None]:
+def notices(mutant: Mutant, tests: Sequence[pytest.Item], patience: float) -> dict[str, str | None]:
     """{"by": the first test that fails with the mutant in place}. A module that no longer loads is noticed by any."""
     try:
         install(mutant)
@@ -344,7 +363,7 @@ def notices(mutant: Mutant, tests: Sequence[pytest.Item]) -> dict[str, str | Non
     for item in tests:
         if not run_test(item):
             return {"by": item.nodeid}
-        if time.process_time() - began > PATIENCE:
+        if time.process_time() - began > patience:
             break
     return {"by": None}
 
@@ -400,11 +419,12 @@ class Hunt:
     items: dict[str, pytest.Item]
     reach: Reach
     jobs: int
+    patience: float
     killers: dict[Path, list[str]] = field(default_factory=dict)
 
     def run(self, todo: Sequence[Mutant]) -> Iterator[tuple[Mutant, str | None]]:
-        work = (partial(notices, mutant, self._ordered(mutant)) for mutant in todo)
-        for number, answer in in_forks(work, self.jobs, 4 * PATIENCE):
+        work = (partial(notices, mutant, self._ordered(mutant), self.patience) for mutant in todo)
+        for number, answer in in_forks(work, self.jobs, HANGS * self.patience):
             found = HANG if answer is None else answer["by"]
             if found in self.items:
                 known = self.killers.setdefault(todo[number].path, [])
@@ -420,18 +440,18 @@ class Hunt:
 @dataclass
 class Memory:
     """Verdicts of earlier runs. One that was noticed stays noticed while its file and the test that did are the same;
-    one that survived is tried again when any test has changed."""
+    one that survived is tried again when any test has changed, and with more patience."""
 
     path: Path
     verdicts: dict[str, dict[str, str | None]]
     tests: dict[str, str]  # digest by test file, "" for all of them
 
     @staticmethod
-    def load(path: Path, items: Iterable[pytest.Item]) -> Memory:
+    def load(path: Path, items: Iterable[pytest.Item], patience: float) -> Memory:
         suites = sorted({item.path for item in items})
         tests = {str(file.relative_to(ROOT)): digest([file]) for file in test_files()}
         verdicts = json.loads(path.read_text()) if path.exists() else {}
-        return Memory(path, verdicts, {**tests, "": digest(suites) + shared_state()})
+        return Memory(path, verdicts, {**tests, "": f"{digest(suites)} {shared_state()} {patience}"})
 
     def key(self, mutant: Mutant) -> str:
         return f"{digest([mutant.path])} {mutant.index}"
@@ -459,8 +479,8 @@ class Memory:
 class Plugin:
     """Takes the place of pytest's own loop over the tests once they are collected."""
 
-    def __init__(self, everything: Sequence[Mutant], files: Sequence[Path], jobs: int) -> None:
-        self.everything, self.files, self.jobs = everything, files, jobs
+    def __init__(self, everything: Sequence[Mutant], files: Sequence[Path], jobs: int, patience: float) -> None:
+        self.everything, self.files, self.jobs, self.patience = everything, files, jobs, patience
         self.code = 1
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -470,15 +490,15 @@ class Plugin:
         gc.collect()
         gc.freeze()  # children share these pages as long as nobody counts their references again
         reach = reach_of(session.items, self.files, self.jobs)
-        memory = Memory.load(MEMORY, session.items)
+        memory = Memory.load(MEMORY, session.items, self.patience)
         todo = [mutant for mutant in self.everything if not memory.knows(mutant)]
         print(f"{len(self.everything)} mutants, {len(todo)} to run with {self.jobs} jobs", flush=True)
-        hunt = Hunt({item.nodeid: item for item in session.items}, reach, self.jobs)
+        hunt = Hunt({item.nodeid: item for item in session.items}, reach, self.jobs, self.patience)
         for number, (mutant, found) in enumerate(hunt.run(todo), 1):
             memory.add(mutant, found)
             if found is None:
                 print(f"[{number}/{len(todo)}] survived  {mutant.name}", flush=True)
-            if number % 50 == 0:
+            if number % 10 == 0:
                 memory.save()
         memory.save()
         self.code = report(self.everything, {mutant: memory.of(mutant) for mutant in self.everything}, reach)
@@ -508,6 +528,7 @@ def main() -> int:
     parser.add_argument("paths", nargs="*", help="modules or folders below src/certiformer (default: all)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--tests", nargs="+", default=SUITES, help="below tests/ (default: all of the theory)")
+    parser.add_argument("--patience", type=float, default=PATIENCE, help="seconds for the tests of one mutant")
     parser.add_argument("--list", action="store_true", help="count the mutants and leave")
     options = parser.parse_args()
     every = sorted(file for room in ROOMS for file in (SOURCE / room).rglob("*.py"))
@@ -520,7 +541,7 @@ def main() -> int:
     OUT.mkdir(exist_ok=True)
     sys.path.insert(0, str(ROOT / "src"))
     suites = [str(TESTS / suite) for suite in options.tests]
-    plugin = Plugin(everything, every, options.jobs)
+    plugin = Plugin(everything, every, options.jobs, options.patience)
     quiet = ["-q", "-p", "no:cacheprovider", "-n", "0", "--timeout=0", "--capture=no"]
     code = pytest.main([*suites, *quiet], plugins=[plugin])
     return plugin.code if code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) else int(code)
