@@ -14,12 +14,24 @@ import sys, types
 sys.path.insert(0, sys.argv[1] + "/tools")
 import mutants
 from pathlib import Path
-from certiformer.calculus import softmax
+from certiformer.calculus import tails
 
 path = mutants.SOURCE / "calculus" / "tails.py"
 found = mutants.mutants(path)
 assert len({mutant.index for mutant in found}) == len(found) > 20
 assert all("->" in mutant.name and mutant.module == "certiformer.calculus.tails" for mutant in found)
+assert all(hasattr(tails, mutant.place.split(".")[0]) for mutant in found)
+
+# A verdict is kept as long as its witness is the same; a survivor is tried again when any test has changed.
+first, second, third = found[:3]
+files = {"tests/a.py": "1", "": "1 1"}
+memory = mutants.Memory(Path("/nonexistent"), {}, files)
+memory.add(first, "tests/a.py::test_it")
+memory.add(second, None)
+memory.add(third, mutants.HANG)
+again = mutants.Memory(Path("/nonexistent"), memory.verdicts, {**files, "tests/b.py": "1", "": "1 2"})
+assert [again.knows(mutant) for mutant in found[:4]] == [True, False, True, False]
+assert not mutants.Memory(Path("/nonexistent"), memory.verdicts, {"tests/a.py": "2", "": "1 1"}).knows(first)
 
 # A function, a cached function, a property, a method, a constant and where it was imported by name.
 old, new = {}, {}
