@@ -1,0 +1,60 @@
+"""Pieces of the results on covering numbers: defaults, overflow, and when a printed formula claims nothing."""
+
+import math
+
+import pytest
+
+from certiformer.theorems.li import _architecture as architecture
+from certiformer.theorems.li import _printed as printed
+
+NORMS = architecture.Norms(d=4, k=3, Bw=1.1, Bc=1.2, Bv=1.3, BQK=1.4, L_sigma=0.9)
+
+
+def test_one_head_unless_told():
+    assert NORMS.growth() == pytest.approx(0.9 * 1.1 * 1.2 * 1.3) == NORMS.growth(1)
+    assert architecture.growth(1.1, 1.2, 1.3, 0.9) == NORMS.growth()
+    assert NORMS.growth(3) == pytest.approx(3 * NORMS.growth())
+    ranks = {"rw": 1, "rc": 2, "rv": 2, "rqk": 3}
+    assert printed.gamma_one_layer(NORMS, 2.0) == printed.gamma_one_layer(NORMS, 2.0, 1)
+    assert printed.rank_sum_one_layer(NORMS, 2.0, 0.1, ranks) == printed.rank_sum_one_layer(NORMS, 2.0, 0.1, ranks, 1)
+    assert printed.gamma_one_layer(NORMS, 2.0) < printed.gamma_one_layer(NORMS, 2.0, 2)
+    one, two = (architecture.one_layer(NORMS, b=1.0, **more) for more in ({}, {"H": 2}))
+    assert {weight.copies for weight in one.weights} == {1}
+    assert two.output_bound == pytest.approx(2 * one.output_bound)
+    vector = architecture.Weight("u", 1.0, 1.0, 3, 1, None)
+    assert (vector.ln_beta, vector.copies) == (0.0, 1)
+
+
+def test_the_unit_ball_unless_told():
+    bare, told = (architecture.many_layers(NORMS, layers=2, b=1.0, **more) for more in ({}, {"rho": 1.0, "xi": 1.0}))
+    assert bare.output_bound == told.output_bound
+    assert [weight.ln_beta for weight in bare.weights] == [weight.ln_beta for weight in told.weights]
+    for other in ({"rho": 1.1}, {"xi": 1.1}):
+        changed = architecture.many_layers(NORMS, layers=2, b=1.0, **other)
+        assert changed.output_bound > bare.output_bound or changed.ln_gamma > bare.ln_gamma
+
+
+def test_logarithms_at_both_ends():
+    for x in (-3.0, -0.5, 0.0, 0.5, 3.0):
+        assert architecture._log1p_exp(x) == pytest.approx(math.log(1.0 + math.exp(x)), rel=1e-15)
+    assert architecture._log1p_exp(1000.0) == 1000.0
+    assert printed.log_or_inf(0.5) == math.log(0.5)
+    assert printed.log_or_inf(0.0) == printed.log_or_inf(-1.0) == math.inf
+    assert printed._ln(0.5) == math.log(0.5)
+    assert printed._ln(0.0) == -math.inf
+
+
+@pytest.mark.parametrize(
+    ("inside", "states"),
+    [
+        (2.0, ["verified", "verified"]),
+        (-1.0, ["verified", "verified"]),
+        (-1.05, ["verified", "fails"]),
+        (math.inf, ["fails", "verified"]),
+    ],
+)
+def test_when_a_printed_rate_claims_nothing(inside, states):
+    found = printed.fast_rate(0.1, inside, 1.0, 0.01, 0.2)
+    assert [hypothesis.state for hypothesis in found.hypotheses] == states
+    if math.isfinite(inside):
+        assert found.value == pytest.approx(0.1 * (1.0 + inside) + 0.08 + 0.2)

@@ -1,0 +1,31 @@
+"""What the program decides by itself: on one side of a threshold a hypothesis is verified, just beyond it fails.
+
+tests/vectors/thresholds.json has, for a hypothesis, inputs and one input's values on both sides, 0.4 % apart (whole
+numbers next to each other).
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from certiformer.core import find
+
+ROWS = json.loads((Path(__file__).parents[1] / "vectors" / "thresholds.json").read_text())
+
+
+def state(row, value):
+    evaluation = find(row["id"]).evaluate({**row["inputs"], row["input"]: value})
+    found = {
+        hypothesis.state
+        for bound in getattr(evaluation, row["side"]).values()
+        for hypothesis in bound.hypotheses
+        if hypothesis.requires == row["requires"]
+    }
+    assert len(found) == 1, found
+    return found.pop()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['id']} {row['side']}: {row['requires'][:40]}")
+def test_a_threshold(row):
+    assert (state(row, row["verified"]), state(row, row["fails"])) == ("verified", "fails")
