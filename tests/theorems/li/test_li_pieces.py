@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from certiformer.core import InputError, find
 from certiformer.theorems.li import _architecture as architecture
 from certiformer.theorems.li import _printed as printed
 
@@ -58,3 +59,60 @@ def test_when_a_printed_rate_claims_nothing(inside, states):
     assert [hypothesis.state for hypothesis in found.hypotheses] == states
     if math.isfinite(inside):
         assert found.value == pytest.approx(0.1 * (1.0 + inside) + 0.08 + 0.2)
+
+
+def example(id):
+    return {entry.name: entry.example for entry in find(id).inputs if entry.required}
+
+
+def hypothesis(bound, id):
+    return next(one for one in bound.hypotheses if one.id == id)
+
+
+def test_who_vouches_for_kappa():
+    given = example("li.thm5.3")
+    said = {None: ("vouched", "kappa"), True: ("vouched", "honest_kappa=1"), False: ("fails", "")}
+    for honest, (state, by) in said.items():
+        more = {} if honest is None else {"honest_kappa": honest}
+        found = hypothesis(find("li.thm5.3").evaluate({**given, **more}).sound["S4_opt"], "honest-kappa")
+        assert found.state in (state, "open")
+        assert by in found.why
+    assert "honest_kappa" not in hypothesis(find("li.thm5.3").evaluate(given).sound["S4_opt"], "honest-kappa").why
+
+
+def test_ceilings_are_those_of_the_loss():
+    at = find("li.thm5.3")(**{**example("li.thm5.3"), "n": 1})
+    found = at.sound()
+    distance = at.distance(at.network(at.Bx).output_bound)
+    assert found["S2"].trivial == found["S2_opt"].trivial == pytest.approx(distance**2)
+    assert found["S4_opt"].trivial == pytest.approx(at.kappa * distance)
+    assert found["S4_opt"].value <= at.kappa * distance * (1.0 + 1e-9)
+
+
+def test_a_tilt_has_a_range():
+    at = find("li.thm5.3")(**{**example("li.thm5.3"), "sigma": 0.5})
+    assert at.tilt_or(None) is None
+    assert at.tilt_or(1.95) == 1.95
+    for tilt in (2.0, 2.05):
+        with pytest.raises(InputError, match="tilt"):
+            at.tilt_or(tilt)
+
+
+@pytest.mark.parametrize(("id", "variant", "far"), [("li.ass6.2", "series", {"t": 1e-3}), ("li.rem6.7", "P_at_M", {})])
+def test_probabilities_are_at_most_one(id, variant, far):
+    given = {**example(id), **far, **({"n": 2, "a": 1e9} if id == "li.rem6.7" else {})}
+    assert all(bound.value <= 1.0 for name, bound in find(id).evaluate(given).sound.items() if name.startswith(variant))
+
+
+def test_tails_are_vouched_for_by_whoever_gives_them():
+    for id in ("li.thm6.4", "li.thm6.9"):
+        result = find(id)
+        given = example(id)
+        tail = hypothesis(result.evaluate(given).sound["P"], "tail")
+        named = [entry.name for entry in result.inputs if entry.name in ("a", "v", "C", "beta")]
+        left_out = [name for name in named if name not in given]
+        assert tail.state == ("open" if left_out else "vouched")
+        assert all(name in tail.why for name in left_out or named)
+        told = result.evaluate({**given, **dict.fromkeys(named, 3.0)}).sound["P"]
+        assert hypothesis(told, "tail").state == "vouched"
+        assert told.value <= 1.0
