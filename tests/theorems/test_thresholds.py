@@ -1,6 +1,6 @@
 """What the program decides by itself: on one side of a threshold a hypothesis is verified, just beyond it fails.
 
-tests/vectors/thresholds.json has, for a hypothesis, inputs and one input's values on both sides, 0.4 % apart (whole
+thresholds.json has, for a hypothesis, inputs and one input's values on both sides, 0.4 % apart (whole
 numbers next to each other).
 """
 
@@ -11,7 +11,7 @@ import pytest
 
 from certiformer.core import find
 
-ROWS = json.loads((Path(__file__).parents[1] / "vectors" / "thresholds.json").read_text())
+ROWS = json.loads((Path(__file__).with_name("thresholds.json")).read_text())
 
 
 def state(row, value):
