@@ -97,6 +97,9 @@ def test_a_predictor_loads_and_predicts_what_was_certified(written):
         ("holdout", {"value": 0.001}),
         ("holdout", {"evidence": {"key": "holdout", "errors": 0, "n": 240, "models": 3}}),
         ("occam", {"value": 0.001}),
+        ("betting", {"value": 0.001}),
+        ("betting", {"confidence": 0.9999}),
+        ("betting", {"evidence": {"key": "betting", "low": 0.0, "high": 0.5, "smoothing": 0.01, "n": 240}}),
         ("pacbayes.single", {"evidence": {"key": "nobody"}}),
     ],
 )
@@ -108,6 +111,22 @@ def test_a_number_that_was_changed_is_found(written, tmp_path, id, change):
     found = certiformer.verify(folder / "changed.json", data=folder / "preds.npz")
     assert [row.id for row in found.rows if not row.agrees] == [id]
     assert command(folder / "changed.json", "--data", folder / "preds.npz").exit_code == 1
+
+
+def test_slices_and_their_lower_limits(tmp_path):
+    """Every row is named, and both of its ends are checked."""
+    labels = np.arange(300) % 3
+    given = {"heldout_labels": labels, "heldout_predictions": np.where(np.arange(300) % 11 == 0, 0, labels)}
+    np.savez(tmp_path / "preds.npz", **given, heldout_slices=np.array(["a", "b"])[np.arange(300) // 150])
+    certiformer.certify(predictions=tmp_path / "preds.npz", two_sided=True).write(tmp_path)
+    shown = command(tmp_path / "report.json", "--data", tmp_path / "preds.npz")
+    assert shown.exit_code == 0
+    assert "holdout (slice a)" in shown.stdout
+    document = json.loads((tmp_path / "report.json").read_text())
+    document["certificates"][1]["lower"] *= 1.5
+    (tmp_path / "report.json").write_text(json.dumps(document))
+    found = certiformer.verify(tmp_path / "report.json", data=tmp_path / "preds.npz")
+    assert ["lower limit" in row.why for row in found.rows] == [False, True, False]
 
 
 def test_shares_beyond_delta_are_found(written):

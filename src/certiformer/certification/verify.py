@@ -35,9 +35,17 @@ class Row:
     agrees: bool
     counted: bool
     why: str = ""
+    key: str = ""
+    """Which row of its certificate: a slice, a metric."""
 
     def as_json(self) -> dict[str, Any]:
-        found = {"id": self.id, "reported": self.reported, "recomputed": self.recomputed, "agrees": self.agrees}
+        found = {
+            "id": self.id,
+            "key": self.key or self.id,
+            "reported": self.reported,
+            "recomputed": self.recomputed,
+            "agrees": self.agrees,
+        }
         return {**found, "counted": self.counted, **({"why": self.why} if self.why else {})}
 
 
@@ -95,7 +103,7 @@ def verify(
             continue
         row, missing = _checked(entry, document, sources)
         if row is not None:
-            rows.append(row)
+            rows.append(replace(row, key=str((entry.get("evidence") or {}).get("key", entry["id"]))))
         if missing:
             unchecked.append(Unchecked(entry["id"], missing))
     total = math.fsum(document["shares"].values())

@@ -48,7 +48,8 @@ def verify(
             again = "-" if row.recomputed is None else guaranteed(row.recomputed)
             source = row.why or ("the data" if row.counted else "the counts in the report")
             answer = "yes" if row.agrees else "NO"
-            table.add_row(row.id, guaranteed(row.reported), again, answer, source, style=None if row.agrees else "red")
+            style = None if row.agrees else "red"
+            table.add_row(row.key, guaranteed(row.reported), again, answer, source, style=style)
         console.print(table)
         for why in dict.fromkeys(one.why for one in found.unchecked):
             ids = ", ".join(one.id for one in found.unchecked if one.why == why)
