@@ -150,10 +150,10 @@ BLOCKS: dict[str, tuple[dict[str, Any], Callable[[net.Node], net.Node]]] = {
         lambda z: net.add(z, net.attention(z, [head(0, D, D**-0.5, rotary=True)], output=output())),
     ),
     "biases": ({"biases": True}, biased),
-    "cap": ({**ATTENTION, "heads": 2, "cap": 3.0}, lambda z: attended(z, 2, cap=3.0)),
+    "cap": ({**ATTENTION, "heads": 2, "cap": 40.0}, lambda z: attended(z, 2, cap=40.0)),
     "fixed slopes inside a cap": (
-        {**ATTENTION, "cap": 3.0, "alibi": "fixed"},
-        lambda z: attended(z, 1, cap=3.0, biased=True),
+        {**ATTENTION, "cap": 40.0, "alibi": "fixed"},
+        lambda z: attended(z, 1, cap=40.0, biased=True),
     ),
     "trained slopes": (
         {**ATTENTION, "heads": 2, "alibi": "trained"},
@@ -287,10 +287,21 @@ def test_sources_and_ends() -> None:
     z = net.vocabulary(net.embedding(table, positions=T), table, cap=4.0)
     loss = {"lipschitz": 2.0, "bound": 3.0}
     same(description.build({**words, "loss": loss}).output, net.mean_pool(net.loss(z, 2.0, 3.0)))
-    with pytest.raises(InputError, match="loss"):
-        description.build(words)
+    for classes in (2, 11):
+        with pytest.raises(InputError, match="loss"):
+            description.build({**words, "readout": {"classes": classes}})
     assert description.build(bare).radii == (1.0, 0.1, 0.01)
     assert description.build(bare).samples is None
+
+
+def test_experts_that_are_chosen_need_a_gap() -> None:
+    with pytest.raises(InputError, match="gap"):
+        description.build(described(blocks=[{**MLP, "experts": 3, "chosen": 2}]))
+
+
+def test_more_heads_than_dimensions_have_one_each() -> None:
+    found = description.build(described(blocks=[{**ATTENTION, "heads": 2 * D}])).analysis.contributions
+    assert {part.use.weight.shape for part in found if ".query." in part.name} == {(1, D)}
 
 
 def test_unknown_kinds() -> None:
@@ -361,7 +372,8 @@ def test_what_is_assumed_unless_told(tmp_path: Path) -> None:
     assert families.load_config(path).radii == (1.0, 0.1, 0.01)
     assert families.load_config(path).analysis.coefficients == bare.network.analysis.coefficients
     assert families.describe(json.loads(path.read_text()))["readout"]["classes"] == 2
-    assert bare.network.output.parents[0].layer.weights[0].shape[0] == 2
+    for network in (bare.network, families.load_config(path)):
+        assert network.output.parents[0].layer.weights[0].shape[0] == 2
     assert certiformer.compose(path, n=7).network.samples == 7
     larger = certiformer.compose(path, spectral=1.1)
     assert larger.network.analysis.range == bare.network.analysis.range

@@ -187,3 +187,21 @@ def test_what_is_printed() -> None:
     )
     floors = [label for label, _ in Network("floors", z).compose().lines() if "floor" in label]
     assert floors == ["first floor, counted below"]
+
+
+def test_floors_allow_no_covers_of_a_sample() -> None:
+    read = net.Weight("r", (1, 4), l1=1.0)
+    free, floored = (net.readout(net.pick(net.rms_norm(start(), floor=floor)), read) for floor in (0.0, 0.3))
+    assert net.analyse(free, samples=100).samples == 100
+    assert net.analyse(floored, samples=100).samples is None
+
+
+def test_a_cover_that_ends_at_the_distance_keeps_its_quick_form() -> None:
+    analysis = small().analysis
+    cover = analysis.cover
+    assert cover.ln_radius == pytest.approx(analysis.distance.ln)
+    assert cover.rough is not None
+    for eps in (0.3, 0.05, 0.01):
+        x = cover.ln_radius - math.log(eps)
+        assert cover.rough(x) == pytest.approx(cover.log_size(eps), rel=0.05)
+        assert cover.rough(x) >= cover.log_size(eps) * (1.0 - 1e-9)
