@@ -1,0 +1,53 @@
+"""Pieces of the calculus: a search of chains returns the value of the chain it found; suprema of activations."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from certiformer.calculus import chaining, covers
+from certiformer.calculus.activations import activation
+
+
+@pytest.mark.parametrize("external", [False, True])
+@pytest.mark.parametrize("cover", [covers.quadratic_cover(2.0), covers.volumetric(1.0, 7), covers.maurey(1.0, 12)])
+def test_a_chain_costs_what_its_scales_cost(cover, external):
+    def sizes(steps):
+        return cover.log_sizes(np.exp(-steps))
+
+    n = np.array([30.0, 1000.0, 1e6])
+    best, found = chaining._searched(sizes, np.concatenate([[0.0], sizes(chaining._GRID[1:])]), n, external=external)
+    for number, value, steps in zip(n, best, found, strict=True):
+        # coarser scales first; zeros stand for those that are not needed
+        scales = [1.0, *np.exp(-steps[steps > 0.0])]
+        assert scales == sorted(scales, reverse=True)
+        cost = scales[-1]
+        for before, after in itertools.pairwise(scales):
+            link = before + after if external else before
+            cost += link * math.sqrt(2.0 * cover.log_size(after) / number)
+        assert value == pytest.approx(cost, rel=1e-9)
+        plain = min(
+            eps + (1.0 + external * eps) * math.sqrt(2.0 * cover.log_size(eps) / number) for eps in (1.0, 0.5, 0.1)
+        )
+        assert value <= min(1.0, plain) * (1.0 + 1e-9)
+
+
+def test_many_sample_sizes_are_as_good_as_one():
+    cover = covers.volumetric(1.0, 7)
+    n = np.geomspace(50.0, 1e6, 700)
+    together = chaining.proper_chain(cover, 1.0, n)
+    for index in (0, 1, 350, 698, 699):
+        alone = chaining.proper_chain(cover, 1.0, float(n[index]))
+        assert together[index] == pytest.approx(alone, rel=2e-3)
+        assert together[index] >= alone * (1.0 - 2e-3)
+
+
+@pytest.mark.parametrize("name", ["tanh", "erf", "sigmoid", "sin"])
+def test_suprema_of_activations(name):
+    sigma = activation(name)
+    x = np.linspace(-40.0, 40.0, 200_001)
+    assert sigma.s0 == pytest.approx(np.max(np.abs(sigma.value(x))), rel=1e-6)
+    assert sigma.s1 == pytest.approx(np.max(np.abs(sigma.slope(x))), rel=1e-6)
+    bend = np.max(np.abs(np.diff(sigma.slope(x)) / np.diff(x)))
+    assert sigma.s2 == pytest.approx(bend, rel=1e-5)
