@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -470,3 +472,16 @@ def test_wrappers_prefixes_and_double_claims(tmp_path):
     twice = {**tensors, **{f"bert.{name}": values for name, values in tensors.items()}}
     with pytest.raises(CheckpointError, match="both claim"):
         assign(open_checkpoint(tiny.write_folder(tmp_path / "b", twice, config)))
+
+
+def test_the_example_that_compares(tmp_path, capsys):
+    """What the example shows of a pair of files; real ones are fetched by the tests marked `real`."""
+    place = Path(__file__).parents[2] / "examples" / "compare_fine_tuned.py"
+    spec = importlib.util.spec_from_file_location("compare_fine_tuned", place)
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    first = tiny.write_folder(tmp_path / "a", *tiny.bert())
+    example.main([str(first), str(example.nudged(first))])
+    told = capsys.readouterr().out
+    assert "moved" in told
+    assert "centred at the first" in told

@@ -5,12 +5,16 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import certiformer
 from certiformer.checkpoints import Options, inspect, open_checkpoint
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.encoder import Encoder
@@ -130,3 +134,29 @@ def test_an_adapter_of_sixteen_coordinates_with_floors():
     assert card["n"] > 5_900
     assert card["bound"] < 0.30
     assert card["below_the_floor_only"] < 0.003
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("inspect_minilm", "says something from 10^"),
+        ("compare_fine_tuned", "moved"),
+        ("certify_a_spam_filter", "two new mails: spam, ham"),
+    ],
+)
+def test_an_example(script, said, tmp_path):
+    material("minilm")
+    if "spam" in script:
+        pytest.importorskip("tokenizers")
+        material("spam")
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / f"{script}.py"), *(["out"] if "spam" in script else [])],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=1700,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(certiformer.__file__).parents[1]), "COLUMNS": "100"},
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert said in " ".join(done.stdout.split())
