@@ -2,7 +2,7 @@
 // Looks numbers up in window.certiformerTables; draws the first axis, one slider per axis. Needs nothing from elsewhere.
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
-  const W = 720, H = 300, LEFT = 66, RIGHT = 34, TOP = 12, BOTTOM = 42;
+  const W = 720, H = 300, LEFT = 80, RIGHT = 34, TOP = 12, BOTTOM = 42;
 
   const element = (name, attributes = {}, text = "", space = null) => {
     const made = space ? document.createElementNS(space, name) : document.createElement(name);
