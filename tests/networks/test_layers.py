@@ -7,6 +7,7 @@ import math
 import pytest
 
 from certiformer import networks as net
+from certiformer.calculus.covers import Cover
 from certiformer.core.errors import InputError
 from certiformer.networks.graph import Errors, Hats, signal
 from certiformer.networks.magnitude import Magnitude, size
@@ -53,21 +54,34 @@ def test_a_router_that_chooses_needs_a_gap() -> None:
     for settings in ({"chosen": 0}, {"chosen": 4}):
         with pytest.raises(InputError, match="chosen"):
             routed(**settings, gap=1.0)
-    for gap in (0.0, -1.0):
+    for settings in ({}, {"gap": 0.0}, {"gap": -1.0}):
         with pytest.raises(InputError, match="gap"):
-            routed(chosen=2, gap=gap)
+            routed(chosen=2, **settings)
     routed(chosen=1, gap=0.5)
 
 
 def test_alternatives_multiply_sizes() -> None:
-    one, three = (net.Weight("W", (2, 4), spectral=1.0, alternatives=count) for count in (1, 3))
-    first, second = (
-        smallest_cover([constant_use(weight, size(1.0))], same_layer=True, proper=True, samples=None)
-        for weight in (one, three)
-    )
-    for eps in (0.5, 0.1, 0.01):
-        assert second.log_size(eps) == pytest.approx(3.0 * first.log_size(eps))
-    assert (second.parameters, second.quadratic) == pytest.approx((3.0 * first.parameters, 3.0 * first.quadratic))
+    def cover(count: int) -> Cover:
+        weight = net.Weight("W", (2, 4), spectral=1.0, alternatives=count)
+        return smallest_cover([constant_use(weight, size(1.0))], same_layer=True, proper=True, samples=None)
+
+    one = cover(1)
+    for count in (2, 3):
+        many = cover(count)
+        for eps in (0.5, 0.1, 0.01):
+            assert many.log_size(eps) == pytest.approx(count * one.log_size(eps))
+        assert (many.parameters, many.quadratic) == pytest.approx((count * one.parameters, count * one.quadratic))
+
+
+def test_points_of_a_sample_may_be_larger_than_the_radius() -> None:
+    def excess(radius: float, sampled: float | None) -> float:
+        at_points = None if sampled is None else size(sampled)
+        return net.Use(ROUTER, size(1.0), size(radius), size(radius), 3, sampled=at_points).excess.value
+
+    assert excess(2.0, None) == 1.0
+    assert excess(2.0, 3.0) == pytest.approx(1.5)
+    assert excess(2.0, 1.0) == 1.0
+    assert excess(0.0, 3.0) == 1.0  # nothing is felt there
 
 
 @pytest.mark.parametrize(("dimension", "radius", "eps"), [(4, 2.0, 1e-5), (4, 2.0, 0.5), (7, 0.01, 1e-3)])
