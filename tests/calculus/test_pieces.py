@@ -6,8 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.calculus import chaining, covers
+from certiformer.calculus import chaining, compression, covers, tails
 from certiformer.calculus.activations import activation
+from certiformer.core.errors import InputError
 
 
 @pytest.mark.parametrize("external", [False, True])
@@ -51,3 +52,40 @@ def test_suprema_of_activations(name):
     assert sigma.s1 == pytest.approx(np.max(np.abs(sigma.slope(x))), rel=1e-6)
     bend = np.max(np.abs(np.diff(sigma.slope(x)) / np.diff(x)))
     assert sigma.s2 == pytest.approx(bend, rel=1e-5)
+
+
+def test_ends_of_compression():
+    assert compression.log_e_value(2, 10, 1.0) == math.inf
+    assert compression.log_e_value(2, 10, 0.0) == pytest.approx(math.log(8 / (10 * 3)))
+    assert compression.log_e_value(10, 10, 0.5) == -math.inf
+    for wrong in (-0.05, 1.05):
+        with pytest.raises(InputError, match="v"):
+            compression.log_e_value(2, 10, wrong)
+    for bound in (compression.compression_upper, compression.windowed_upper):
+        for ln_delta in (0.5, math.nan):
+            with pytest.raises(InputError, match="ln_delta"):
+                bound(2, 10, ln_delta)
+        assert bound(2, 10, 0.0) < 1.0
+        assert bound(10, 10, -1.0) == 1.0
+        assert bound(2, 10, -math.inf) == 1.0
+    assert compression.windowed_upper(8, 10, -1.0) == 1.0  # nothing is claimed from 0.8 n on
+
+
+def test_declared_picks():
+    with pytest.raises(InputError, match="picks"):
+        compression.declared_picks(0, 1, 10, -1.0)
+    half = -1.0 - math.log(2.0)
+    changed, wrong = tails.binomial_upper(0, 10, half), tails.binomial_upper(2, 9, half)
+    assert compression.declared_picks(1, 2, 10, -1.0) == pytest.approx(changed + (1.0 - changed) * wrong)
+    assert compression.declared_picks(10, 0, 10, -1.0) == pytest.approx(1.0)
+
+
+def test_the_formula_with_a_plus():
+    assert compression.published_with_a_plus(10, 10, 0.05) == 1.0
+    assert compression.published_with_a_plus(0, 10, 0.05) == 0.0
+    found = compression.published_with_a_plus(3, 50, 0.05)
+    above = -math.expm1(tails.log_binomial_cdf(3, 50, found))
+    left = 50 * found * math.exp(tails.log_binomial_pmf(3, 50, found))
+    assert left == pytest.approx(0.05 + above, rel=1e-9)
+    # at delta = 1 the two sides do not cross right of k/n
+    assert compression.published_with_a_plus(1, 2, 1.0) == 0.5
