@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from certiformer.core import find
 from certiformer.theorems.deora._mixture import Mixture
 from certiformer.theorems.deora.softmax_facts import SoftmaxFacts
 
@@ -27,3 +28,41 @@ def test_softmax_facts_by_hand():
     assert apart.sound()["entry"].value == pytest.approx(-0.25 * 0.75)
     assert apart.printed()["entry"].value == pytest.approx(0.0)
     assert same.printed()["entry"].value == pytest.approx(0.75 - math.log(3.0) ** 2)
+
+
+def states(bound):
+    return {hypothesis.requires: hypothesis.state for hypothesis in bound.hypotheses}
+
+
+def example(id):
+    return {entry.name: entry.example for entry in find(id).inputs if entry.required}
+
+
+def test_the_printed_corollary_on_training_says_when_it_applies():
+    given = {**example("deora.cor2"), "BPhi": 1.5, "B2": 1.2, "gamma": 5.0}
+    limit = 4.0 * 1.5**2 / (25.0 * math.log(1.0 + math.exp(1.5)))
+    assert limit < 1.0
+
+    def found(**more):
+        known = states(find("deora.cor2")(**{**given, "eta": 0.1, **more}).printed()["train"])
+        return [next(state for words, state in known.items() if part in words) for part in ("B2, BPhi", "BPhi^2")]
+
+    assert found() == ["verified", "verified"]
+    assert found(B2=0.95) == found(BPhi=0.95) == ["fails", "verified"]
+    assert found(B2=1.0) == ["verified", "verified"]
+    assert found(eta=0.99 * limit) == ["verified", "verified"]
+    assert found(eta=1.01 * limit) == ["verified", "fails"]
+    assert found(gamma=0.5, eta=0.99)[1] == "verified"
+    assert found(gamma=0.5, eta=1.05)[1] == "fails"
+
+
+@pytest.mark.parametrize("id", ["deora.cor1", "deora.thm1", "deora.thm2"])
+def test_pooling_is_not_what_was_printed(id):
+    for readout, state in (("pooling", "fails"), (None, "verified")):
+        more = {} if readout is None else {"readout": readout}
+        printed = find(id)(**{**example(id), **more}).printed().values()
+        known = {words: state for bound in printed for words, state in states(bound).items()}
+        said = {
+            known[words] for words in known if "not pooled" in words or "pooling" in words or words == "logistic loss"
+        }
+        assert state in said
