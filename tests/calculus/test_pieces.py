@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.calculus import chaining, compression, covers, tails
+from certiformer.calculus import chaining, compression, coordinate_covers, covers, tails
 from certiformer.calculus.activations import activation
 from certiformer.core.errors import InputError
 
@@ -89,3 +89,59 @@ def test_the_formula_with_a_plus():
     assert left == pytest.approx(0.05 + above, rel=1e-9)
     # at delta = 1 the two sides do not cross right of k/n
     assert compression.published_with_a_plus(1, 2, 1.0) == 0.5
+
+
+COVERS = [
+    covers.quadratic_cover(2.0),
+    covers.volumetric(1.5, 7),
+    covers.maurey(1.2, 12),
+    covers.rows_two_one(1.2, 3, 10),
+    covers.columns_two_one(1.2, 3, 4),
+    covers.perceptron_vector(1.2, 10),
+    covers.dual_sudakov(1.2, 3, 4),
+]
+
+
+@pytest.mark.parametrize("cover", COVERS, ids=lambda cover: cover.name)
+def test_covers_at_the_ends(cover):
+    radius = math.exp(cover.ln_radius)
+    at = [0.0, 1e-320, 1e-200, 0.01 * radius, 0.3 * radius, 0.999 * radius, 1.001 * radius, 2.0 * radius, math.inf]
+    alone = [cover.log_size(eps) for eps in at]
+    assert alone[0] == math.inf
+    assert alone[-3:] == [0.0, 0.0, 0.0]
+    assert all(size > 0.0 for size in alone[:-3])
+    assert alone == sorted(alone, reverse=True)
+    together = cover.log_sizes(np.array(at))
+    finite = [index for index, size in enumerate(alone) if math.isfinite(size)]
+    assert together[finite].tolist() == pytest.approx([alone[index] for index in finite], rel=1e-9)
+    assert together[0] == math.inf
+    nothing = cover.scaled(0.0)
+    assert nothing.log_size(0.0) == nothing.log_size(1.0) == 0.0
+    assert nothing.log_sizes(np.array([0.0, 1.0])).tolist() == [0.0, 0.0]
+
+
+def test_coordinates_at_the_ends():
+    assert coordinate_covers.sphere_cover_nats(5, 2.0) == pytest.approx(5.0 * math.log(2.0))
+    with pytest.raises(InputError, match="eps"):
+        coordinate_covers.sphere_cover_nats(5, 2.05)
+    for dimension in (2, 3, 9, 400):
+        assert coordinate_covers.cap_nats(dimension, math.sqrt(2.0)) == pytest.approx(math.log(2.0))
+    for rho in (1.42, 1.45):
+        with pytest.raises(InputError, match="rho"):
+            coordinate_covers.cap_nats(5, rho)
+    # both ways to compute the share of a cap, on either side of where one gives way to the other
+    turn = math.sqrt(2.0 * (1.0 - math.sqrt(0.5)))
+    for rho in (0.999 * turn, 1.001 * turn, 1.03 * turn):
+        angle = 2.0 * math.asin(rho / 2.0)
+        assert coordinate_covers.cap_nats(3, rho) == pytest.approx(-math.log((1.0 - math.cos(angle)) / 2.0))
+    assert coordinate_covers.ball_nats(0, 1.0, 0.5) == 0.0
+    assert coordinate_covers.ball_nats(3, 0.0, 0.5) == 0.0
+    assert coordinate_covers.ball_nats(3, 0.5, 0.5) == pytest.approx(3.0 * math.log(2.0))
+    with pytest.raises(InputError, match="dimension"):
+        coordinate_covers.ball_nats(-1, 1.0, 0.5)
+    with pytest.raises(InputError, match="radius"):
+        coordinate_covers.ball_nats(3, -0.5, 0.5)
+    assert coordinate_covers.box_nats([0.0, 0.0], [1.0, 1.0], 0.1) == 0.0
+    assert coordinate_covers.box_nats([1.0], [0.0], 0.1) == 0.0
+    assert coordinate_covers.box_nats([1.0], [0.04], 0.1) == 0.0
+    assert coordinate_covers.box_nats([1.0], [1.0], 0.1) == pytest.approx(math.log(20.0))
