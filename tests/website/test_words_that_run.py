@@ -69,7 +69,8 @@ def test_a_command_of_the_page(page, line, material, monkeypatch, request):
     verb = words[0]
     runner, app = CliRunner(), application((verb,))
     if verb == "verify":
-        made = runner.invoke(application(("certify",)), ["certify", "--predictions", "preds.npz", "--out", "."])
+        place = str(Path(words[1]).parent)
+        made = runner.invoke(application(("certify",)), ["certify", "--predictions", "preds.npz", "--out", place])
         assert made.exit_code == 0, made.output
     if TRAINED in words and not (material / TRAINED).exists():
         (training,) = (shlex.split(line)[1:] for line in commands(PAGES[0]) if line.split()[1] == "train")
