@@ -66,3 +66,18 @@ def test_pooling_is_not_what_was_printed(id):
             known[words] for words in known if "not pooled" in words or "pooling" in words or words == "logistic loss"
         }
         assert state in said
+
+
+def test_distances_are_measured_against_the_target():
+    given = {**example("deora.thm1"), "H": 10**14}
+    for D in (0.25, 0.5, 2.0):
+        found = find("deora.thm1")(**{**given, "D": D}).sound()
+        assert found["r"].value == pytest.approx(found["distance"].value / D)
+    assert find("deora.thm1")(**{**given, "D": 0.0}).sound()["r"].value in (1.0, math.inf)
+
+
+def test_heads_of_a_small_positive_margin():
+    for zeta in (0.06, 0.3):
+        found = find("deora.prop2")(**{**example("deora.prop2"), "zeta": zeta}).printed()
+        assert 0.0 < found["gamma"].value < 1.0
+        assert math.isfinite(found["H_needed"].value)
