@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.calculus import chaining, compression, coordinate_covers, covers, tails
+from certiformer.calculus import chaining, compression, coordinate_covers, covers, excess_risk, tails
 from certiformer.calculus.activations import activation
 from certiformer.core.errors import InputError
 
@@ -145,3 +145,12 @@ def test_coordinates_at_the_ends():
     assert coordinate_covers.box_nats([1.0], [0.0], 0.1) == 0.0
     assert coordinate_covers.box_nats([1.0], [0.04], 0.1) == 0.0
     assert coordinate_covers.box_nats([1.0], [1.0], 0.1) == pytest.approx(math.log(20.0))
+
+
+def test_without_a_level_nothing_is_paid_for_confidence():
+    given = {"M": 1.0, "kappa": 2.0, "empirical": 0.1}
+    cover = covers.volumetric(1.0, 3)
+    assert excess_risk.optimistic(cover, 0.1, 1000, t=0.5, **given).terms["confidence"] == 0.0
+    assert excess_risk.optimistic_best(cover, 0.1, 1000, **given).terms["confidence"] == 0.0
+    found = excess_risk.slow(cover, 0.1, 1000, loss_range=2.0, kappa=1.0).tilt
+    assert (found.a, found.lam, found.oracle) == (1.0, 1.0, 1.0)
