@@ -4,6 +4,7 @@ A mutant that no test notices is a missing test, or is listed with its reason in
 
     python tools/mutants.py                       calculus, networks and theorems
     python tools/mutants.py calculus/covers.py    some modules
+    python tools/mutants.py --explained           those too that are listed with their reason
     python tools/mutants.py --list                count the mutants, run nothing
 
 The tests are collected once. They are run once under coverage, which tells which tests reach a line and how long they
@@ -464,7 +465,8 @@ class Memory:
         self.verdicts[self.key(mutant)] = {"by": by, "seen": self._seen(by)}
 
     def of(self, mutant: Mutant) -> str | None:
-        return self.verdicts[self.key(mutant)]["by"]
+        """What noticed it; None if nothing did, or if it was not run."""
+        return self.verdicts.get(self.key(mutant), {"by": None})["by"]
 
     def save(self) -> None:
         self.path.with_suffix(".part").write_text(json.dumps(self.verdicts))
@@ -479,8 +481,11 @@ class Memory:
 class Plugin:
     """Takes the place of pytest's own loop over the tests once they are collected."""
 
-    def __init__(self, everything: Sequence[Mutant], files: Sequence[Path], jobs: int, patience: float) -> None:
-        self.everything, self.files, self.jobs, self.patience = everything, files, jobs, patience
+    def __init__(
+        self, everything: Sequence[Mutant], files: Sequence[Path], jobs: int, patience: float, explained: bool
+    ) -> None:
+        self.everything, self.files, self.jobs = everything, files, jobs
+        self.patience, self.explained = patience, explained
         self.code = 1
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -491,7 +496,8 @@ class Plugin:
         gc.freeze()  # children share these pages as long as nobody counts their references again
         reach = reach_of(session.items, self.files, self.jobs)
         memory = Memory.load(MEMORY, session.items, self.patience)
-        todo = [mutant for mutant in self.everything if not memory.knows(mutant)]
+        known = set() if self.explained else accepted()
+        todo = [m for m in self.everything if not memory.knows(m) and m.reason_key not in known]
         print(f"{len(self.everything)} mutants, {len(todo)} to run with {self.jobs} jobs", flush=True)
         hunt = Hunt({item.nodeid: item for item in session.items}, reach, self.jobs, self.patience)
         for number, (mutant, found) in enumerate(hunt.run(todo), 1):
@@ -505,9 +511,14 @@ class Plugin:
         return True
 
 
+def accepted() -> set[str]:
+    """The mutants that need no test, as tools/mutants-accepted.toml names them."""
+    groups = tomllib.loads(ACCEPTED.read_text()) if ACCEPTED.exists() else {}
+    return {entry for group in groups.values() for entry in group["mutants"]}
+
+
 def report(everything: Sequence[Mutant], verdicts: dict[Mutant, str | None], reach: Reach) -> int:
-    accepted = tomllib.loads(ACCEPTED.read_text()) if ACCEPTED.exists() else {}
-    reasons = {entry for group in accepted.values() for entry in group["mutants"]}
+    reasons = accepted()
     survivors = [mutant for mutant in everything if verdicts[mutant] is None]
     unexplained = [mutant for mutant in survivors if mutant.reason_key not in reasons]
     killed = len(everything) - len(survivors)
@@ -529,6 +540,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--tests", nargs="+", default=SUITES, help="below tests/ (default: all of the theory)")
     parser.add_argument("--patience", type=float, default=PATIENCE, help="seconds for the tests of one mutant")
+    parser.add_argument("--explained", action="store_true", help="run those too that are accepted with a reason")
     parser.add_argument("--list", action="store_true", help="count the mutants and leave")
     options = parser.parse_args()
     every = sorted(file for room in ROOMS for file in (SOURCE / room).rglob("*.py"))
@@ -541,7 +553,7 @@ def main() -> int:
     OUT.mkdir(exist_ok=True)
     sys.path.insert(0, str(ROOT / "src"))
     suites = [str(TESTS / suite) for suite in options.tests]
-    plugin = Plugin(everything, every, options.jobs, options.patience)
+    plugin = Plugin(everything, every, options.jobs, options.patience, options.explained)
     quiet = ["-q", "-p", "no:cacheprovider", "-n", "0", "--timeout=0", "--capture=no"]
     code = pytest.main([*suites, *quiet], plugins=[plugin])
     return plugin.code if code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) else int(code)
