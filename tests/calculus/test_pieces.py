@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.calculus import chaining, compression, coordinate_covers, covers, excess_risk, tails
+from certiformer.calculus import chaining, compression, coordinate_covers, covers, descent, excess_risk, ladder, tails
 from certiformer.calculus.activations import activation
 from certiformer.core.errors import InputError
 
@@ -154,3 +154,25 @@ def test_without_a_level_nothing_is_paid_for_confidence():
     assert excess_risk.optimistic_best(cover, 0.1, 1000, **given).terms["confidence"] == 0.0
     found = excess_risk.slow(cover, 0.1, 1000, loss_range=2.0, kappa=1.0).tilt
     assert (found.a, found.lam, found.oracle) == (1.0, 1.0, 1.0)
+
+
+def test_constants_by_hand():
+    assert covers.maurey_plain(1.0, 12).quadratic == pytest.approx(math.log(25.0))
+    assert excess_risk.bernstein_of_squared(0.5, 2.0) == pytest.approx((0.5 + 4.0 * 4.0, 4.0))
+    assert excess_risk.bernstein_of_log_loss(0.0105) == pytest.approx(2.0 + 2.0 * 0.0105 / 3.0, rel=1e-5)
+    assert excess_risk.bernstein_of_log_loss(0.0095) == pytest.approx(2.0 + 2.0 * 0.0095 / 3.0, rel=1e-5)
+    assert ladder.value_nats(1) == 0.0
+    with pytest.raises(InputError, match="values"):
+        ladder.value_nats(0)
+    assert excess_risk.required_log_size(covers.volumetric(1.0, 3), np.float64(0.1)) == pytest.approx(
+        3 * math.log(21.0)
+    )
+
+
+def test_regret_is_bounded_up_to_a_right_angle():
+    run = descent.Run(1.0, 1.0, 1.0, 0.1, 0.5, 10, 0.5)
+    for angle in (0.5, 1.2, 1.55):
+        c0, c1 = angle / math.tan(angle), angle / math.sin(angle)
+        expected = (10 * c1 * 0.1 + (1.0 - c0) * 0.5 + 1.0 / (2.0 * 0.5)) / c0
+        assert descent.regret(angle, run) == pytest.approx(expected, rel=1e-9)
+    assert descent.regret(math.pi / 2.0, run) == math.inf
