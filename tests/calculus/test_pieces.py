@@ -6,7 +6,17 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.calculus import chaining, compression, coordinate_covers, covers, descent, excess_risk, ladder, tails
+from certiformer.calculus import (
+    chaining,
+    compression,
+    coordinate_covers,
+    covers,
+    descent,
+    entropies,
+    excess_risk,
+    ladder,
+    tails,
+)
 from certiformer.calculus.activations import activation
 from certiformer.core.errors import InputError
 
@@ -176,3 +186,14 @@ def test_regret_is_bounded_up_to_a_right_angle():
         expected = (10 * c1 * 0.1 + (1.0 - c0) * 0.5 + 1.0 / (2.0 * 0.5)) / c0
         assert descent.regret(angle, run) == pytest.approx(expected, rel=1e-9)
     assert descent.regret(math.pi / 2.0, run) == math.inf
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 7, 1000, 10**9])
+@pytest.mark.parametrize("shrunk", [True, False])
+def test_multisets_of_arrays_are_those_of_numbers(dimension, shrunk):
+    entropy = entropies.Multisets(dimension, shrunk=shrunk)
+    x = np.concatenate([np.linspace(0.01, 3.0, 40), [5.0, 8.0, 12.0, 20.0, 40.0]])
+    together = entropy.on(x)
+    alone = np.array([entropy(float(one)) for one in x])
+    assert np.all(together >= alone * (1.0 - 1e-14))
+    assert together == pytest.approx(alone, rel=1e-9)

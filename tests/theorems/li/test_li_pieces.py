@@ -4,9 +4,11 @@ import math
 
 import pytest
 
+from certiformer.calculus import truncation
 from certiformer.core import InputError, find
 from certiformer.theorems.li import _architecture as architecture
 from certiformer.theorems.li import _printed as printed
+from certiformer.theorems.li import _truncated
 
 NORMS = architecture.Norms(d=4, k=3, Bw=1.1, Bc=1.2, Bv=1.3, BQK=1.4, L_sigma=0.9)
 
@@ -116,3 +118,31 @@ def test_tails_are_vouched_for_by_whoever_gives_them():
         told = result.evaluate({**given, **dict.fromkeys(named, 3.0)}).sound["P"]
         assert hypothesis(told, "tail").state == "vouched"
         assert told.value <= 1.0
+
+
+def test_truncation_by_hand():
+    assert _truncated.truncation_error(kappa=2.0, nu=0.5, T=3, d=4, M=1.5) == pytest.approx(7.0 * math.exp(-4.5))
+    assert _truncated.bias(kappa=2.0, C=3.0, beta=2.1, M=10.0) == pytest.approx(6.0 * 2.1 / 0.1 * 10.0**-0.1)
+    assert _truncated.bias(kappa=2.0, C=3.0, beta=4.0, M=10.0) == pytest.approx(6.0 * 4.0 / 2.0 / 100.0)
+    assert _truncated.bias(kappa=2.0, C=3.0, beta=2.0, M=10.0) == math.inf
+    assert _truncated.tail_name(truncation.SubGaussian(3.0, 2.0)) == "3 exp(-t^2/4)"
+    assert _truncated.tail_name(truncation.Power(3.0, 2.5)) == "3 t^-2.5"
+
+
+def test_states_of_the_printed_side():
+    given = example("li.cor4.5")
+    for logN, state in ((0.5, "verified"), (0.0, "verified")):
+        found = find("li.cor4.5")(**{**given, "logN": logN}).printed()["value"]
+        assert [one.state for one in found.hypotheses] == [state]
+    for id, index in (("li.thm6.9", 2.1), ("li.rem6.12", 2.1)):
+        for beta, state in ((index, "verified"), (2.0, "fails")):
+            name = "bias" if id == "li.thm6.9" else "M"
+            found = find(id)(**{**example(id), "beta": beta}).printed()[name]
+            assert any("tail index" in one.requires and one.state == state for one in found.hypotheses)
+
+
+def test_the_loss_of_a_misspecified_class_is_measured_against_its_best():
+    given = example("li.thm5.3")
+    for more, over in (({}, "class"), ({"approx": 0.5}, ""), ({"well_specified": True}, "")):
+        found = find("li.thm5.3")(**{**given, **more}).over
+        assert (over in found.value) if over else found is None
