@@ -2,15 +2,17 @@
 
 alone: at delta = 0.05 by itself. shared: at its share of delta in the demo's report. Beside them what the previous
 release reported and what was asked for. `--seeds` trains the compression certificate anew (a minute or two
-each); `--majority` certifies sparse majority as well.
+each); `--majority` certifies sparse majority as well, and writes reports with their predictors to `--out DIR`.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from pathlib import Path
 
 from certiformer.certification.api import certify
+from certiformer.certification.pipeline import build
 from certiformer.certification.recipes import mnist, sparse_majority
 from certiformer.core import find
 
@@ -66,11 +68,14 @@ def seeds(chosen: list[int]) -> None:
     print(f"median of {len(values)} seeds: {sorted(values)[len(values) // 2]:.3%}")
 
 
-def majority() -> None:
+def majority(out: Path | None) -> None:
     for tokens, wanted in MAJORITY.items():
         found = sparse_majority.findings(sparse_majority.SETTINGS[tokens], seed=7)
         values = {record.id: alone(record) for record in found.evidence}
         soft, hard = values["cover.soft"], values["margin"]
+        if out is not None:
+            page, _ = build(found, DELTA).write(out / f"majority-{tokens}")
+            print(f"wrote {page}: certiformer verify {page.with_name('report.json')}")
         print(f"sparse majority T = {tokens}: soft cover {soft:.3%} (asked for {wanted:.2%}), M {hard:.3%}")
 
 
@@ -78,12 +83,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, nargs="*", default=[])
     parser.add_argument("--majority", action="store_true")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="with --majority: reports and predictors go there")
     given = parser.parse_args()
     demo()
     if given.seeds:
         seeds(given.seeds)
     if given.majority:
-        majority()
+        majority(given.out)
 
 
 if __name__ == "__main__":

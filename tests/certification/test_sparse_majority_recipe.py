@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import certiformer
 from certiformer.calculus import quantised, strata
 from certiformer.calculus.covers import Cover
 from certiformer.certificates.cover_soft import SoftCover
@@ -18,8 +20,10 @@ from certiformer.certificates.margin import Margin
 from certiformer.certificates.occam import Occam
 from certiformer.certification.coordinates import majority as recipe
 from certiformer.certification.evidence import Findings
+from certiformer.certification.pipeline import build
 from certiformer.certification.recipes.sparse_majority import findings
 from certiformer.core import find
+from certiformer.core.errors import InputError
 from certiformer.tasks.sparse_majority import SparseMajority, sparse_majority
 
 SMALL = recipe.Settings(tokens=8, n=400, heads=2, tolerance=1e-4, restarts=8, match_steps=300, moves=40, tried=5)
@@ -189,3 +193,34 @@ def test_findings_feed_both_certificates(found: Findings) -> None:
         observed = found.observed["heldout_error" if evidence is occam else "heldout_error_before_rounding"]
         assert observed is not None
         assert observed < bound < 0.5
+
+
+def test_what_is_certified_is_handed_over_and_counted_again(found: Findings, tmp_path: Path) -> None:
+    report = build(found)
+    report.write(tmp_path)
+    checked = certiformer.verify(tmp_path / "report.json")
+    assert [(row.id, row.agrees, row.counted) for row in checked.rows] == [
+        (row.id, True, True) for row in report.certificates if row.version == "sound" and row.value is not None
+    ]
+    assert {row.id for row in checked.rows} == {"occam", "cover.soft", "margin"}
+    assert checked.unchecked == ()
+    rows = {row["id"]: row for row in report.document["certificates"]}
+    assert rows["cover.soft"]["predictor"] == rows["margin"]["predictor"] != rows["occam"]["predictor"]
+    loaded = certiformer.load_predictor(tmp_path / rows["occam"]["predictor"]["file"])
+    task = sparse_majority(jax.random.key(SEED), n=2000, tokens=12, embedded=False)
+    bits, labels = np.asarray(task.train.inputs), np.asarray(task.train.labels)
+    assert int(np.sum(loaded.predict(bits) != labels)) == found.evidence[0].errors  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="12 in a row"):
+        loaded.predict(bits[:, :5])
+
+
+def test_a_vocabulary_chosen_afterwards_is_refused(found: Findings) -> None:
+    """The cover is of the task's tokens; others might be cheaper."""
+    record = found.evidence[1]
+    heads = record.predictor
+    assert isinstance(heads, recipe.Heads)
+    bits, labels = np.zeros((3, 12), dtype=np.int8), np.zeros(3, dtype=np.int64)
+    assert isinstance(heads.recount(record, recipe.Sequences(bits, heads.table), labels), SoftCover)
+    other = recipe.Heads(0.5 * heads.table, heads.alpha, heads.chosen)
+    with pytest.raises(InputError, match="vocabulary"):
+        other.recount(record, recipe.Sequences(bits, heads.table), labels)

@@ -27,23 +27,27 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 from jaxtyping import Array, Float
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from certiformer import networks
 from certiformer.calculus import quantised, strata
 from certiformer.calculus.covers import Cover, volumetric
 from certiformer.calculus.softmax import softmax
+from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._covers import Scale, frontier
-from certiformer.certificates.margin import MarginScale
+from certiformer.certificates.cover_soft import SoftCover
+from certiformer.certificates.margin import Margin, MarginScale
+from certiformer.certificates.occam import Occam
+from certiformer.core.errors import InputError
 from certiformer.core.rounding import up
 from certiformer.models.cls_transformer import ClsTransformer, ClsTransformerConfig
 from certiformer.tasks.sparse_majority import SparseMajority
@@ -116,8 +120,13 @@ class Coordinates:
 
 def coordinates(source: SparseMajority, tolerance: float) -> Coordinates:
     """Minimal coordinates, from the vocabulary alone."""
-    table = np.asarray(source.table, dtype=np.float64)
-    tokens = source.tokens
+    return coordinates_of(np.asarray(source.table), tolerance)
+
+
+def coordinates_of(vocabulary: NDArray[Any], tolerance: float) -> Coordinates:
+    """The same from the table of the vocabulary: zeros, ones, CLS."""
+    table = np.asarray(vocabulary, dtype=np.float64)
+    tokens = (len(table) - 1) // 2
     zeros, ones, cls_token = table[:tokens], table[tokens : 2 * tokens], table[2 * tokens]
     bit = np.mean(ones - zeros, axis=0)
     unit = bit / np.linalg.norm(bit)
@@ -158,6 +167,73 @@ def outputs(place: Coordinates, alpha: Array64, bits: NDArray[Any]) -> Array64:
         return np.asarray((1.0 - one) @ table[:tokens] + one @ table[tokens : 2 * tokens] + table[2 * tokens])
 
     return np.asarray(np.mean(total(mass * place.values[:, None]) / total(mass), axis=1), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """Bits of sequences, and the vocabulary in which they are written: what a predictor is counted on again."""
+
+    bits: NDArray[Any]
+    table: NDArray[Any]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.bits, dtype=dtype)
+
+    def __len__(self) -> int:
+        return len(self.bits)
+
+
+class Heads(Predictor):
+    """Heads at given coordinates over a vocabulary: integers on the grid of O, or the real numbers of M.
+
+    Inputs are bits (n, T).
+    """
+
+    kind: ClassVar[str] = "majority heads"
+
+    def __init__(self, table: NDArray[Any], alpha: NDArray[Any], chosen: Settings) -> None:
+        self.table, self.alpha, self.chosen = np.asarray(table), np.asarray(alpha), chosen
+        self.place = coordinates_of(self.table, chosen.tolerance)
+
+    @property
+    def on_grid(self) -> bool:
+        return bool(np.issubdtype(self.alpha.dtype, np.integer))
+
+    @property
+    def point(self) -> Array64:
+        """The coordinates as numbers."""
+        return self.alpha.astype(np.float64) * (self.chosen.grid if self.on_grid else 1.0)
+
+    def tensors(self) -> Mapping[str, NDArray[Any]]:
+        return {"table": self.table, "coordinates": self.alpha}
+
+    def settings(self) -> Mapping[str, Any]:
+        return asdict(self.chosen)
+
+    @classmethod
+    def restore(cls, tensors: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Self:
+        return cls(tensors["table"], tensors["coordinates"], Settings(**settings))
+
+    def outputs(self, inputs: ArrayLike) -> Array64:
+        bits = np.asarray(inputs)
+        if bits.ndim != 2 or bits.shape[1] != self.place.tokens or not np.isin(bits, (0, 1)).all():
+            raise InputError("inputs", f"shape {bits.shape}", f"bits, {self.place.tokens} in a row")
+        return outputs(self.place, self.point, bits)
+
+    def recount(self, record: Evidence, inputs: ArrayLike, labels: NDArray[np.int64]) -> Evidence:
+        if isinstance(inputs, Sequences) and not np.array_equal(inputs.table, self.table):
+            raise InputError("predictor", "another vocabulary", "the tokens of the task, which are not chosen")
+        margins = (2.0 * labels - 1.0) * self.outputs(inputs)
+        if isinstance(record, Occam) and self.on_grid:
+            parts = code_length(self.chosen, self.alpha)
+            errors = int(np.sum(margins <= 0))
+            return replace(record, errors=errors, n=len(labels), code_length=math.fsum(parts.values()), parts=parts)
+        counted = (self.chosen, self.place, self.point, margins)
+        if isinstance(record, SoftCover):
+            return replace(record, n=len(labels), scales=soft_scales(*counted))
+        if isinstance(record, Margin):
+            return replace(record, n=len(labels), scales=margin_scales(*counted))
+        raise InputError("predictor", self.kind, "an Occam row on the grid, or a cover", f"Not {record.id}")
 
 
 # --- training ---------------------------------------------------------------------------------------------------------
