@@ -100,13 +100,15 @@ def test_norms_cost_a_part_of_svds():
     checkpoint = open_checkpoint(material("minilm"))
     names = [entry["name"] for entry in document["tensors"] if len(entry["shape"]) == 2 and max(entry["shape"]) < 2000]
     matrices = [checkpoint.tensors[name].array() for name in names]
-    start = time.process_time()
-    for matrix in matrices:
-        np.linalg.svd(matrix.astype(float), compute_uv=False)
-    theirs, start = time.process_time() - start, time.process_time()
-    for matrix in matrices:
-        spectral_norms(matrix)
-    assert time.process_time() - start <= 0.4 * theirs
+    with pytest.importorskip("threadpoolctl").threadpool_limits(1, "blas"):
+        start = time.process_time()
+        for matrix in matrices:
+            np.linalg.svd(matrix.astype(float), compute_uv=False)
+        theirs, start = time.process_time() - start, time.process_time()
+        for matrix in matrices:
+            spectral_norms(matrix)
+        ours = time.process_time() - start
+    assert ours <= 0.4 * theirs
 
 
 def test_a_spam_filter_with_guarantees(tmp_path):
