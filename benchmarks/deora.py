@@ -1,4 +1,4 @@
-"""One gradient step of 100 leave-one-out models at once: n=100, T=8, d=12, 4 heads."""
+"""One gradient step of 100 leave-one-out models at once: n=100, T=8, d=12, 4 heads; the tokenized mixture."""
 
 from __future__ import annotations
 
@@ -7,37 +7,38 @@ import numpy as np
 import torch
 
 from benchmarks.compare import Case, Losses, Side
-from certiformer import models
-from certiformer.training import fast, leave_one_out
+from certiformer.experiments import _deora_runs as runs
+from certiformer.experiments.deora_training import MIXTURE
+from certiformer.training import fast
 
 SAMPLES, RATE = 100, 0.1
-TOKENS, DIMENSION, HEADS = 8, 12, 4
+TOKENS, DIMENSION, HEADS = MIXTURE["tokens"], MIXTURE["d"], 4
 
 
 def make(authors: str | None) -> dict[str, Side]:
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(SAMPLES, TOKENS, DIMENSION)).astype(np.float32)
-    y = np.sign(rng.normal(size=SAMPLES)).astype(np.float32)
-    settings = {"d": DIMENSION, "tokens": TOKENS, "heads": HEADS, "start": "random"}
-    model = models.build("multi_head_attention", jax.random.key(0), **settings)
-    gradients = fast.many_attentions()
-    inputs, labels = torch.tensor(x), torch.tensor(y)
-    table = torch.tensor(np.concatenate([np.ones((1, SAMPLES)), 1 - np.eye(SAMPLES)]).astype(np.float32) / SAMPLES)
+    config = {**MIXTURE, "n": SAMPLES, "n_test": 1, "n1": 1, "heads": HEADS, "start": "random", "seed": 1}
+    with jax.enable_x64(True):
+        problem = runs.draw(config)
+    x, y = np.array(problem.x), np.array(problem.y)
+    start = [
+        np.repeat(np.array(part, dtype=np.float64)[None], SAMPLES + 1, axis=0)
+        for part in (problem.heads.U, problem.heads.W)
+    ]
+    shares = np.concatenate([np.ones((1, SAMPLES)), 1.0 - np.eye(SAMPLES)]) / SAMPLES
+    inputs, labels, table = torch.tensor(x), torch.tensor(y), torch.tensor(shares)
 
     def ours(steps: int) -> Losses:
-        return leave_one_out(gradients, model, (x, y), rate=RATE, steps=steps, chunk=steps).record.metrics["losses"]
+        settings = {"factor": np.full(HEADS, HEADS**-0.5), "rate": np.full(HEADS, RATE), "steps": steps}
+        return fast.attention_runs(*start, (x, y), shares, **settings).losses
 
     def plain(steps: int) -> Losses:
-        U, W = params = [
-            torch.tensor(np.broadcast_to(np.asarray(part), (SAMPLES + 1, *part.shape)).copy()).requires_grad_()
-            for part in (model.U, model.W)
-        ]
+        U, W = params = [torch.tensor(part).requires_grad_() for part in start]
         losses = []
         for _ in range(steps):
             keys = torch.einsum("nti,rhij->rnhtj", inputs, W)
             attention = torch.softmax(torch.einsum("rnhtj,nsj->rnhts", keys, inputs), dim=-1)
             attended = torch.einsum("rnhts,nsd->rnhtd", attention, inputs)
-            outputs = torch.einsum("rnhtd,rhtd->rn", attended, U) / 2.0
+            outputs = torch.einsum("rnhtd,rhtd->rn", attended, U) * HEADS**-0.5
             each = (table * torch.nn.functional.softplus(-labels * outputs)).sum(1)
             gradients_now = torch.autograd.grad(each.sum(), params)
             with torch.no_grad():
@@ -52,4 +53,4 @@ def make(authors: str | None) -> dict[str, Side]:
 OPERATIONS = (SAMPLES + 1) * SAMPLES * HEADS * TOKENS * DIMENSION * (2.0 * 2 * DIMENSION + 4 * 2 * TOKENS) + (
     SAMPLES + 1
 ) * SAMPLES * HEADS * TOKENS**2 * 30.0
-CASES = [Case("deora", "step of 101 leave-one-out models", 8.0, "float32", OPERATIONS, make, steps=20)]
+CASES = [Case("deora", "step of 101 leave-one-out models", 8.0, "float64", OPERATIONS, make, steps=20)]

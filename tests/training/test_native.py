@@ -172,3 +172,33 @@ def test_windows_differ_in_one_channel_only():
 def test_batches_have_images():
     with pytest.raises(InputError, match="batch"):
         fast.patch_epochs(fast.distinct_patches(*blank_images(3)), batch=0, rate=0.1)
+
+
+@pytest.mark.parametrize("tokens", [3, 8])
+def test_attention_runs(tokens):
+    """Leave-one-out with heads that stand for several; 7 runs leave lanes empty, 26 fill more than one block."""
+    for n in (6, 25):
+        rng = np.random.default_rng(0)
+        x, y = rng.normal(size=(n, tokens, 5)), np.sign(rng.normal(size=n))
+        start = 0.5 * rng.normal(size=(1, 2, tokens, 5)), 0.5 * rng.normal(size=(1, 2, 5, 5))
+        shares = np.concatenate([np.ones((1, n)), 1.0 - np.eye(n)]) / n
+        copies = np.array([3.0, 1.0])
+        found = [
+            fast.attention_runs(
+                *(np.repeat(part, n + 1, axis=0) for part in start),
+                (x, y),
+                shares,
+                factor=copies / 2.0,
+                rate=0.3 / copies,
+                steps=100,
+                native_kernel=kernel,
+            )
+            for kernel in (True, False)
+        ]
+        np.testing.assert_allclose(found[0].losses, found[1].losses, rtol=DOUBLE)
+        np.testing.assert_allclose(found[0].W, found[1].W, rtol=1e-10, atol=DOUBLE)
+        np.testing.assert_allclose(found[0].U, found[1].U, rtol=1e-10, atol=DOUBLE)
+        assert found[0].losses.shape == (100, n + 1)
+        assert np.all(found[0].losses[-1] < 0.5 * found[0].losses[0])
+    with pytest.raises(InputError, match="shapes"):
+        fast.attention_runs(*start, (x, y[1:]), shares, factor=copies, rate=copies, steps=1)

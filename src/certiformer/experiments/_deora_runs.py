@@ -24,6 +24,8 @@ from certiformer.models._draws import generators
 from certiformer.models.multi_head_attention import MultiHeadAttentionConfig
 from certiformer.sweep.run import Config
 from certiformer.tasks.tokenized_mixture import TokenizedMixture, tokenized_mixture
+from certiformer.training.fast import attention_runs
+from certiformer.training.leave_one_out import weights
 from certiformer.training.losses import logistic
 
 STARTS = ("zero", "one-step", "random")
@@ -101,14 +103,14 @@ def descend(
     heads: Heads,
     x: Float[Array, "n tokens d"],
     y: Float[Array, " n"],
-    weights: Float[Array, " n"],
+    shares: Float[Array, " n"],
     eta: float,
     steps: int,
 ) -> Heads:
     """`steps` of gradient descent on sum_i w_i l_i, in every head; `steps` may be traced."""
 
     def loss(U: Array, W: Array) -> Array:
-        return jnp.sum(weights * losses(Heads(U, W, heads.copies), x, y))
+        return jnp.sum(shares * losses(Heads(U, W, heads.copies), x, y))
 
     # The gradient in a kind is the sum over its copies; a kind without copies does not move.
     rate = (eta / jnp.maximum(heads.copies, 1.0))[:, None, None]
@@ -149,10 +151,26 @@ def expanded(heads: Heads) -> MultiHeadAttention:
 
 
 @functools.cache
-def descend_runs(shared: bool) -> Callable[..., Heads]:
-    """`descend` of many runs in one program; with `shared` they differ in their weights, else in their samples too."""
-    axes = (0, None, None, 0, None, None) if shared else (0, 0, 0, 0, None, None)
-    return jax.jit(jax.vmap(descend, in_axes=axes))
+def descend_runs() -> Callable[..., Heads]:
+    """`descend` for runs along a leading axis, each with its own data; `steps` may change without compiling again."""
+    return jax.jit(jax.vmap(descend, in_axes=(0, 0, 0, 0, None, None)))
+
+
+def descend_leaving_one_out(
+    runs: Heads, x: Float[Array, "n tokens d"], y: Float[Array, " n"], eta: float, steps: int
+) -> Heads:
+    """`descend` on all samples (run 0) and without each of them (runs 1 to n), with weights 1/n throughout."""
+    copies = np.asarray(runs.copies[0])
+    found = attention_runs(
+        runs.U,
+        runs.W,
+        (x, y),
+        weights(len(y), jnp.float64),
+        factor=copies / np.sqrt(np.sum(copies)),
+        rate=eta / np.maximum(copies, 1.0),
+        steps=steps,
+    )
+    return Heads(jnp.asarray(found.U), jnp.asarray(found.W), runs.copies)
 
 
 def octaves(first: int, last: int, per_octave: int = 2) -> list[int]:

@@ -65,7 +65,7 @@ def run(config: Config) -> Outcome:
             start: Heads = jax.tree.map(lambda leaf: leaf[None], problem.heads)
             weights = jnp.full((1, config["n"]), 1.0 / config["n"])
             data = (problem.x[None], problem.y[None])
-            moved = descend_runs(False)(start, *data, weights, config["eta"], config["steps"])
+            moved = descend_runs()(start, *data, weights, config["eta"], config["steps"])
             last: Heads = jax.tree.map(lambda leaf: leaf[0], moved)
             values["reached"] = float(jnp.min(problem.y * outputs(last, problem.x)))
             values["travelled"] = float(distance(last, problem.heads))

@@ -16,7 +16,7 @@ from certiformer.experiments import _deora_theory as theory
 from certiformer.experiments._deora_analysis import OUR_DESIGN, at, named
 from certiformer.experiments._deora_runs import (
     Heads,
-    descend_runs,
+    descend_leaving_one_out,
     distance,
     draw,
     largest_head,
@@ -32,7 +32,6 @@ from certiformer.experiments.trend import Notes, Theory, Trend, fitted_exponent
 from certiformer.experiments.verdicts import rate_allowed
 from certiformer.sweep import Experiment, Outcome, Row
 from certiformer.sweep.run import Config
-from certiformer.training.leave_one_out import weights
 
 NAME = "deora.stability"
 MIXTURE = {
@@ -56,11 +55,10 @@ def run(config: Config) -> Outcome:
     with jax.enable_x64(True):
         problem = draw(config)
         n = config["n"]
-        table = weights(n, jnp.float64)
         start: Heads = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (n + 1, *leaf.shape)), problem.heads)
         now, done, seen = start, 0, []
         for until in config["checkpoints"]:
-            now = descend_runs(True)(now, problem.x, problem.y, table, config["eta"], until - done)
+            now = descend_leaving_one_out(now, problem.x, problem.y, config["eta"], until - done)
             seen.append(_look()(now, problem.x, problem.y, problem.test_x, problem.test_y))
             done = until
         arrays = {name: np.stack([np.asarray(each[name]) for each in seen]) for name in seen[0]}

@@ -65,7 +65,7 @@ def run_batch(configs: Sequence[Config]) -> list[Outcome]:
         seen = [_look()(start, start, x, y, test_x, test_y, relevant)]
         now, done = start, 0
         for until in configs[0]["checkpoints"]:
-            now = descend_runs(False)(now, x, y, weights, configs[0]["eta"], until - done)
+            now = descend_runs()(now, x, y, weights, configs[0]["eta"], until - done)
             seen.append(_look()(now, start, x, y, test_x, test_y, relevant))
             done = until
         curves = {name: np.stack([np.asarray(each[name]) for each in seen], axis=1) for name in seen[0]}

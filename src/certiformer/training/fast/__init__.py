@@ -4,6 +4,8 @@ The plain form (`steps.supervised` on the model itself) stays the reference they
 objectives for the steps, give first derivatives only, and work on blocks of samples small enough for the cache.
 """
 
+from certiformer.training.fast._attention_runs import AttentionRuns as AttentionRuns
+from certiformer.training.fast._attention_runs import attention_runs as attention_runs
 from certiformer.training.fast._blocks import Blocks as Blocks
 from certiformer.training.fast._blocks import blocks as blocks
 from certiformer.training.fast._head_descent import HeadDescent as HeadDescent

@@ -33,26 +33,40 @@ def _gradients(
 ) -> tuple[Float[Array, " runs"], Any]:
     if models.config.readout != "full":
         raise InputError("readout", models.config.readout, '"full"', "The plain gradients take any readout.")
+    heads = models.U.shape[1]
+    losses, *slopes = attention_gradients(models.U, models.W, batch, weights, jnp.full(heads, heads**-0.5), loss)
+    return losses, eqx.tree_at(lambda each: (each.U, each.W), models, tuple(slopes))
+
+
+def attention_gradients(
+    U: Float[Array, "runs heads tokens d"],
+    W: Float[Array, "runs heads d d"],
+    batch: Any,
+    weights: Float[Array, "runs n"],
+    factor: Float[Array, " heads"],
+    loss: Loss = logistic,
+) -> tuple[Float[Array, " runs"], Float[Array, "runs heads tokens d"], Float[Array, "runs heads d d"]]:
+    """Weighted losses and their gradients in U and W, with `factor` of the heads in place of H^{-1/2}."""
     x, y = batch
-    runs, heads, tokens, d = models.U.shape
+    runs, heads, tokens, d = U.shape
     units = runs * heads
-    U = models.U.reshape(units, tokens, d).transpose(1, 2, 0)
-    W = models.W.reshape(units, d, d).transpose(1, 2, 0).reshape(d, d * units)
-    scale = heads**-0.5
+    rows_U = U.reshape(units, tokens, d).transpose(1, 2, 0)
+    rows_W = W.reshape(units, d, d).transpose(1, 2, 0).reshape(d, d * units)
+    scale = factor.astype(U.dtype)
 
     def one(sample: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         tokens_of, label, weight = sample
         # 1. Attention of every unit (run, head) on this sample.
-        keys = (tokens_of @ W).reshape(tokens, d, units)
+        keys = (tokens_of @ rows_W).reshape(tokens, d, units)
         scores = jnp.einsum("sj,tju->tsu", tokens_of, keys)
         mass = jnp.exp(scores - jnp.max(scores, axis=1, keepdims=True))
         attention = mass / jnp.sum(mass, axis=1, keepdims=True)
         # 2. Outputs of the runs and their weighted losses.
-        seen = attention * jnp.einsum("sj,tju->tsu", tokens_of, U)
+        seen = attention * jnp.einsum("sj,tju->tsu", tokens_of, rows_U)
         rows = jnp.sum(seen, axis=1, keepdims=True)
-        outputs = jnp.sum(rows, axis=(0, 1)).reshape(runs, heads).sum(axis=1) * scale
+        outputs = jnp.sum(rows, axis=(0, 1)).reshape(runs, heads) @ scale
         values, slopes = jax.vmap(jax.value_and_grad(loss), in_axes=(0, None))(outputs, label)
-        pull = jnp.repeat(weight * slopes * scale, heads)
+        pull = ((weight * slopes)[:, None] * scale).reshape(units)
         # 3. Gradients.
         grad_U = jnp.einsum("sj,tsu->tju", tokens_of, pull * attention)
         moved = jnp.einsum("sj,tsu->tju", tokens_of, pull * (seen - attention * rows))
@@ -60,8 +74,8 @@ def _gradients(
         return weight * values, grad_U, grad_W
 
     losses, grad_U, grad_W = sum_blocks(one, (x, y, weights.T))
-    slopes = (
-        grad_U.transpose(2, 0, 1).reshape(models.U.shape),
-        grad_W.reshape(d, d, units).transpose(2, 0, 1).reshape(models.W.shape),
+    return (
+        losses,
+        grad_U.transpose(2, 0, 1).reshape(U.shape),
+        grad_W.reshape(d, d, units).transpose(2, 0, 1).reshape(W.shape),
     )
-    return losses, eqx.tree_at(lambda each: (each.U, each.W), models, slopes)
