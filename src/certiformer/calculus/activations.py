@@ -18,14 +18,20 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-
-import numpy as np
-import scipy
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from certiformer.core.errors import UnknownNameError
+from certiformer.core.later import later
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    import scipy
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+else:
+    np = later("numpy")
+    scipy = later("scipy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,10 @@ class Activation:
     s2: float
     value: Callable[[Array], Array]
     slope: Callable[[Array], Array]
+
+
+def _tanh(x: Array) -> Array:
+    return np.asarray(np.tanh(x), dtype=np.float64)
 
 
 def _tanh_slope(x: Array) -> Array:
@@ -60,17 +70,25 @@ def _sigmoid_slope(x: Array) -> Array:
     return np.asarray(scipy.special.expit(x) * scipy.special.expit(-x), dtype=np.float64)
 
 
+def _sin(x: Array) -> Array:
+    return np.asarray(np.sin(x), dtype=np.float64)
+
+
+def _sin_slope(x: Array) -> Array:
+    return np.asarray(np.cos(x), dtype=np.float64)
+
+
 ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
     {
         entry.name: entry
         for entry in (
             # tanh'' = -2 t (1 - t^2) is extreme at t = 1/sqrt 3
-            Activation("tanh", 1.0, 1.0, 4.0 / (3.0 * math.sqrt(3.0)), np.tanh, _tanh_slope),
+            Activation("tanh", 1.0, 1.0, 4.0 / (3.0 * math.sqrt(3.0)), _tanh, _tanh_slope),
             # sigma'' = -sqrt(2/pi) x e^{-x^2/2} is extreme at x = 1
             Activation("erf", 1.0, math.sqrt(2.0 / math.pi), math.sqrt(2.0 / (math.pi * math.e)), _erf, _erf_slope),
             # sigma(x) = (1 + tanh(x/2))/2
             Activation("sigmoid", 1.0, 0.25, 1.0 / (6.0 * math.sqrt(3.0)), _sigmoid, _sigmoid_slope),
-            Activation("sin", 1.0, 1.0, 1.0, np.sin, np.cos),
+            Activation("sin", 1.0, 1.0, 1.0, _sin, _sin_slope),
         )
     }
 )

@@ -21,15 +21,21 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from certiformer.calculus.covers import Cover
 from certiformer.calculus.entropies import LN_TWO, Entropy, Least, Multisets, Power, Scaled, Shifted, Volume, sizes
+from certiformer.core.later import later
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+else:
+    np = later("numpy")
+
 
 _SLACK = 2.0**-40
 _UNIT = 2.0**-53

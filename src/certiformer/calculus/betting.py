@@ -9,13 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from certiformer.core.errors import InputError
+from certiformer.core.later import later
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+else:
+    np = later("numpy")
+
 
 TRUNCATION = 0.75
 _STEPS = 200

@@ -17,20 +17,24 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from certiformer.calculus.covers import Cover
 from certiformer.core.elementwise import each, several
 from certiformer.core.errors import InputError
+from certiformer.core.later import later
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+else:
+    np = later("numpy")
+
 
 _DECADES = 12.0
 _POINTS = 480
-_GRID = np.linspace(0.0, _DECADES * math.log(10.0), _POINTS)
 _BLOCK = 48
 _FINER = 8
 _NODES = 256
@@ -38,6 +42,12 @@ _ROWS = 1024
 _ADJUSTMENTS = (0.02, 0.005, 0.00125)
 _ROUNDS = 4
 _REPEATS = 5
+
+
+@functools.cache
+def _grid() -> Array:
+    """Logarithms of the largest radius over the radii of a chain."""
+    return np.linspace(0.0, _DECADES * math.log(10.0), _POINTS)
 
 
 def dudley_closed(constant: float, radius: float, n: float, additive: float = 0.0) -> float:
@@ -133,7 +143,7 @@ def _chains(cover: Cover, radius: float, n: Array, additive: float, *, external:
 @functools.lru_cache(maxsize=256)
 def _tabulated(cover: Cover, radius: float, start: int) -> Array:
     """ln N at a block of the grid's scales, once for all n and for all points of a sweep that share the cover."""
-    return cover.log_sizes(radius * np.exp(-_GRID[start : start + _BLOCK]))
+    return cover.log_sizes(radius * np.exp(-_grid()[start : start + _BLOCK]))
 
 
 def _between_nodes(sizes: Callable[[Array], Array], table: Array, n: Array, *, external: bool) -> Array:
@@ -159,7 +169,7 @@ def _searched(sizes: Callable[[Array], Array], table: Array, n: Array, *, extern
     """The best chain of each n in units of D, and ln(D/eps_j) of its scales; `table` is ln N at the coarse ones."""
     over = np.flatnonzero(table >= np.max(n) / 2.0)
     costs = table[: over[0] + 1] if len(over) else table
-    steps = _GRID[: len(costs)]
+    steps = _grid()[: len(costs)]
     links = np.sqrt(2.0 * np.where(np.roll(costs, 1) < n[:, None] / 2.0, costs, np.inf) / n[:, None])
     links[:, 0] = 0.0
     best, paths = _shortest_paths(np.exp(-steps), links, external=external)

@@ -14,15 +14,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from certiformer.core.later import later
 from certiformer.core.rounding import MARGIN
 
-Array = NDArray[np.float64]
-Modulus = Callable[[Array | float], Array]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Modulus = Callable[[Array | float], Array]
+else:
+    np = later("numpy")
 
 _SLACK = 1.0 + MARGIN
 _LAMBERT = 20

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from certiformer.core.errors import InputError
+from certiformer.core.later import later
 from certiformer.core.rounding import up
 
-Integers = NDArray[np.int64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+else:
+    np = later("numpy")
+
 
 _LARGEST_SUM = 2_000_000
 

@@ -15,13 +15,18 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
-
-import numpy as np
-import scipy
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from certiformer.core.errors import InputError
+from certiformer.core.later import later
+
+if TYPE_CHECKING:
+    import numpy as np
+    import scipy
+    from numpy.typing import NDArray
+else:
+    np = later("numpy")
+    scipy = later("scipy")
 
 Array = Any  # numpy or JAX
 Influence = Callable[[Array], Array]

@@ -7,11 +7,17 @@ a(X, W, t) = X^T softmax(X W^T x_t).
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+from certiformer.core.later import later
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+else:
+    np = later("numpy")
 
 
 def softmax(scores: Array, axis: int = -1) -> Array:

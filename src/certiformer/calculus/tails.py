@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
-
-import numpy as np
-import numpy.typing as npt
-import scipy
+from typing import TYPE_CHECKING
 
 from certiformer.core.errors import InputError
+from certiformer.core.later import later
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import scipy
+else:
+    np = later("numpy")
+    scipy = later("scipy")
 
 _CHUNK = 4096
 

@@ -21,13 +21,21 @@ over fixed permutations of the *final* capitals does (tau = 1.5; an average of v
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-import numpy as np
-import scipy
-from numpy.typing import NDArray
+from certiformer.core.later import later
 
-Array = NDArray[np.float64]
-Orders = NDArray[np.int64]
+if TYPE_CHECKING:
+    import numpy as np
+    import scipy
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Orders = NDArray[np.int64]
+else:
+    np = later("numpy")
+    scipy = later("scipy")
+
 
 TARGET_ONE_ORDER = 1.3
 TARGET_SEVERAL_ORDERS = 1.5

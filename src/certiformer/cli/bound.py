@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
 from certiformer.core import Evaluation, Result, find
 from certiformer.core.errors import InputError
-from certiformer.core.sweeping import Sweep, parse_sweep, sweep
 from certiformer.report.table import evaluation_table, sweep_table
+
+if TYPE_CHECKING:
+    from certiformer.core.sweeping import Sweep
 
 
 def bound(
@@ -42,6 +44,8 @@ def bound(
         else:
             console.print(evaluation_table(evaluation))
         return
+    from certiformer.core.sweeping import parse_sweep, sweep
+
     swept = sweep(result, given, parse_sweep(sweep_over))
     if plot is not None:
         _draw(swept, plot)

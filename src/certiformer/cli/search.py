@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
+from certiformer.core.catalogue import entry
 from certiformer.core.errors import InputError
 from certiformer.core.registry import search as found_by
-from certiformer.report.table import theorem_rows, theorem_table
+from certiformer.report.table import theorem_table
 
 
 def search(
@@ -19,12 +20,12 @@ def search(
     markdown: Markdown = False,
 ) -> None:
     """Find results by words in their title, statement, defects, assumptions and inputs."""
-    found = found_by(" ".join(words))
+    found = [entry(result) for result in found_by(" ".join(words))]
     if json:
-        print_json(theorem_rows(found))
+        print_json([each.as_json() for each in found])
     elif not found:
         raise InputError("words", " ".join(words), "words that occur in a result", "Try fewer or shorter words")
     elif csv or markdown:
-        print_rows(theorem_rows(found), markdown=markdown)
+        print_rows([each.as_json() for each in found], markdown=markdown)
     else:
         console.print(theorem_table(found, console.width))

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-import certiformer
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
 from certiformer.core import Quantity, Status
+from certiformer.core.catalogue import entries
 from certiformer.core.errors import UnknownNameError
-from certiformer.report.table import theorem_rows, theorem_table
+from certiformer.report.table import theorem_table
 
 
 def theorems(
@@ -26,18 +26,21 @@ def theorems(
     markdown: Markdown = False,
 ) -> None:
     """List the results: what each bounds, and what became of its printed statement."""
-    found = certiformer.results(paper)
+    papers = dict.fromkeys(each.paper for each in entries())
+    if paper is not None and paper not in papers:
+        raise UnknownNameError("paper", paper, papers)
+    found = [each for each in entries() if paper in (None, each.paper)]
     if bounds is not None:
         quantities = {quantity.value: quantity for quantity in Quantity}
         if bounds not in quantities:
             raise UnknownNameError("quantity", bounds, quantities)
-        found = [result for result in found if result.bounds is quantities[bounds]]
+        found = [each for each in found if each.bounds is quantities[bounds]]
     if status is not None:
         states = {state.value: state for state in Status}
         if status not in states:
             raise UnknownNameError("status", status, states)
-        found = [result for result in found if result.status is states[status]]
-    rows = theorem_rows(found)
+        found = [each for each in found if each.status is states[status]]
+    rows = [each.as_json() for each in found]
     if json:
         print_json(rows)
     elif csv or markdown:

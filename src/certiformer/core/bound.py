@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from certiformer.core import rounding
 from certiformer.core.elementwise import least, raised, several
 from certiformer.core.hypothesis import Hypothesis
@@ -40,10 +38,15 @@ class Bound:
     note: str = ""
 
     def __post_init__(self) -> None:
+        if not self.terms and not several(self.value):
+            if math.isnan(self.value):
+                raise ArithmeticError("a bound must not be nan")
+            object.__setattr__(self, "terms", _NOTHING)
+            return
         terms = self.terms.values()
-        if several(self.value) or any(several(term) for term in terms):
+        if several(self.value) or any(map(several, terms)):
             self._check_entries()
-        elif math.isnan(self.value) or any(math.isnan(term) for term in terms):
+        elif math.isnan(self.value) or any(map(math.isnan, terms)):
             raise ArithmeticError(f"a bound must not be nan: {self.value}, terms {dict(self.terms)}")
         elif self.additive and not self.clipped and math.isfinite(self.value):
             total = math.fsum(terms)
@@ -52,6 +55,8 @@ class Bound:
         object.__setattr__(self, "terms", MappingProxyType(dict(self.terms)))
 
     def _check_entries(self) -> None:
+        import numpy as np
+
         terms = list(self.terms.values())
         if any(np.any(np.isnan(one)) for one in (self.value, *terms)):
             raise ArithmeticError(f"a bound must not be nan: {self.value}, terms {dict(self.terms)}")
@@ -60,6 +65,13 @@ class Bound:
             wrong = np.abs(total - self.value) > 1e-9 * np.abs(self.value) + 1e-300
             if np.any(wrong & np.isfinite(self.value) & np.logical_not(self.clipped)):
                 raise ArithmeticError(f"terms add up to {total}, not to the value {self.value}")
+
+    def resting_on(self, hypotheses: tuple[Hypothesis, ...]) -> Bound:
+        """The same number, with these hypotheses in place of its own."""
+        found = object.__new__(Bound)
+        for name, put in _SLOTS:
+            put(found, hypotheses if name == "hypotheses" else getattr(self, name))
+        return found
 
     def entry(self, place: int) -> Bound:
         """The bound at one entry, where it is one of arrays."""
@@ -117,6 +129,9 @@ class Bound:
         if self.note:
             document["note"] = self.note
         return document
+
+
+_SLOTS = [(name, getattr(Bound, name).__set__) for name in Bound.__slots__]
 
 
 def json_number(value: float) -> float | str:

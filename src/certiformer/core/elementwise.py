@@ -1,22 +1,27 @@
-"""Formulas on arrays: one function for a number and for many, and what to do where many do not agree."""
+"""Formulas on arrays: one function for a number and for many, and what to do where many do not agree.
+
+NumPy is imported where something is an array, and not before: most results are closed forms of single numbers.
+"""
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from certiformer.core.rounding import MARGIN
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Mixed(Exception):
     """A condition that holds at some entries of an array and fails at others: evaluate the two kinds apart."""
 
     def __init__(self, holds: NDArray[np.bool_]) -> None:
-        super().__init__(f"holds at {int(np.sum(holds))} of {holds.size} entries")
+        super().__init__(f"holds at {int(holds.sum())} of {holds.size} entries")
         self.holds = holds
 
 
@@ -26,13 +31,19 @@ class Apart(Exception):
 
 def several(value: object) -> bool:
     """Whether the value is an array."""
-    return isinstance(value, np.ndarray)
+    numbers = type(value)
+    if numbers is float or numbers is int:
+        return False
+    numpy = sys.modules.get("numpy")  # what nobody has imported made no arrays
+    return numpy is not None and isinstance(value, numpy.ndarray)
 
 
 def each(function: Callable[..., Any], *arguments: Any) -> Any:
     """`function` at the arguments; entry by entry where some of them are arrays, so that it may branch."""
     if not any(several(one) for one in arguments):
         return function(*arguments)
+    import numpy as np
+
     if function is math.sqrt:  # the one that is exact everywhere
         return np.sqrt(*arguments)
     rows = zip(*(one.ravel().tolist() for one in np.broadcast_arrays(*arguments)), strict=True)
@@ -61,6 +72,8 @@ def least(*values: Any) -> Any:
     """The smallest, entry by entry where some of them are arrays."""
     if not any(several(one) for one in values):
         return min(values)
+    import numpy as np
+
     found = values[0]
     for one in values[1:]:
         found = np.minimum(found, one)

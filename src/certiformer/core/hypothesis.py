@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -69,27 +70,33 @@ def stated(requires: str, said: bool | None, by: str, *, id: str = "") -> Hypoth
     return Hypothesis(requires, "fails", f"the caller denies {by}", id=id)
 
 
+@functools.lru_cache(maxsize=4096)
 def assumed(requires: str, *, id: str = "") -> Hypothesis:
     """A hypothesis about the world that no input settles: sampling, what was done before the data were seen."""
     return Hypothesis(requires, "open", "nobody but the caller can know", id=id)
 
 
+@functools.lru_cache(maxsize=4096)
 def slug(requires: str) -> str:
     """A short name made of the first words that carry meaning."""
     words = [word for word in re.findall(r"[a-z0-9]+", requires.lower()) if word not in _FILLERS]
     return "-".join(words[:6]) or "hypothesis"
 
 
+_CERTAINTY: dict[str, int] = {"verified": 0, "vouched": 1, "open": 2, "fails": 3}
+
+
 def together(*groups: Iterable[Hypothesis]) -> tuple[Hypothesis, ...]:
     """All of them, each id once: of two with one id and words the less certain one stays."""
-    order: tuple[State, ...] = ("verified", "vouched", "open", "fails")
     found: dict[tuple[str, str], Hypothesis] = {}
-    for hypothesis in (each for group in groups for each in group):
-        key = (hypothesis.id, hypothesis.requires)
-        known = found.get(key)
-        if known is None or (order.index(hypothesis.state), hypothesis.statable) > (
-            order.index(known.state),
-            known.statable,
-        ):
-            found[key] = hypothesis
+    for group in groups:
+        for hypothesis in group:
+            key = (hypothesis.id, hypothesis.requires)
+            known = found.get(key)
+            if known is None or _doubt(hypothesis) > _doubt(known):
+                found[key] = hypothesis
     return tuple(found.values())
+
+
+def _doubt(hypothesis: Hypothesis) -> tuple[int, bool]:
+    return _CERTAINTY[hypothesis.state], hypothesis.statable

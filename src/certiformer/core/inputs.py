@@ -104,14 +104,16 @@ class Input:
     def parse(self, raw: Any) -> Any:
         """The checked value of this input, from text or from a Python value."""
         match self.kind:
+            case "real":
+                return self._parse_number(raw, raw, whole=False)
+            case "integer":
+                return self._parse_number(raw, raw, whole=True)
             case "choice":
                 return self._parse_choice(raw)
             case "flag":
                 return self._parse_flag(raw)
-            case "reals" | "integers":
-                return self._parse_list(raw)
             case _:
-                return self._parse_number(raw, raw, whole=self.kind == "integer")
+                return self._parse_list(raw)
 
     def _error(self, got: object) -> InputError:
         return InputError(self.name, got, self.range, f"For example {self.sample}")
@@ -122,6 +124,8 @@ class Input:
         raise self._error(raw)
 
     def _parse_flag(self, raw: Any) -> bool:
+        if raw is True or raw is False:
+            return raw is True
         known = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
         key = str(raw).strip().lower()
         if key not in known:
@@ -278,23 +282,38 @@ def flag(meaning: str, *, default: bool | None = None) -> Any:
     return Input(meaning, "flag", default=default, example=True)
 
 
-def check_inputs(inputs: Sequence[Input], given: Mapping[str, Any], example: str) -> dict[str, Any]:
+def by_name(inputs: Iterable[Input]) -> dict[str, Input]:
+    """Every input by its name and by its aliases."""
+    return {name: entry for entry in inputs for name in (entry.name, *entry.aliases)}
+
+
+def check_inputs(known: Mapping[str, Input], given: Mapping[str, Any], example: str) -> dict[str, Any]:
     """All inputs parsed and checked; unknown, missing and doubled names are errors that name themselves."""
-    by_name = {name: entry for entry in inputs for name in (entry.name, *entry.aliases)}
     values: dict[str, Any] = {}
     for name, raw in given.items():
-        if name not in by_name:
-            raise UnknownNameError("input", name, by_name, f"The inputs are {', '.join(i.name for i in inputs)}.")
-        entry = by_name[name]
+        entry = known.get(name)
+        if entry is None:
+            every = ", ".join(dict.fromkeys(each.name for each in known.values()))
+            raise UnknownNameError("input", name, known, f"The inputs are {every}.")
         if entry.name in values:
             raise InputError(entry.name, name, "one value, not two", f"{entry.name} and its alias are both given")
         if raw is not None or not entry.optional:
             values[entry.name] = entry.parse(raw)
-    missing = [entry for entry in inputs if entry.required and entry.name not in values]
+    complete: dict[str, Any] = {}
+    missing: list[Input] = []
+    for name, entry in known.items():
+        if name != entry.name:
+            continue
+        if name in values:
+            complete[name] = values[name]
+        elif entry.factory is not None:
+            complete[name] = None
+        elif entry.default is REQUIRED:
+            missing.append(entry)
+        else:
+            complete[name] = entry.default
     if missing:
         first = missing[0]
         names = ", ".join(entry.name for entry in missing)
         raise InputError(first.name, None, first.range, f"Missing: {names}. For example: {example}")
-    return {
-        entry.name: values.get(entry.name, None if entry.factory is not None else entry.default) for entry in inputs
-    }
+    return complete

@@ -103,6 +103,16 @@ def _modules() -> Mapping[str, Path]:
     }
 
 
+def sizes() -> dict[str, int]:
+    """The files of the rooms that hold results, those that results share included, with their sizes."""
+    top = Path(__file__).parents[1]
+    return {
+        path.relative_to(top).as_posix(): path.stat().st_size
+        for room in ROOMS
+        for path in sorted((top / room.rpartition(".")[2]).rglob("*.py"))
+    }
+
+
 def _result_in(module: str) -> type[Result] | None:
     """The result that a module defines."""
     for item in vars(importlib.import_module(module)).values():

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Self, dataclass_transform
 from certiformer.core import notebook, story
 from certiformer.core.bound import Bound, json_number
 from certiformer.core.errors import CertiformerError, FormulaError, RangeError
-from certiformer.core.hypothesis import assumed, together
-from certiformer.core.inputs import Input, check_inputs, choice, count, flag, integers, real, reals
+from certiformer.core.hypothesis import Hypothesis, assumed, together
+from certiformer.core.inputs import Input, by_name, check_inputs, choice, count, flag, integers, real, reals
 from certiformer.core.quantity import Direction, Quantity
 
 Variants = Mapping[str, Bound]
@@ -97,6 +97,7 @@ class Result:
     reason: ClassVar[str] = ""
     example: ClassVar[str] = ""
     inputs: ClassVar[tuple[Input, ...]] = ()
+    named_inputs: ClassVar[Mapping[str, Input]] = MappingProxyType({})
     assumptions: ClassVar[tuple[str, ...]] = ()
     defects: ClassVar[tuple[str, ...]] = ()
 
@@ -110,6 +111,7 @@ class Result:
             cls.story = replace(cls.story, sound=told.sound, sound_latex=told.sound_latex)
         cls.title, cls.reason = cls.story.title, cls.story.because
         cls.inputs = _fields(cls)
+        cls.named_inputs = by_name(cls.inputs)
         cls.assumptions = _unique(cls.story.assumes, *(base.assumptions for base in inherited))
         cls.defects = _unique(cls.story.defects, *(base.defects for base in inherited))
         if "place" in vars(cls) and "id" not in vars(cls):
@@ -122,7 +124,7 @@ class Result:
             setattr(cls, "sound", _with_assumptions(cls.sound))  # noqa: B010
 
     def __init__(self, **given: Any) -> None:
-        values = check_inputs(self.inputs, given, self.example)
+        values = check_inputs(self.named_inputs, given, self.example)
         self.__dict__.update(values)
         derived: dict[str, str] = {}
         for entry in self.inputs:
@@ -225,15 +227,20 @@ def _with_assumptions(sound: Callable[[Any], Variants]) -> Callable[[Any], Varia
 
     @functools.wraps(sound)
     def complete(self: Any) -> Variants:
-        shared = tuple(assumed(words) for words in self.assumptions)
+        shared = _assumed(self.assumptions)
         return {
             name: bound
             if bound.bounds is Quantity.CONSTANT
-            else replace(bound, hypotheses=together(bound.hypotheses, shared))
+            else bound.resting_on(together(bound.hypotheses, shared) if bound.hypotheses else shared)
             for name, bound in sound(self).items()
         }
 
     return complete
+
+
+@functools.lru_cache(maxsize=1024)
+def _assumed(assumptions: tuple[str, ...]) -> tuple[Hypothesis, ...]:
+    return together(assumed(words) for words in assumptions)
 
 
 _KINDS = {

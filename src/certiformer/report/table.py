@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from certiformer.core import Bound, Evaluation, Hypothesis, Quantity, Result, Status
-from certiformer.core.sweeping import Sweep
+from certiformer.core import Bound, Evaluation, Hypothesis, Quantity, Status
+from certiformer.core.catalogue import Entry
 from certiformer.report import numbers
+
+if TYPE_CHECKING:
+    from certiformer.core.sweeping import Sweep
 
 STATUS_STYLES = {
     Status.TRUE: "green",
@@ -24,24 +27,7 @@ STATUS_STYLES = {
 }
 
 
-def theorem_rows(results: Sequence[type[Result]]) -> list[dict[str, Any]]:
-    """The registry as plain rows."""
-    return [
-        {
-            "id": result.id,
-            "title": result.title,
-            "paper": result.paper.key,
-            "place": result.place,
-            "bounds": result.bounds.value,
-            "printed": result.status.value,
-            "reason": result.reason,
-            "inputs": [entry.name for entry in result.inputs],
-        }
-        for result in results
-    ]
-
-
-def theorem_table(results: Sequence[type[Result]], width: int = 80) -> RenderableType:
+def theorem_table(results: Sequence[Entry], width: int = 80) -> RenderableType:
     """One row per result: id, what it bounds, what became of the printed statement, and, if there is room, why."""
     table = Table(box=None, pad_edge=False, header_style="bold", expand=False)
     columns = {

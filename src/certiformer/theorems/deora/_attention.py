@@ -9,13 +9,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from certiformer.calculus.descent import Landscape
+from certiformer.core.later import later
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+else:
+    np = later("numpy")
+
 
 KAPPA_3 = 4.0 / (3.0 * math.sqrt(3.0))
 """sup |E (y - Ey)(s - Es)^2| over |y|, |s| <= 1 (deora.kappa3)."""

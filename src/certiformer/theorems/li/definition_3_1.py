@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import math
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from certiformer.calculus import offset
 from certiformer.core import (
@@ -22,7 +20,14 @@ from certiformer.core import (
     upper_bound,
     verified,
 )
+from certiformer.core.later import later
 from certiformer.theorems.li import LI
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+else:
+    np = later("numpy")
 
 _ESTIMATE = "exact for this sample; an estimate of the expectation over samples that the theorems need"
 

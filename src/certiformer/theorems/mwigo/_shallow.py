@@ -14,9 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from certiformer import networks
 from certiformer.calculus import chaining
@@ -37,8 +35,14 @@ from certiformer.core import (
     verified,
 )
 from certiformer.core.elementwise import Apart, agreed, each, several
+from certiformer.core.later import later
 from certiformer.networks import Analysis
 from certiformer.theorems.mwigo import MWIGO
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = later("numpy")
 
 _TYPICAL = "sqrt(dm), LeCun's typical value: state the true one"
 

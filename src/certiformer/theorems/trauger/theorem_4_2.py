@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import math
 
 from certiformer.calculus.covers import quadratic_cover
@@ -61,17 +62,25 @@ class Theorem42(DeepTransformer):
     def _engine(self, proper: Hypothesis) -> dict[str, Bound]:
         """On the engine: with proper covers where the caller vouches for them, otherwise with external ones."""
         if self.proper:
-            return engine_variants(self, self._analysis(proper=True), hypotheses=(proper,))
-        return engine_variants(self, self._analysis(proper=False), name="engine_external")
+            return engine_variants(self, _analysis(self.network, True), hypotheses=(proper,))
+        return engine_variants(self, _analysis(self.network, False), name="engine_external")
 
-    def _analysis(self, *, proper: bool) -> Analysis:
-        """The network on the engine. C1 does not depend on the number of inputs: any sample will do."""
 
-        def weight(kind: str, layer: int) -> Weight:
-            # At inputs of norm Bx both constants hold; at the centre of the class nothing is paid.
-            constant = min(self.C1, self.CBx / self.Bx / self.Bx) if layer == 1 and kind in "vq" else self.C1
-            spectral = spectral_bound(self, kind)
-            cover = quadratic_cover(constant, math.log(spectral), proper=proper, domain=False)
-            return Weight(kind, (1, 1), spectral=spectral, cover=cover)
+_ANY = 10**300
 
-        return analyse(graph(self, weight), proper=proper, samples=self.n or 1)
+
+@functools.lru_cache(maxsize=64)
+def _analysis(net: Theorem42, proper: bool) -> Analysis:
+    """The network on the engine, built once along a sweep of radii or sample sizes.
+
+    C1 does not depend on the number of inputs: the covers are of any sample.
+    """
+
+    def weight(kind: str, layer: int) -> Weight:
+        # At inputs of norm Bx both constants hold; at the centre of the class nothing is paid.
+        constant = min(net.C1, net.CBx / net.Bx / net.Bx) if layer == 1 and kind in "vq" else net.C1
+        spectral = spectral_bound(net, kind)
+        cover = quadratic_cover(constant, math.log(spectral), proper=proper, domain=False)
+        return Weight(kind, (1, 1), spectral=spectral, cover=cover)
+
+    return analyse(graph(net, weight), proper=proper, samples=_ANY)

@@ -1,6 +1,6 @@
 """Gradient descent of many of Deora's attention layers on the same examples, each run with its own weights of them.
 
-    theta_r <- theta_r - rate * grad sum_i w_ri l(y_i Phi(X_i; theta_r)),      Phi = sum_k f_k <U_k, softmax(X W_k X^T) X>
+    theta_r <- theta_r - rate * grad sum_i w_ri l(y_i Phi(X_i; theta_r)),   Phi = sum_k f_k <U_k, softmax(X W_k X^T) X>
 
 with the logistic loss, in double precision: with weights 1/n and one of them 0 in each run, leave-one-out. A head k may
 stand for several equal ones: f_k and rate_k say so.

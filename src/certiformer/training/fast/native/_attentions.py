@@ -33,14 +33,12 @@ from certiformer.training.fast.native._lanes import exp64
 
 Table = npt.NDArray[np.float64]
 
-BLOCK = 16
+BLOCK = 8
 """Runs side by side, a multiple of eight; those past the last have weight 0 everywhere."""
 
 
 @kernel
-def descend(
-    x: Any, y: Table, weights: Table, factor: Table, rate: Table, U: Table, W: Table, losses: Table
-) -> None:
+def descend(x: Any, y: Table, weights: Table, factor: Table, rate: Table, U: Table, W: Table, losses: Table) -> None:
     """Steps of one block of runs, in place, as many as `losses` (steps, BLOCK) has rows; the logistic loss.
 
     `x` (n, T, d); `weights` (n, BLOCK) of the runs; `factor` and `rate` of the kinds; rows of `U` by (kind, t, j), rows
