@@ -36,6 +36,29 @@ json.dump(found, sys.stdout)
 """
 
 
+_POINTS = """
+import json, sys, time
+from certiformer.core import find
+found = {}
+for id, given in json.load(sys.stdin).items():
+    try:
+        result = find(id)
+        result.evaluate(given)
+    except Exception:
+        found[id] = None  # the release has other results, or other inputs
+        continue
+    rounds = []
+    for _ in range(5):
+        began, count = time.process_time(), 0
+        while count < 200 and (count < 2 or time.process_time() - began < 0.05):
+            result.evaluate(given)
+            count += 1
+        rounds.append((time.process_time() - began) / count)
+    found[id] = min(rounds)
+json.dump(found, sys.stdout)
+"""
+
+
 @dataclass(frozen=True)
 class Line:
     """One thing that was timed: what, what it takes, what was asked for."""
@@ -46,10 +69,18 @@ class Line:
     reached: bool
 
 
-def lines(release: str | None) -> list[Line]:
-    """Everything here; sweeps are compared only where a checkout of the release is given."""
-    found = [] if release is None else _sweeps(release)
-    return [*found, _single(), _long(), _spectral()]
+def sections(release: str | None) -> list[tuple[str, Callable[[], list[Line]]]]:
+    """Everything here, by name; sweeps are compared only where a checkout of the release is given."""
+    found: list[tuple[str, Callable[[], list[Line]]]] = []
+    if release is not None:
+        found += [("sweeps", lambda: _sweeps(release)), ("every id", lambda: _every(release))]
+    return [
+        *found,
+        ("one point", lambda: [_single()]),
+        ("many points", lambda: [_long()]),
+        ("spectral norms", lambda: [_spectral()]),
+        ("start-up", _start_up),
+    ]
 
 
 def _given(id: str) -> dict[str, Any]:
@@ -61,17 +92,50 @@ def _given(id: str) -> dict[str, Any]:
     return {name: value for name, value in result(**required).as_inputs().items() if name != "n" and value is not None}
 
 
+def _asked_of(release: str, program: str, asked: Any) -> Any:
+    """What a program says of `asked`, both as JSON, run with the release."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(release) / "src")}
+    told = subprocess.run(
+        [sys.executable, "-c", program], input=json.dumps(asked), capture_output=True, text=True, env=environment
+    )
+    if told.returncode:
+        raise RuntimeError(told.stderr)
+    return json.loads(told.stdout)
+
+
+def _every(release: str) -> list[Line]:
+    """Seconds per point of all other results at their examples: ours over a sweep where n is swept at once."""
+    from certiformer.core.registry import results
+
+    asked = {}
+    for id, result in results().items():
+        required = {entry.name: entry.example for entry in result.inputs if entry.required}
+        at = result(**required)
+        if id not in IDS:
+            asked[id] = {k: v for k, v in at.as_inputs().items() if v is not None and k not in at.derived}
+    before = _asked_of(release, _POINTS, asked)
+    now = _asked_of(str(Path(__file__).parents[1]), _POINTS, asked)
+    shared = [id for id in asked if before[id] is not None and now[id] is not None]
+    slower = {id: now[id] / before[id] for id in shared if now[id] > before[id]}
+    worst = sorted(slower, key=slower.__getitem__, reverse=True)[:5]
+    total = sum(before[id] for id in shared) / sum(now[id] for id in shared)
+    named = ", ".join(f"`{id}` {slower[id]:.2g}" for id in worst)
+    return [
+        Line(
+            f"one point of each of {len(shared)} other results, one by one",
+            f"{len(shared) - len(slower)} as fast as in the release, {len(slower)} slower; all of them {total:.2g}x"
+            + (f"; the slowest beside the release: {named} times" if worst else ""),
+            "none slower",
+            not slower,
+        )
+    ]
+
+
 def _sweeps(release: str) -> list[Line]:
     import certiformer
 
     asked = {id: (_given(id), ASKED) for id in IDS}
-    environment = {**os.environ, "PYTHONPATH": str(Path(release) / "src")}
-    told = subprocess.run(
-        [sys.executable, "-c", _RELEASE], input=json.dumps(asked), capture_output=True, text=True, env=environment
-    )
-    if told.returncode:
-        raise RuntimeError(told.stderr)
-    before = json.loads(told.stdout)
+    before = _asked_of(release, _RELEASE, asked)
     found = []
     for id, (given, _) in asked.items():
         certiformer.bound(id, n=SIZES[:4], **given)
@@ -135,6 +199,32 @@ def _spectral() -> Line:
         "40 %, 1e-8",
         share <= 0.4 and apart <= 1e-8,
     )
+
+
+def _start_up() -> list[Line]:
+    """Processor time of commands beside that of importing NumPy, Typer and rich."""
+
+    def seconds(*words: str) -> float:
+        found = []
+        for _ in range(5):
+            began = os.times()
+            subprocess.run([sys.executable, *words], check=True, stdout=subprocess.DEVNULL)
+            ended = os.times()
+            found.append(ended.children_user + ended.children_system - began.children_user - began.children_system)
+        return min(found)
+
+    base = seconds("-c", "import numpy, typer, rich")
+    commands = {
+        "theorems": ("theorems",),
+        "explain": ("explain", "trauger.thm4.1"),
+        "bound": ("bound", "trauger.lem3.6", "Bw=1", "Bx=1", "eps=0.5", "d=4", "k=4"),
+    }
+    found = []
+    for name, words in commands.items():
+        ratio = seconds("-m", "certiformer", *words) / base
+        what = f"`certiformer {name}`: importing NumPy, Typer and rich {base:.2g} s"
+        found.append(Line(what, f"{ratio * base:.2g} s: {ratio:.2g}x", "2x", ratio <= 2.0))
+    return found
 
 
 def _seconds(call: Callable[[], Any]) -> tuple[float, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import time
 from collections.abc import Callable
@@ -67,14 +66,6 @@ class Outcome:
         if self.ratio >= self.target:
             return "reached"
         return "within the spread" if max(self.ratios) >= self.target else "MISSED"
-
-
-def one_thread() -> None:
-    """Pin this process to one CPU: thread pools that spin while they wait would otherwise distort CPU time."""
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NPROC"):
-        os.environ[name] = "1"
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
 
 def compare(case: Case, peak: float, rounds: int = 5, authors: str | None = None) -> Outcome:
