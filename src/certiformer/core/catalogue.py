@@ -78,5 +78,13 @@ def written() -> str:
 
 
 def _read(row: Mapping[str, Any]) -> Entry:
-    named = {"bounds": Quantity(row["bounds"]), "status": Status(row["printed"]), "inputs": tuple(row["inputs"])}
-    return Entry(**{name: row[name] for name in ("id", "title", "paper", "place", "reason")}, **named)
+    return Entry(
+        row["id"],
+        row["title"],
+        row["paper"],
+        row["place"],
+        Quantity(row["bounds"]),
+        Status(row["printed"]),
+        row["reason"],
+        tuple(row["inputs"]),
+    )

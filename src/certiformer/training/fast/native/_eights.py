@@ -24,12 +24,14 @@ def kernel_of_eights(signature: str) -> Callable[[Function], Function]:
     """Compile a function now, for these types, with the pass that joins equal operations on neighbours."""
 
     def compiled(function: Function) -> Function:
-        before = numba.config.SLP_VECTORIZE
-        numba.config.SLP_VECTORIZE = 1
+        settings: Any = numba.config
+        compiler: Any = numba.njit(signature, cache=True, fastmath=_MATHS, error_model="numpy")
+        before = settings.SLP_VECTORIZE
+        settings.SLP_VECTORIZE = 1
         try:
-            made: Function = numba.njit(signature, cache=True, fastmath=_MATHS, error_model="numpy")(function)
+            made: Function = compiler(function)
         finally:
-            numba.config.SLP_VECTORIZE = before
+            settings.SLP_VECTORIZE = before
         return made
 
     return compiled
