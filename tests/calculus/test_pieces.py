@@ -197,3 +197,21 @@ def test_multisets_of_arrays_are_those_of_numbers(dimension, shrunk):
     alone = np.array([entropy(float(one)) for one in x])
     assert np.all(together >= alone * (1.0 - 1e-14))
     assert together == pytest.approx(alone, rel=1e-9)
+
+
+def test_surrogates_at_tiny_levels_and_at_the_worst():
+    half = math.log(1e-210) - math.log(2.0)
+    expected = tails.binomial_upper(1, 3000, half) + tails.binomial_upper(2, 4000, half)
+    assert expected < 1.0
+    assert compression.surrogate_unseen(1, 3000, 2, 4000, 1e-210) == pytest.approx(expected, rel=1e-12)
+    assert compression.surrogate_unseen(5, 5, 6, 6, 0.05) == pytest.approx(1.0)
+    assert compression.surrogate_joint(2, 2, 6, 6, -1.0) == pytest.approx(1.0)
+
+
+def test_the_pmf_and_the_cdf_at_the_ends():
+    for p in (0.0, 0.3, 1.0):
+        for k in (0, 4, 10):
+            exact = math.comb(10, k) * p**k * (1.0 - p) ** (10 - k)
+            below = math.fsum(math.comb(10, j) * p**j * (1.0 - p) ** (10 - j) for j in range(k + 1))
+            assert math.exp(tails.log_binomial_pmf(k, 10, p)) == pytest.approx(exact, rel=1e-12)
+            assert math.exp(tails.log_binomial_cdf(k, 10, p)) == pytest.approx(below, rel=1e-12)
