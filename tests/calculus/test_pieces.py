@@ -28,7 +28,7 @@ def test_a_chain_costs_what_its_scales_cost(cover, external):
         return cover.log_sizes(np.exp(-steps))
 
     n = np.array([30.0, 1000.0, 1e6])
-    best, found = chaining._searched(sizes, np.concatenate([[0.0], sizes(chaining._GRID[1:])]), n, external=external)
+    best, found = chaining._searched(sizes, np.concatenate([[0.0], sizes(chaining._grid()[1:])]), n, external=external)
     for number, value, steps in zip(n, best, found, strict=True):
         # coarser scales first; zeros stand for those that are not needed
         scales = [1.0, *np.exp(-steps[steps > 0.0])]
