@@ -5,7 +5,7 @@ import math
 import pytest
 
 from certiformer.core import find, results
-from certiformer.theorems.trauger import lemma_3_2
+from certiformer.theorems.trauger import lemma_3_2, theorem_4_2
 from certiformer.theorems.trauger._linear_maps import TwoOneMaps
 
 TWO_ONE = sorted(id for id, result in results().items() if issubclass(result, TwoOneMaps))
@@ -39,21 +39,21 @@ def test_the_engine_answers_where_a_complexity_is_asked_for(id):
 @pytest.mark.parametrize("heads", [1, 3])
 def test_constants_of_theorem_4_2_on_the_engine(heads):
     given = {**example("trauger.thm4.2"), "layers": 2, "C1": 3.0, "CBx": 2.0, "Bx": 1.3, "heads": heads}
-    terms = find("trauger.thm4.2")(**given)._analysis(proper=True).terms
+    terms = theorem_4_2._analysis(find("trauger.thm4.2")(**given), True).terms
     found = {term.name: term.cover.quadratic * math.exp(2.0 * term.cover.ln_radius) for term in terms}
     # at raw tokens both constants hold
     first = min(3.0, 2.0 / 1.3**2)
     expected = {"v1": first, "q1": first, **dict.fromkeys(("c1", "v2", "q2", "c2", "w"), 3.0)}
     assert found == pytest.approx(expected)
     assert {term.name: term.copies for term in terms} == {**dict.fromkeys(expected, heads), "w": 1}
-    loose = find("trauger.thm4.2")(**{**given, "CBx": 100.0})._analysis(proper=True).terms
+    loose = theorem_4_2._analysis(find("trauger.thm4.2")(**{**given, "CBx": 100.0}), True).terms
     assert all(term.cover.quadratic * math.exp(2.0 * term.cover.ln_radius) == pytest.approx(3.0) for term in loose)
 
 
 def test_heads_are_added_before_the_outer_projection():
     sizes = {"L_sigma": 1.0, "Bc2": 0.5, "Bv2": 0.5, "BQK2": 0.5, "Bw": 1.0, "layers": 1, "Bx": 1.0, "eps": 0.01}
     one, three = (find("trauger.thm4.2")(**sizes, C1=1.0, CBx=1.0, heads=heads) for heads in (1, 3))
-    first, second = (at._analysis(proper=True) for at in (one, three))
+    first, second = (theorem_4_2._analysis(at, True) for at in (one, three))
     # three heads of 0.25 stay inside the unit ball
     assert second.range.value == pytest.approx(3.0 * first.range.value) == pytest.approx(0.75)
     for name in ("v1", "q1", "c1"):
