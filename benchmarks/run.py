@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import os
 import platform
 import sys
 from collections.abc import Callable
@@ -158,13 +159,15 @@ def page(outcomes: list[Outcome], peaks: dict[str, float], theory: list[Line]) -
     told += [f"| {each.what} | {each.found} | {each.target}: {_word(each)} |" for each in theory]
     missed = sum(found.verdict == "MISSED" for found in outcomes)
     apart = max(found.loss_difference for found in outcomes)
+    fewest, most = (f(len(found.ratios) for found in outcomes) for f in (min, max))
+    rounds = f"{fewest}" if fewest == most else f"{fewest} to {most}"
     return f"""# Speed
 
 Written by `make bench`, on {machine()}.
 
 Milliseconds of a step: processor time, and in brackets wall time, the fastest of the rounds of a column, all columns in
-turn. The ratio is the median over the rounds, with the smallest and the largest. Targets missed: {missed} of
-{len(outcomes)}.
+turn ({rounds} rounds). The ratio is the median over the rounds, with the smallest and the largest. When the page was
+written, {os.getloadavg()[0]:.0f} processes shared {os.cpu_count()} cores. Targets missed: {missed} of {len(outcomes)}.
 Peak of a product of matrices of side 2048 in the same run: {_peaks(peaks)}; an exponential counts as 20 operations.
 Losses of ours and of plain PyTorch agree to {apart:.1e} or better.
 
