@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
-import os
 import platform
 import sys
 from collections.abc import Callable
@@ -144,14 +143,16 @@ def page(outcomes: list[Outcome], peaks: dict[str, float], theory: list[Line]) -
     """docs/benchmarks.md."""
     shown = [name for name in COLUMNS if any(name in found.cpu for found in outcomes)]
     rows = [
-        "| step | " + " | ".join(TITLES[name] for name in shown) + " | ratio to plain (spread) | target | of peak |",
+        "| step | "
+        + " | ".join(TITLES[name] for name in shown)
+        + " | ratio to plain (spread; rounds) | target | of peak |",
         "|---|" + "---|" * (len(shown) + 3),
     ]
     for found in outcomes:
         cells = [
             f"{1e3 * found.cpu[name]:.3g} ({1e3 * found.wall[name]:.3g})" if name in found.cpu else "" for name in shown
         ]
-        ratio = f"{found.ratio:.3g}x ({min(found.ratios):.3g} to {max(found.ratios):.3g})"
+        ratio = f"{found.ratio:.3g}x ({min(found.ratios):.3g} to {max(found.ratios):.3g}; {len(found.ratios)})"
         target = f"{found.target:g}x: {found.verdict}"
         last = f"{ratio} | {target} | {found.share_of_peak:.0%}"
         rows.append(f"| {found.what}, {found.precision} | {' | '.join(cells)} | {last} |")
@@ -159,16 +160,15 @@ def page(outcomes: list[Outcome], peaks: dict[str, float], theory: list[Line]) -
     told += [f"| {each.what} | {each.found} | {each.target}: {_word(each)} |" for each in theory]
     missed = sum(found.verdict == "MISSED" for found in outcomes)
     apart = max(found.loss_difference for found in outcomes)
-    fewest, most = (f(len(found.ratios) for found in outcomes) for f in (min, max))
-    rounds = f"{fewest}" if fewest == most else f"{fewest} to {most}"
     return f"""# Speed
 
 Written by `make bench`, on {machine()}.
 
 Milliseconds of a step: processor time, and in brackets wall time, the fastest of the rounds of a column, all columns in
-turn ({rounds} rounds). The ratio is the median over the rounds, with the smallest and the largest. When the page was
-written, {os.getloadavg()[0]:.0f} processes shared {os.cpu_count()} cores. Targets missed: {missed} of {len(outcomes)}.
-Peak of a product of matrices of side 2048 in the same run: {_peaks(peaks)}; an exponential counts as 20 operations.
+turn. The ratio is the median over the rounds, with the smallest, the largest and the number of rounds. Wall time far
+above processor time: other programs had the cores, which costs caches and moves ratios. A run that was stopped goes on
+from what it kept, so rows may come from several sittings. Targets missed: {missed} of {len(outcomes)}.
+Peak of a product of matrices of side 2048, measured first: {_peaks(peaks)}; an exponential counts as 20 operations.
 Losses of ours and of plain PyTorch agree to {apart:.1e} or better.
 
 {chr(10).join(rows)}
