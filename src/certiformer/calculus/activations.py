@@ -18,20 +18,9 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from certiformer.core.errors import UnknownNameError
-from certiformer.core.later import later
-
-if TYPE_CHECKING:
-    import numpy as np
-    import scipy
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-else:
-    np = later("numpy")
-    scipy = later("scipy")
+from certiformer.core.later import Array, np, scipy
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,17 +25,12 @@ from typing import TYPE_CHECKING
 
 from certiformer.calculus.covers import Cover
 from certiformer.calculus.entropies import LN_TWO, Entropy, Least, Multisets, Power, Scaled, Shifted, Volume, sizes
-from certiformer.core.later import later
+from certiformer.core.later import Array, np
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
     Integers = NDArray[np.int64]
-else:
-    np = later("numpy")
-
 
 _SLACK = 2.0**-40
 _UNIT = 2.0**-53

@@ -9,19 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from certiformer.core.errors import InputError
-from certiformer.core.later import later
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-else:
-    np = later("numpy")
-
+from certiformer.core.later import Array, np
 
 TRUNCATION = 0.75
 _STEPS = 200

@@ -22,16 +22,10 @@ from typing import TYPE_CHECKING, Any
 from certiformer.calculus.covers import Cover
 from certiformer.core.elementwise import each, several
 from certiformer.core.errors import InputError
-from certiformer.core.later import later
+from certiformer.core.later import Array, np
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-else:
-    np = later("numpy")
-
 
 _DECADES = 12.0
 _POINTS = 480

@@ -16,19 +16,11 @@ import functools
 import heapq
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from certiformer.calculus.tails import binomial_upper, log_binomial_cdf, log_binomial_pmf, partial_ratio
 from certiformer.core.errors import InputError
-from certiformer.core.later import later
+from certiformer.core.later import np, scipy
 from certiformer.core.rounding import up
-
-if TYPE_CHECKING:
-    import numpy as np
-    import scipy
-else:
-    np = later("numpy")
-    scipy = later("scipy")
 
 REFINEMENT = 5e-4
 """Suprema over a cell are enclosed to this relative width; what is returned is the upper end."""

@@ -15,16 +15,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from certiformer.core.errors import InputError
-from certiformer.core.later import later
+from certiformer.core.later import scipy
 from certiformer.core.rounding import up
-
-if TYPE_CHECKING:
-    import scipy
-else:
-    scipy = later("scipy")
 
 _SERIES = 20_000
 

@@ -18,7 +18,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from certiformer.calculus.entropies import (
     LARGE_LOG,
@@ -38,15 +37,8 @@ from certiformer.calculus.entropies import (
     sizes,
 )
 from certiformer.core.errors import InputError
-from certiformer.core.later import later
+from certiformer.core.later import Array, np
 from certiformer.core.rounding import MARGIN, up
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from certiformer.calculus.entropies import Array
-else:
-    np = later("numpy")
 
 __all__ = [
     "Cover",

@@ -14,19 +14,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from certiformer.core.later import later
+from certiformer.core.later import Array, np
 from certiformer.core.rounding import MARGIN
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Modulus = Callable[[Array | float], Array]
-else:
-    np = later("numpy")
+Modulus = Callable[[Array | float], Array]
 
 _SLACK = 1.0 + MARGIN
 _LAMBERT = 20

@@ -10,18 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from certiformer.core.later import later
+from certiformer.core.later import Array, np
 from certiformer.core.rounding import MARGIN, ceil_up, up
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-else:
-    np = later("numpy")
 
 _SUM_LIMIT = 2_000
 _STIRLING = 24  # from so many terms on Stirling's series replaces the sum

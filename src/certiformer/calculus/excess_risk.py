@@ -19,25 +19,14 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from certiformer.calculus import chaining
 from certiformer.calculus.covers import Cover
 from certiformer.calculus.tails import kl_inverse
 from certiformer.core.elementwise import each, several
 from certiformer.core.errors import InputError
-from certiformer.core.later import later
-
-if TYPE_CHECKING:
-    import numpy as np
-    import scipy
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-else:
-    np = later("numpy")
-    scipy = later("scipy")
-
+from certiformer.core.later import Array, np, scipy
 
 _NATS = 46.0  # the radius is sought over twenty decades
 _RADII = 231

@@ -12,20 +12,10 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from certiformer.calculus.covers import Cover
 from certiformer.core.errors import InputError
-from certiformer.core.later import later
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-else:
-    np = later("numpy")
-
+from certiformer.core.later import Array, np
 
 MOST_SIGNS = 18
 _NATS = 28.0

@@ -12,17 +12,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from certiformer.core.errors import InputError
-from certiformer.core.later import later
+from certiformer.core.later import np
 from certiformer.core.rounding import up
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Integers = NDArray[np.int64]
-else:
-    np = later("numpy")
-
 
 _LARGEST_SUM = 2_000_000
 

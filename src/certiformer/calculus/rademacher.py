@@ -15,20 +15,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from certiformer.core.bound import Bound, upper_bound
 from certiformer.core.elementwise import each, least
 from certiformer.core.hypothesis import Hypothesis, assumed, stated
-from certiformer.core.later import later
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-else:
-    np = later("numpy")
+from certiformer.core.later import Array, np
 
 
 def gap_from_data(rademacher: float, loss_range: float, ln_inverse_delta: float, n: float) -> float:

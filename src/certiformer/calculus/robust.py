@@ -18,15 +18,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from certiformer.core.errors import InputError
-from certiformer.core.later import later
+from certiformer.core.later import np, scipy
 
 if TYPE_CHECKING:
-    import numpy as np
-    import scipy
     from numpy.typing import NDArray
-else:
-    np = later("numpy")
-    scipy = later("scipy")
 
 Array = Any  # numpy or JAX
 Influence = Callable[[Array], Array]

@@ -7,17 +7,8 @@ a(X, W, t) = X^T softmax(X W^T x_t).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from certiformer.core.later import later
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-else:
-    np = later("numpy")
+from certiformer.core.later import Array, np
 
 
 def softmax(scores: Array, axis: int = -1) -> Array:

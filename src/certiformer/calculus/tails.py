@@ -6,15 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 from certiformer.core.errors import InputError
-from certiformer.core.later import later
+from certiformer.core.later import np, scipy
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
-    import scipy
-else:
-    np = later("numpy")
-    scipy = later("scipy")
 
 _CHUNK = 4096
 

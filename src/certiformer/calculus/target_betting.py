@@ -23,19 +23,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from certiformer.core.later import later
+from certiformer.core.later import Array, np, scipy
 
 if TYPE_CHECKING:
-    import numpy as np
-    import scipy
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
     Orders = NDArray[np.int64]
-else:
-    np = later("numpy")
-    scipy = later("scipy")
-
 
 TARGET_ONE_ORDER = 1.3
 TARGET_SEVERAL_ORDERS = 1.5

@@ -17,19 +17,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from certiformer.calculus import excess_risk
 from certiformer.calculus.covers import Cover
 from certiformer.calculus.excess_risk import RiskBound, bernstein
-from certiformer.core.later import later
-
-if TYPE_CHECKING:
-    import numpy as np
-    import scipy
-else:
-    np = later("numpy")
-    scipy = later("scipy")
+from certiformer.core.later import np, scipy
 
 
 class Tail(Protocol):

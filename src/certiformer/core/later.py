@@ -1,21 +1,18 @@
-"""Modules that are imported when something of them is first used.
+"""NumPy and SciPy, imported when something of them is first used, and the array that theory computes with.
 
-    if TYPE_CHECKING:
-        import numpy as np
-    else:
-        np = later("numpy")
-
-Most results are closed forms of single numbers: they are listed, explained and evaluated without NumPy and SciPy, whose
-import would take longer than everything else.
+Most results are closed forms of single numbers: they are listed, explained and evaluated without the two, whose import
+would take longer than everything else.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["Array", "np", "scipy"]
 
 
-class later:
+class _Later:
     """Stands for the module of this name."""
 
     def __init__(self, name: str) -> None:
@@ -25,3 +22,15 @@ class later:
         found = getattr(importlib.import_module(self.__dict__["__name__"]), attribute)
         self.__dict__[attribute] = found
         return found
+
+
+if TYPE_CHECKING:
+    import numpy as np
+    import scipy
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+else:
+    np = _Later("numpy")
+    scipy = _Later("scipy")
+    Array = Any

@@ -13,16 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from certiformer.calculus.activations import Activation
 from certiformer.core import InputError
-from certiformer.core.later import later
-
-if TYPE_CHECKING:
-    import scipy
-else:
-    scipy = later("scipy")
+from certiformer.core.later import scipy
 
 #: max |E (y - Ey)(s - Es)^2| over |y| <= 1, |s| <= 1
 THIRD_CUMULANT = 4.0 / (3.0 * math.sqrt(3.0))

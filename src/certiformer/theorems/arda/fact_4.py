@@ -2,16 +2,10 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import TYPE_CHECKING
 
 from certiformer.core import Quantity, Result, Status, Variants, count, printed_value, real, upper_bound
-from certiformer.core.later import later
+from certiformer.core.later import scipy
 from certiformer.theorems.arda import ARDA
-
-if TYPE_CHECKING:
-    import scipy
-else:
-    scipy = later("scipy")
 
 TINY = sys.float_info.min
 

@@ -1,18 +1,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from certiformer.calculus.activations import Activation
 from certiformer.calculus.activations import activation as find_activation
 from certiformer.core import InputError, Quantity, Status, Variants, printed_value, real, side_number, upper_bound
-from certiformer.core.later import later
+from certiformer.core.later import np
 from certiformer.theorems.arda._setting import UNIT_BALL, Activated
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = later("numpy")
 
 NODES = 80
 

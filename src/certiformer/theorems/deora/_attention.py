@@ -9,19 +9,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from certiformer.calculus.descent import Landscape
-from certiformer.core.later import later
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-else:
-    np = later("numpy")
-
+from certiformer.core.later import Array, np
 
 KAPPA_3 = 4.0 / (3.0 * math.sqrt(3.0))
 """sup |E (y - Ey)(s - Es)^2| over |y|, |s| <= 1 (deora.kappa3)."""

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from certiformer.calculus.descent import Certificate, Refusal, Run, certify, least_count, log_stability, sturm
 from certiformer.core import Bound, Hypothesis, Quantity, assumed, upper_bound, verified
-from certiformer.core.later import later
+from certiformer.core.later import np
 from certiformer.theorems.deora._attention import Attention, printed_beta3
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = later("numpy")
 
 MOST_HEADS = 10**30
 

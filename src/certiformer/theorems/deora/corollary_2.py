@@ -2,22 +2,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from certiformer.calculus.descent import Certificate, Run, certify, least_count
 from certiformer.core import Bound, Quantity, Status, Variants, printed_value, side_number, upper_bound
 from certiformer.core.hypothesis import Hypothesis, assumed, verified
 from certiformer.core.inputs import count, real
-from certiformer.core.later import later
+from certiformer.core.later import np
 from certiformer.theorems.deora._attention import Attention
 from certiformer.theorems.deora._realizability import initial_loss, least_multiple, spread
 from certiformer.theorems.deora._setting import GoodStart, Sampled, Tokens
 from certiformer.theorems.deora._training import MOST_HEADS, stability_bounds, training_bound
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = later("numpy")
 
 _TARGETS = 26
 

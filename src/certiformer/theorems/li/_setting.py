@@ -7,21 +7,15 @@ A bound on the excess risk is made by one of three calculations, and each brings
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from certiformer.calculus import excess_risk
 from certiformer.calculus.covers import Cover
 from certiformer.calculus.excess_risk import RiskBound
 from certiformer.core import Bound, Hypothesis, InputError, Quantity, Result, count, flag, real, stated, upper_bound
 from certiformer.core.elementwise import each
-from certiformer.core.later import later
+from certiformer.core.later import np
 from certiformer.theorems.li import LI
 from certiformer.theorems.li._architecture import Network
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = later("numpy")
 
 
 class SquaredLoss(Result):

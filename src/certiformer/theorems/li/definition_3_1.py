@@ -20,14 +20,11 @@ from certiformer.core import (
     upper_bound,
     verified,
 )
-from certiformer.core.later import later
+from certiformer.core.later import np
 from certiformer.theorems.li import LI
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
-else:
-    np = later("numpy")
 
 _ESTIMATE = "exact for this sample; an estimate of the expectation over samples that the theorems need"
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from certiformer import networks
 from certiformer.calculus import chaining
@@ -35,14 +35,9 @@ from certiformer.core import (
     verified,
 )
 from certiformer.core.elementwise import Apart, agreed, each, several
-from certiformer.core.later import later
+from certiformer.core.later import np
 from certiformer.networks import Analysis
 from certiformer.theorems.mwigo import MWIGO
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = later("numpy")
 
 _TYPICAL = "sqrt(dm), LeCun's typical value: state the true one"
 

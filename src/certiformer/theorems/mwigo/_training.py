@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from certiformer.core.later import later
+from certiformer.core.later import np
 from certiformer.theorems.mwigo._shallow import ShallowEncoder
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = later("numpy")
 
 
 @dataclass(frozen=True, slots=True)

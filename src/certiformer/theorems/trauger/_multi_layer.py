@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from certiformer import networks
 from certiformer.calculus import chaining
@@ -24,15 +24,10 @@ from certiformer.calculus.softmax import input_sensitivity
 from certiformer.core import Bound, Quantity, Result, Variants, printed_value, side_number, upper_bound
 from certiformer.core.hypothesis import Hypothesis, verified
 from certiformer.core.inputs import count, derived, real
-from certiformer.core.later import later
+from certiformer.core.later import np
 from certiformer.networks import Node
 from certiformer.networks import Weight as EngineWeight
 from certiformer.theorems.trauger import TRAUGER
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = later("numpy")
 
 
 class DeepTransformer(Result):

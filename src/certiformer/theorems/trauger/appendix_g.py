@@ -1,18 +1,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from certiformer.calculus.softmax import softmax
 from certiformer.core import InputError, Quantity, Result, Status, Variants, printed_value, side_number, upper_bound
 from certiformer.core.inputs import count, reals
-from certiformer.core.later import later
+from certiformer.core.later import np
 from certiformer.theorems.trauger import TRAUGER
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = later("numpy")
 
 
 class AppendixG(Result):

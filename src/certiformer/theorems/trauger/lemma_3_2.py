@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING
 
 from certiformer.core import InputError, Quantity, Result, Status, Variants, printed_value, side_number, upper_bound
 from certiformer.core.inputs import count, real, reals
-from certiformer.core.later import later
+from certiformer.core.later import np
 from certiformer.theorems.trauger import TRAUGER
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
-else:
-    np = later("numpy")
 
 _MOST_MATRICES = 16
 
