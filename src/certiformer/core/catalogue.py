@@ -18,6 +18,7 @@ from certiformer.core.quantity import Quantity
 from certiformer.core.result import Result, Status
 
 FILE = Path(__file__).with_name("catalogue.json")
+KEYS = ("id", "title", "paper", "place", "bounds", "printed", "reason", "inputs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,31 +36,14 @@ class Entry:
 
     def as_json(self) -> dict[str, Any]:
         """The row that `certiformer theorems --json` prints."""
-        return {
-            "id": self.id,
-            "title": self.title,
-            "paper": self.paper,
-            "place": self.place,
-            "bounds": self.bounds.value,
-            "printed": self.status.value,
-            "reason": self.reason,
-            "inputs": list(self.inputs),
-        }
+        values = (self.id, self.title, self.paper, self.place, self.bounds.value, self.status.value, self.reason)
+        return dict(zip(KEYS, (*values, list(self.inputs)), strict=True))
 
 
 def entry(result: type[Result]) -> Entry:
     """The entry of a result."""
-    names = tuple(one.name for one in result.inputs)
-    return Entry(
-        result.id,
-        result.title,
-        result.paper.key,
-        result.place,
-        result.bounds,
-        result.status,
-        result.reason,
-        names,
-    )
+    told = (result.id, result.title, result.paper.key, result.place, result.bounds, result.status, result.reason)
+    return Entry(*told, tuple(one.name for one in result.inputs))
 
 
 @functools.cache
@@ -78,13 +62,5 @@ def written() -> str:
 
 
 def _read(row: Mapping[str, Any]) -> Entry:
-    return Entry(
-        row["id"],
-        row["title"],
-        row["paper"],
-        row["place"],
-        Quantity(row["bounds"]),
-        Status(row["printed"]),
-        row["reason"],
-        tuple(row["inputs"]),
-    )
+    name, title, paper, place, bounds, status, reason, inputs = (row[key] for key in KEYS)
+    return Entry(name, title, paper, place, Quantity(bounds), Status(status), reason, tuple(inputs))
