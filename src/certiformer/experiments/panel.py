@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
@@ -153,7 +154,7 @@ def _draw(axes: Axes, panel: Panel, place: Place, above: Sequence[str]) -> None:
         axes.set_xscale("log")
     if "y" in panel.log:
         axes.set_yscale("log")
-        _few_ticks(axes)
+        _few_ticks(axes.yaxis)
     _within_reach(axes, panel)
     _ticks_at_data(axes, panel)
     axes.tick_params(labelsize=8)
@@ -215,7 +216,7 @@ def _ticks_at_data(axes: Axes, panel: Panel) -> None:
     at = sorted({float(x) for series in panel.series for x in series.x if series.kind != "runs" and series.line})
     if not 2 <= len(at) <= MOST_TICKS:
         if "x" in panel.log:
-            axes.xaxis.set_minor_formatter(NullFormatter())
+            _few_ticks(axes.xaxis)
         else:
             axes.xaxis.set_major_locator(MaxNLocator(5))
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
@@ -227,13 +228,13 @@ def _ticks_at_data(axes: Axes, panel: Panel) -> None:
         axes.tick_params(axis="x", labelrotation=45)
 
 
-def _few_ticks(axes: Axes) -> None:
+def _few_ticks(axis: Axis) -> None:
     """Over less than two decades 1, 2, 5, 10; over more, powers of ten alone."""
-    low, high = axes.get_ylim()
+    low, high = axis.get_view_interval()
     if low > 0 and high < 100 * low:
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _short(value: float) -> str:
