@@ -1,7 +1,7 @@
 """The results as a list, without importing one of them: what `certiformer theorems` shows.
 
-`catalogue.json` is written by `make docs`. It names every file that holds results with its size: where one was added,
-taken away or changed since, the list is made from the results themselves, as always, only slower.
+`catalogue.json` is written by `make docs`. It names every file that holds results with a checksum: where one was
+added, taken away or changed since, the list is made from the results themselves, as always, only slower.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def entry(result: type[Result]) -> Entry:
 def entries() -> tuple[Entry, ...]:
     """Every result, in reading order of its paper."""
     kept = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
-    if kept.get("files") == registry.sizes():
+    if kept.get("files") == registry.checksums():
         return tuple(map(_read, kept["results"]))
     return tuple(map(entry, registry.results().values()))
 
@@ -58,7 +58,7 @@ def entries() -> tuple[Entry, ...]:
 def written() -> str:
     """What belongs in `catalogue.json`."""
     rows = [entry(result).as_json() for result in registry.results().values()]
-    return json.dumps({"files": registry.sizes(), "results": rows}, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps({"files": registry.checksums(), "results": rows}, indent=1, ensure_ascii=False) + "\n"
 
 
 def _read(row: Mapping[str, Any]) -> Entry:

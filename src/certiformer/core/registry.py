@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import re
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -103,11 +104,11 @@ def _modules() -> Mapping[str, Path]:
     }
 
 
-def sizes() -> dict[str, int]:
-    """The files of the rooms that hold results, those that results share included, with their sizes."""
+def checksums() -> dict[str, int]:
+    """The files of the rooms that hold results, those that results share included, each with the CRC of its bytes."""
     top = Path(__file__).parents[1]
     return {
-        path.relative_to(top).as_posix(): path.stat().st_size
+        path.relative_to(top).as_posix(): zlib.crc32(path.read_bytes())
         for room in ROOMS
         for path in sorted((top / room.rpartition(".")[2]).rglob("*.py"))
     }
