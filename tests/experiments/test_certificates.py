@@ -266,7 +266,7 @@ def test_the_planted_crossing_is_found() -> None:
     (below,) = [f for f in analysis.findings if "below what they bound" in f.setting]
     assert (below.ours, below.verdict.word) == ("0 of 120", "holds")
     assert set(analysis.plots) == {"certificates", "cross_entropy"}
-    assert "H at 2, O at 2 of 4 sample sizes" in analysis.headline
+    assert "(of 4): H at 2, O at 2." in analysis.headline
     assert certificates.informative_from(cells(rows), "occam") == 1000
 
 

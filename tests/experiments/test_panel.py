@@ -38,3 +38,31 @@ def test_what_cannot_be_drawn_has_no_name_in_the_legend():
     assert [text.get_text() for text in legend.get_texts()] == [MEASURED.label]
     (both,) = legends(Plot([Panel("n", "gap", [MEASURED, negative])], ""))
     assert len(both.get_texts()) == 2
+
+
+def test_a_curve_keeps_its_colour_where_another_one_is_missing():
+    absent = Series("H", [1, 10], [math.nan, math.nan])
+    full, part = Panel("n", "a", [MEASURED, SOUND, PRINTED]), Panel("n", "b", [absent, MEASURED])
+    plot = Plot([Panel("n", "a", [Series("H", [1, 10], [1.0, 1.0]), MEASURED]), part, full], "")
+    colours = [
+        {line.get_label(): line.get_color() for line in axes.get_lines()}[MEASURED.label] for axes in plot.figure.axes
+    ]
+    assert colours[0] == colours[1] != colours[2]
+
+
+def test_ticks_whose_names_would_touch_have_none():
+    sizes = [256, 512, 1000, 1024, 10**6]
+    plot = Plot([Panel("n", "ratio", [Series("", sizes, [1.0] * 5)], log="xy")], "")
+    plot.figure.draw_without_rendering()
+    (axes,) = plot.figure.axes
+    labels = [label for label in axes.get_xticklabels() if label.get_text()]
+    boxes = [label.get_window_extent() for label in labels]
+    assert {label.get_text() for label in labels} >= {"1,024", "$10^{6}$"}
+    assert all(left.x1 < right.x0 for left, right in zip(boxes, boxes[1:], strict=False))
+
+
+def test_a_panel_without_runs_says_so():
+    plot = Plot([Panel("n", "risk", [], "clipped", "xy"), Panel("n", "risk", [MEASURED], log="xy")], "")
+    empty, drawn = plot.figure.axes
+    assert [text.get_text() for text in empty.texts] == ["no runs yet"]
+    assert not drawn.texts

@@ -85,7 +85,7 @@ def _winners(line: list[Cell]) -> str:
     """Who has the smallest certificate at how many n."""
     names = [able[0] if len(able := cell.able) == 1 else "no clear one" for cell in line]
     counts = ", ".join(f"{name} at {names.count(name)}" for name in dict.fromkeys(names))
-    return f"the smallest certificate is that of {counts} of {len(line)} sample sizes"
+    return f"the smallest certificate, by number of sample sizes (of {len(line)}): {counts}"
 
 
 def _of_cell(notes: Notes, cell: Cell) -> None:

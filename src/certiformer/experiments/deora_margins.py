@@ -158,7 +158,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     trained = table.where(lambda row: "reached" in row.values)
     if len(trained):
         plots["reached"] = _reached_plot(trained)
-    fails = [S for S, word in told.items() if word == "differs"]
+    fails = [S for S, setting in told.items() if notes.word(setting) == "differs"]
     headline = f"the order γ_attn ≥ γ_* that the paper states fails at {len(fails)} of {len(told)} signal strengths"
     return notes.analysis(headline + (f" (S = {', '.join(f'{S:g}' for S in fails)})." if fails else "."), **plots)
 
@@ -196,15 +196,15 @@ def _covered(notes: Notes, start: str, table: Table) -> None:
 
 def _order(notes: Notes, table: Table) -> dict[float, str]:
     """gamma_attn >= gamma_*, with the program's margin for the latter, along the signal."""
-    words = {}
+    settings = {}
     for S, of in _along(table, "S", "one-step").by("S").items():
         attention = theory.ordering(of.config).printed["gamma_attn"].value
         star = mean_interval(of.column("margin"))
         verdict = sign(star, attention)
         setting = f"NTK margin after the first phase, S = {S:g}: at most γ_attn"
         notes.found(setting, star, verdict, paper=f"< {attention:.3g}")
-        words[S] = verdict.word
-    return words
+        settings[S] = setting
+    return settings
 
 
 def _independent_of_heads(notes: Notes, start: str, table: Table) -> None:

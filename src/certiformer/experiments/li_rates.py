@@ -119,7 +119,8 @@ def _rate(notes: Notes, quiet: Table, loud: Table) -> Panel:
     fitting = quiet.where(lambda row: row.values["random_fits"])
     if len(fitting):
         setting = f"slope in n, σ = {QUIET:g}, random starts that fit"
-        series += notes.note(Trend(setting, fitting, "n", "random", sound=Theory("1/n", exponent=-1.0)))[:1]
+        sound = Theory("1/n", exponent=-1.0)
+        series += notes.note(Trend(setting, fitting, "n", "random", sound=sound, label="random starts that fit"))[:1]
     if len(quiet):
         last = quiet.by("n")[max(quiet.by("n"))]
         for name, estimate, chosen in (

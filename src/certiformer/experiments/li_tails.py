@@ -103,7 +103,7 @@ def experiment(scale: Scale) -> Experiment:
 def analyse(rows: Sequence[Row]) -> Analysis:
     table, notes = Table(rows), Notes()
     plain = table.where(noise="gaussian", loss="squared")
-    panels, told = [], []
+    panels, slowed = [], list[str]()
     for tail in TAILS:
         part = plain.where(tail=tail)
         for clipped, half in part.by(_clipped).items():
@@ -112,7 +112,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         title = f"{TITLES[tail]} inputs"
         panels.append(Panel("n (examples)", "E (f̂ − f°)²", _curves(tail, unbounded), title, "xy"))
         if tail != "gaussian":
-            told += _slow_down(notes, tail, plain)
+            slowed += _slow_down(notes, tail, plain)
     clipped_series = [
         Series.means(TITLES[tail], plain.where(lambda row: _clipped(row.config), tail=tail).points("n", _excess))
         for tail in TAILS
@@ -128,6 +128,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         "6.12 through the first mean. Bottom left: target and predictor clipped. Bottom middle and right: three losses "
         "under Gaussian and heavy-tailed label noise, beside the classical variance of M-estimators times P/n."
     )
+    told = [notes.word(setting) for setting in slowed]
     slower = (
         f"heavy-tailed inputs slow the decay down as Remark 6.12 says in {told.count('agrees')} of {len(told)} cases"
     )
@@ -173,7 +174,7 @@ def _slow_down(notes: Notes, tail: str, plain: Table) -> list[str]:
 
     Remark 6.12 calls its rate the difficulty of learning from such data; here it is read so, against no slow-down.
     """
-    words = []
+    settings = []
     for clipped in (False, True):
         both = plain.where(lambda row, c=clipped: _clipped(row.config) == c)  # type: ignore[misc]
         heavy, light = (both.where(tail=name).points("n", _excess) for name in (tail, "gaussian"))
@@ -198,10 +199,10 @@ def _slow_down(notes: Notes, tail: str, plain: Table) -> list[str]:
             f"{TITLES[tail]} inputs, {'clipped' if clipped else 'unbounded'} target: exponent above the Gaussian's"
         )
         notes.found(setting, slower, verdict, paper=str(claim))
-        words.append(verdict.word)
+        settings.append(setting)
         level = bootstrap([heavy[sizes[-1]], light[sizes[-1]]], lambda c: np.asarray(c[..., 0] / c[..., 1]))
         notes.remarks.append(f"{setting} {slower}; at n = {sizes[-1]:.0f} the mean is {level} times the Gaussian one.")
-    return words
+    return settings
 
 
 def _losses(notes: Notes, table: Table) -> None:

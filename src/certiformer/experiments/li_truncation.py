@@ -242,7 +242,7 @@ def _curves(table: Table) -> list[Series]:
         means, (printed, sound) = risk.mean(axis=0), part.config["thresholds"][-2:]
         series.append(Series(f"printed M, n = {n}", [printed], [means[-3]], kind="paper"))
         series.append(Series.theory(f"no truncation, n = {n}", dict.fromkeys((grid[0], grid[-1]), means[-1])))
-        series.append(Series("", [sound], [means[-2]], kind="runs"))
+        series.append(Series(f"sound M, n = {n}", [sound], [means[-2]], kind="runs"))
     return series
 
 

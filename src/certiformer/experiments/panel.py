@@ -26,6 +26,7 @@ MOST_INSIDE = 2  # lines of a legend that find a place among the curves
 LINE, LETTER = 10.5, 3.6  # a line of a legend and a letter in it, in points
 MARGIN = 0.85  # inches of a panel's width beside the letters of its legend
 REACH = 4.0
+NEAR = 0.12
 
 
 @dataclass(frozen=True)
@@ -138,13 +139,13 @@ def _folded(panel: Panel, letters: int) -> list[str]:
 
 
 def _draw(axes: Axes, panel: Panel, place: Place, above: Sequence[str]) -> None:
-    measured = 0
-    for series in _shown(panel):
-        if series.kind in ("measured", "runs"):
+    measured, shown = 0, _shown(panel)
+    for series in panel.series:
+        if series in shown and series.kind in ("measured", "runs"):
             _measured(axes, series, measured, "y" in panel.log)
-            measured += series.kind == "measured"
-        else:
+        elif series in shown:
             _said(axes, series)
+        measured += series.kind == "measured"  # a curve keeps its colour where another one is missing
     for name, level in panel.marks.items():
         axes.axhline(level, color="0.5", lw=1.0, ls=":", label=name)
     axes.set_xlabel(panel.x, fontsize=9)
@@ -158,7 +159,11 @@ def _draw(axes: Axes, panel: Panel, place: Place, above: Sequence[str]) -> None:
     _within_reach(axes, panel)
     _ticks_at_data(axes, panel)
     axes.tick_params(labelsize=8)
-    axes.grid(True, which="major", color="0.9", lw=0.6)
+    if shown:
+        axes.grid(True, which="major", color="0.9", lw=0.6)
+    else:
+        axes.tick_params(which="both", length=0, labelbottom=False, labelleft=False)
+        axes.text(0.5, 0.5, "no runs yet", ha="center", va="center", color="0.4", fontsize=9, transform=axes.transAxes)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     if above:
@@ -221,11 +226,23 @@ def _ticks_at_data(axes: Axes, panel: Panel) -> None:
             axes.xaxis.set_major_locator(MaxNLocator(5))
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
         return
+    named = _apart(at, "x" in panel.log)
     axes.xaxis.set_major_locator(FixedLocator(at))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value) if value in named else ""))
     axes.xaxis.set_minor_locator(NullLocator())
     if len(at) > 5:
         axes.tick_params(axis="x", labelrotation=45)
+
+
+def _apart(at: Sequence[float], log: bool) -> list[float]:
+    """Those of the ticks whose names have room, from the right: names nearer than NEAR of the axis would touch."""
+    place = np.log(at) if log and at[0] > 0 else np.asarray(at)
+    place = (place - place[0]) / (place[-1] - place[0])
+    named = [len(at) - 1]
+    for index in range(len(at) - 2, -1, -1):
+        if place[named[-1]] - place[index] >= NEAR:
+            named.append(index)
+    return [at[index] for index in named]
 
 
 def _few_ticks(axis: Axis) -> None:
