@@ -1,5 +1,6 @@
 """Figures as data: legends that hide no curve, and curves that are not there."""
 
+import itertools
 import math
 
 from certiformer.experiments.panel import Panel, Plot, Series
@@ -58,7 +59,7 @@ def test_ticks_whose_names_would_touch_have_none():
     labels = [label for label in axes.get_xticklabels() if label.get_text()]
     boxes = [label.get_window_extent() for label in labels]
     assert {label.get_text() for label in labels} >= {"1,024", "$10^{6}$"}
-    assert all(left.x1 < right.x0 for left, right in zip(boxes, boxes[1:], strict=False))
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
 
 
 def test_a_panel_without_runs_says_so():
