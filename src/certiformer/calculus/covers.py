@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from certiformer.calculus.entropies import (
@@ -38,6 +38,7 @@ from certiformer.calculus.entropies import (
 )
 from certiformer.core.errors import InputError
 from certiformer.core.later import Array, np
+from certiformer.core.records import changed
 from certiformer.core.rounding import MARGIN, up
 
 __all__ = [
@@ -63,7 +64,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cover:
     """An upper bound on the log covering number of one class of linear maps.
 
@@ -109,7 +110,7 @@ class Cover:
     @property
     def roughly(self) -> Cover:
         """The same cover, sizes by `rough`."""
-        return self if self.rough is None else replace(self, entropy=self.rough, rough=None)
+        return self if self.rough is None else changed(self, entropy=self.rough, rough=None)
 
     @property
     def constant(self) -> float:
@@ -118,13 +119,13 @@ class Cover:
 
     def scaled(self, factor: float, name: str | None = None) -> Cover:
         """The same class seen through inputs (or a loss) `factor` times larger."""
-        return replace(self, ln_radius=self.ln_radius + _ln(factor), name=name or self.name)
+        return changed(self, ln_radius=self.ln_radius + _ln(factor), name=name or self.name)
 
     def made_proper(self) -> Cover:
         """A proper cover at eps from any cover at eps/2: replace each useful member by a class element near it."""
         if self.proper:
             return self
-        return replace(
+        return changed(
             self,
             entropy=Shifted(LN_TWO, self.entropy),
             rough=None if self.rough is None else Shifted(LN_TWO, self.rough),

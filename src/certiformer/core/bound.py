@@ -12,12 +12,13 @@ from certiformer.core import rounding
 from certiformer.core.elementwise import least, raised, several
 from certiformer.core.hypothesis import Hypothesis
 from certiformer.core.quantity import Quantity
+from certiformer.core.records import changed, put_fields
 
 _LN10 = math.log(10.0)
 _NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, init=False)
 class Bound:
     """One variant of one side of a result.
 
@@ -37,41 +38,41 @@ class Bound:
     ln: float | None = None
     note: str = ""
 
-    def __post_init__(self) -> None:
-        if not self.terms and not several(self.value):
-            if math.isnan(self.value):
-                raise ArithmeticError("a bound must not be nan")
-            object.__setattr__(self, "terms", _NOTHING)
-            return
-        terms = self.terms.values()
-        if several(self.value) or any(map(several, terms)):
-            self._check_entries()
-        elif math.isnan(self.value) or any(map(math.isnan, terms)):
-            raise ArithmeticError(f"a bound must not be nan: {self.value}, terms {dict(self.terms)}")
-        elif self.additive and not self.clipped and math.isfinite(self.value):
-            total = math.fsum(terms)
-            if not math.isclose(total, self.value, rel_tol=1e-9, abs_tol=1e-300):
-                raise ArithmeticError(f"terms add up to {total}, not to the value {self.value}")
-        object.__setattr__(self, "terms", MappingProxyType(dict(self.terms)))
-
-    def _check_entries(self) -> None:
-        import numpy as np
-
-        terms = list(self.terms.values())
-        if any(np.any(np.isnan(one)) for one in (self.value, *terms)):
-            raise ArithmeticError(f"a bound must not be nan: {self.value}, terms {dict(self.terms)}")
-        if self.additive:
-            total = sum(terms)
-            wrong = np.abs(total - self.value) > 1e-9 * np.abs(self.value) + 1e-300
-            if np.any(wrong & np.isfinite(self.value) & np.logical_not(self.clipped)):
-                raise ArithmeticError(f"terms add up to {total}, not to the value {self.value}")
+    def __init__(
+        self,
+        value: float,
+        terms: Mapping[str, float] = _NOTHING,
+        additive: bool = False,
+        clipped: bool = False,
+        trivial: float | None = None,
+        hypotheses: tuple[Hypothesis, ...] = (),
+        bounds: Quantity | None = None,
+        ln: float | None = None,
+        note: str = "",
+    ) -> None:
+        if terms or several(value):
+            terms = _checked(value, terms, additive, clipped)
+        elif math.isnan(value):
+            raise ArithmeticError("a bound must not be nan")
+        put_fields(
+            self,
+            "__dict__",
+            {
+                "value": value,
+                "terms": terms or _NOTHING,
+                "additive": additive,
+                "clipped": clipped,
+                "trivial": trivial,
+                "hypotheses": hypotheses,
+                "bounds": bounds,
+                "ln": ln,
+                "note": note,
+            },
+        )
 
     def resting_on(self, hypotheses: tuple[Hypothesis, ...]) -> Bound:
         """The same number, with these hypotheses in place of its own."""
-        found = object.__new__(Bound)
-        for name, put in _SLOTS:
-            put(found, hypotheses if name == "hypotheses" else getattr(self, name))
-        return found
+        return changed(self, hypotheses=hypotheses)
 
     def entry(self, place: int) -> Bound:
         """The bound at one entry, where it is one of arrays."""
@@ -131,7 +132,31 @@ class Bound:
         return document
 
 
-_SLOTS = [(name, getattr(Bound, name).__set__) for name in Bound.__slots__]
+def _checked(value: Any, terms: Mapping[str, Any], additive: bool, clipped: Any) -> Mapping[str, Any]:
+    """The terms as they will be kept; refused where something is nan, or where summands do not add up."""
+    parts = terms.values()
+    if several(value) or any(map(several, parts)):
+        _check_entries(value, terms, additive, clipped)
+    elif math.isnan(value) or any(map(math.isnan, parts)):
+        raise ArithmeticError(f"a bound must not be nan: {value}, terms {dict(terms)}")
+    elif additive and not clipped and math.isfinite(value):
+        total = math.fsum(parts)
+        if not math.isclose(total, value, rel_tol=1e-9, abs_tol=1e-300):
+            raise ArithmeticError(f"terms add up to {total}, not to the value {value}")
+    return MappingProxyType(dict(terms))
+
+
+def _check_entries(value: Any, terms: Mapping[str, Any], additive: bool, clipped: Any) -> None:
+    import numpy as np
+
+    parts = list(terms.values())
+    if any(np.any(np.isnan(one)) for one in (value, *parts)):
+        raise ArithmeticError(f"a bound must not be nan: {value}, terms {dict(terms)}")
+    if additive:
+        total = sum(parts)
+        wrong = np.abs(total - value) > 1e-9 * np.abs(value) + 1e-300
+        if np.any(wrong & np.isfinite(value) & np.logical_not(clipped)):
+            raise ArithmeticError(f"terms add up to {total}, not to the value {value}")
 
 
 def json_number(value: float) -> float | str:
@@ -158,22 +183,27 @@ def upper_bound(
     if ln is not None and math.isinf(value) and math.isfinite(ln):
         ln = rounding.up(ln)
         value = math.exp(ln) if ln < 709.0 else math.inf
-    rounded = raised(value) if several(value) else rounding.up(value, ln)
-    clipped = clip is not None and rounded > clip
-    if several(clipped):
-        rounded, ln = least(rounded, clip), None
-    elif clipped and clip is not None:
-        rounded, ln = clip, None
+    if type(value) is float and ln is None and value > -math.inf:
+        rounded = value + abs(value) * rounding.MARGIN  # `rounding.up`, which sweeps call very often
+    else:
+        rounded = raised(value) if several(value) else rounding.up(value, ln)
+    clipped = False
+    if clip is not None:
+        clipped = rounded > clip
+        if several(clipped):
+            rounded, ln = least(rounded, clip), None
+        elif clipped:
+            rounded, ln = clip, None
     return Bound(
         rounded,
-        terms=terms or {},
-        additive=additive,
-        clipped=clipped,
-        trivial=trivial if trivial is not None else clip,
-        hypotheses=hypotheses,
-        bounds=bounds,
-        ln=ln,
-        note=note,
+        terms or _NOTHING,
+        additive,
+        clipped,
+        trivial if trivial is not None else clip,
+        hypotheses,
+        bounds,
+        ln,
+        note,
     )
 
 
@@ -191,7 +221,7 @@ def lower_bound(
     clipped = clip is not None and rounded < clip
     return Bound(
         clip if clipped and clip is not None else rounded,
-        terms=terms or {},
+        terms=terms or _NOTHING,
         clipped=clipped,
         trivial=clip,
         hypotheses=hypotheses,
@@ -210,7 +240,7 @@ def printed_value(
     note: str = "",
 ) -> Bound:
     """A number exactly as the paper's formula gives it: neither rounded nor clipped, whatever it is worth."""
-    return Bound(value, terms=terms or {}, hypotheses=hypotheses, bounds=bounds, ln=ln, note=note)
+    return Bound(value, terms or _NOTHING, False, False, None, hypotheses, bounds, ln, note)
 
 
 def side_number(value: float, note: str = "") -> Bound:

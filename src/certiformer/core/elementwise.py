@@ -32,7 +32,7 @@ class Apart(Exception):
 def several(value: object) -> bool:
     """Whether the value is an array."""
     numbers = type(value)
-    if numbers is float or numbers is int:
+    if numbers is float or numbers is int or numbers is bool:
         return False
     numpy = sys.modules.get("numpy")  # what nobody has imported made no arrays
     return numpy is not None and isinstance(value, numpy.ndarray)
@@ -61,7 +61,7 @@ def raised(values: Any) -> Any:
 
 def agreed(condition: Any) -> bool:
     """The truth of a condition on which all entries agree; `Mixed` where they do not."""
-    if not several(condition):
+    if condition is True or condition is False or not several(condition):
         return bool(condition)
     if condition.all() or not condition.any():
         return bool(condition.flat[0])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from certiformer.core.elementwise import agreed, several
+from certiformer.core.records import put_fields
 
 State = Literal["verified", "vouched", "open", "fails"]
 
@@ -18,7 +19,7 @@ _FILLERS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, init=False)
 class Hypothesis:
     """A condition under which a number holds.
 
@@ -34,9 +35,10 @@ class Hypothesis:
     statable: bool = False
     id: str = ""
 
-    def __post_init__(self) -> None:
-        if not self.id:
-            object.__setattr__(self, "id", slug(self.requires))
+    def __init__(self, requires: str, state: State, why: str = "", statable: bool = False, id: str = "") -> None:
+        name = id or slug(requires)
+        fields = {"requires": requires, "state": state, "why": why, "statable": statable, "id": name}
+        put_fields(self, "__dict__", fields)
 
     @property
     def blocks(self) -> bool:
@@ -61,6 +63,7 @@ def _shown(measured: Any) -> str:
     return f"here {measured:.6g}" if isinstance(measured, float) else f"here {measured}"
 
 
+@functools.lru_cache(maxsize=4096)
 def stated(requires: str, said: bool | None, by: str, *, id: str = "") -> Hypothesis:
     """A hypothesis that the caller settles with an input: `by` is what to write, `said` what was written."""
     if said is None:

@@ -14,8 +14,10 @@ from certiformer.core import notebook, story
 from certiformer.core.bound import Bound, json_number
 from certiformer.core.errors import CertiformerError, FormulaError, RangeError
 from certiformer.core.hypothesis import Hypothesis, assumed, together
-from certiformer.core.inputs import Input, by_name, check_inputs, choice, count, flag, integers, real, reals
+from certiformer.core.inputs import Input, Known, by_name, check_inputs, choice, count, flag, integers, real, reals
 from certiformer.core.quantity import Direction, Quantity
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 Variants = Mapping[str, Bound]
 """One side of a result: its bounds by the name of the variant."""
@@ -97,7 +99,7 @@ class Result:
     reason: ClassVar[str] = ""
     example: ClassVar[str] = ""
     inputs: ClassVar[tuple[Input, ...]] = ()
-    named_inputs: ClassVar[Mapping[str, Input]] = MappingProxyType({})
+    named_inputs: ClassVar[Known] = by_name(())
     assumptions: ClassVar[tuple[str, ...]] = ()
     defects: ClassVar[tuple[str, ...]] = ()
 
@@ -124,14 +126,15 @@ class Result:
             setattr(cls, "sound", _with_assumptions(cls.sound))  # noqa: B010
 
     def __init__(self, **given: Any) -> None:
-        values = check_inputs(self.named_inputs, given, self.example)
-        self.__dict__.update(values)
+        known = self.named_inputs
+        values = self.__dict__
+        values.update(check_inputs(known, given, self.example))
         derived: dict[str, str] = {}
-        for entry in self.inputs:
-            if entry.factory is not None and values[entry.name] is None:
-                self.__dict__[entry.name] = entry.parse(entry.factory.rule(self))
-                derived[entry.name] = entry.factory.how
-        self.__dict__["derived"] = MappingProxyType(derived)
+        for entry, factory in known.derived:
+            if values[entry.name] is None:
+                values[entry.name] = entry.parse(factory.rule(self))
+                derived[entry.name] = factory.how
+        values["derived"] = MappingProxyType(derived) if derived else _NOTHING
 
     derived: ClassVar[Mapping[str, str]]
 
@@ -229,13 +232,16 @@ def _with_assumptions(sound: Callable[[Any], Variants]) -> Callable[[Any], Varia
     def complete(self: Any) -> Variants:
         shared = _assumed(self.assumptions)
         return {
-            name: bound
-            if bound.bounds is Quantity.CONSTANT
-            else bound.resting_on(together(bound.hypotheses, shared) if bound.hypotheses else shared)
+            name: bound if bound.bounds is Quantity.CONSTANT else bound.resting_on(_together(bound.hypotheses, shared))
             for name, bound in sound(self).items()
         }
 
     return complete
+
+
+def _together(own: tuple[Hypothesis, ...], shared: tuple[Hypothesis, ...]) -> tuple[Hypothesis, ...]:
+    """Those of one variant, and those of all: most variants have but the latter."""
+    return together(own, shared) if own else shared
 
 
 @functools.lru_cache(maxsize=1024)

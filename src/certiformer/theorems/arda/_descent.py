@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from certiformer.core import Bound, Hypothesis, side_number, upper_bound, verified
 from certiformer.theorems.arda._heads import UnitConstants
@@ -223,6 +223,6 @@ def sound_variants(run: Descent, hypotheses: tuple[Hypothesis, ...], *, separate
 def with_hypotheses(variants: Mapping[str, Bound], hypotheses: tuple[Hypothesis, ...]) -> dict[str, Bound]:
     """The same bounds under further hypotheses; by-products need none."""
     return {
-        name: replace(bound, hypotheses=bound.hypotheses + hypotheses) if bound.hypotheses else bound
+        name: bound.resting_on(bound.hypotheses + hypotheses) if bound.hypotheses else bound
         for name, bound in variants.items()
     }

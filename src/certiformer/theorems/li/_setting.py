@@ -12,8 +12,7 @@ from certiformer.calculus import excess_risk
 from certiformer.calculus.covers import Cover
 from certiformer.calculus.excess_risk import RiskBound
 from certiformer.core import Bound, Hypothesis, InputError, Quantity, Result, count, flag, real, stated, upper_bound
-from certiformer.core.elementwise import each
-from certiformer.core.later import np
+from certiformer.core.elementwise import each, several
 from certiformer.theorems.li import LI
 from certiformer.theorems.li._architecture import Network
 
@@ -144,7 +143,7 @@ def _bound(
     """A sound bound from its value or its terms; terms that are zero are left out."""
     if not isinstance(value, RiskBound):
         return upper_bound(value, clip=ceiling, hypotheses=hypotheses, bounds=bounds)
-    terms = {name: term for name, term in value.terms.items() if np.any(term != 0.0)}
+    terms = {name: term for name, term in value.terms.items() if (term.any() if several(term) else term != 0.0)}
     return upper_bound(value.value, clip=ceiling, terms=terms, additive=True, hypotheses=hypotheses, bounds=bounds)
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from certiformer import networks
@@ -36,6 +35,7 @@ from certiformer.core import (
 )
 from certiformer.core.elementwise import Apart, agreed, each, several
 from certiformer.core.later import np
+from certiformer.core.records import changed
 from certiformer.networks import Analysis
 from certiformer.theorems.mwigo import MWIGO
 
@@ -120,7 +120,7 @@ class ShallowEncoder(Result):
         return {
             name: bound
             if bound.bounds is Quantity.CONSTANT
-            else replace(bound, hypotheses=(self.initial_norms, *bound.hypotheses))
+            else bound.resting_on((self.initial_norms, *bound.hypotheses))
             for name, bound in variants.items()
         }
 
@@ -304,7 +304,7 @@ def _complexity(net: ShallowEncoder, analysis: Callable[[ShallowEncoder], Analys
     if not all(map(math.isfinite, norms)):
         return math.inf
     at = analysis(net)
-    unit = replace(at.cover, ln_radius=at.cover.ln_radius - at.radius.ln)
+    unit = changed(at.cover, ln_radius=at.cover.ln_radius - at.radius.ln)
     return at.radius.value * chaining.proper_chain(unit, 1.0, net.n)
 
 
