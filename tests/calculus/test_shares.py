@@ -31,7 +31,7 @@ def charged(problem, ln_eps, shares):
         assert cost == pytest.approx(paid, rel=1e-9)
         assert cost >= paid
         with np.errstate(divide="ignore"):
-            quick = problem._costs(np.array([ln_eps]), ln_a[None], np.asarray(shares)[None])[0]
+            quick = problem._costs(np.array([ln_eps]), np.asarray(shares)[:, None, None]).item()
         assert quick == pytest.approx(cost, rel=1e-6)
     return cost, radii
 
@@ -69,9 +69,8 @@ def test_what_is_given_up_uses_its_reach():
     assert charged(problem, nobody + 0.01, np.zeros(3))[0] == 0.0
     assert charged(problem, nobody - 0.01, np.zeros(3))[0] == math.inf
     for shift, expected in ((0.01, 0.0), (-0.01, math.inf)):
-        ln_a = (problem.ln_reach - nobody - shift)[None]
         with np.errstate(all="ignore"):
-            assert problem._costs(np.array([nobody + shift]), ln_a, np.zeros((1, 3)))[0] == expected
+            assert problem._costs(np.array([nobody + shift]), np.zeros((3, 1, 1))).item() == expected
 
 
 def test_sums_of_logarithms():

@@ -21,10 +21,11 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from certiformer.calculus.covers import Cover
-from certiformer.calculus.entropies import LN_TWO, Entropy, Least, Multisets, Power, Scaled, Shifted, Volume, sizes
+from certiformer.calculus.entropies import LN_TWO, Entropy, Multisets, Power, Volume, sizes
+from certiformer.calculus.kinds import Bank, Kind, columns, kinds_of, members
 from certiformer.core.later import Array, np
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _SLACK = 2.0**-40
 _UNIT = 2.0**-53
+_BOTH_SIDES = ((-1,), (0,))
 _BLOCK = 1 << 13  # entries of an array at once: what fits the cache
 _EXCHANGED = 64
 """Up to so many groups the kinds of covers are exchanged one by one; with more the duality gap is negligible."""
@@ -85,7 +87,15 @@ def parameter_split(parameters: Sequence[float], betas: Sequence[float], eps: fl
 
 
 def network_cover(terms: Sequence[Term], name: str = "network") -> Cover:
-    """The cover of a whole network from those of its weights; tags are inherited: one external weight taints all."""
+    """The cover of a whole network from those of its weights; tags are inherited: one external weight taints all.
+
+    Equal terms give one and the same cover: what was found for one sample size serves the others.
+    """
+    return _network_cover(tuple(terms), name)
+
+
+@functools.lru_cache(maxsize=16)
+def _network_cover(terms: tuple[Term, ...], name: str) -> Cover:
     live = [term for term in terms if term.ln_reach > -math.inf]
     if not live:
         return Cover(name, -math.inf, lambda x: 0.0)
@@ -152,26 +162,6 @@ def _above(ln: float) -> float:
 
 
 # --- kinds of covers: what a group may choose between -----------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """factor * base(x + shift), base a Volume or a Power record or anything else (by table)."""
-
-    base: Entropy
-    factor: float = 1.0
-    shift: float = 0.0
-
-
-def _kinds(entropy: Entropy, factor: float = 1.0, shift: float = 0.0) -> list[_Kind]:
-    """The alternatives an entropy is the minimum of."""
-    if isinstance(entropy, Scaled):
-        return _kinds(entropy.of, factor * entropy.copies, shift)
-    if isinstance(entropy, Shifted):
-        return _kinds(entropy.of, factor, shift + entropy.shift)
-    if isinstance(entropy, Least):
-        return [kind for part, more in entropy.parts for kind in _kinds(part, factor, shift + more)]
-    return [_Kind(entropy, factor, shift)]
 
 
 @dataclass(frozen=True)
@@ -252,17 +242,17 @@ class _Options:
     ln_parameters: Array  # one column per volume: ln P, and ln of the factor before e^x; nan where there is none
     ln_factor: Array
     ln_coefficient: Array  # one column per power: ln c, its shift included
-    tables: tuple[tuple[tuple[_Kind, list[int]], ...], ...]  # per column the kinds and the groups that have them
+    tables: tuple[tuple[tuple[Kind, list[int]], ...], ...]  # per column the kinds and the groups that have them
     present: NDArray[np.bool_]
 
     @classmethod
     def of(cls, entropies: Sequence[Entropy]) -> _Options:
-        kinds = [_kinds(entropy) for entropy in entropies]
-        volumes = _columns([[kind for kind in each if isinstance(kind.base, Volume)] for each in kinds])
-        powers = _columns([[kind for kind in each if isinstance(kind.base, Power)] for each in kinds])
-        others = _columns([[kind for kind in each if not isinstance(kind.base, Volume | Power)] for each in kinds])
+        kinds = [kinds_of(entropy) for entropy in entropies]
+        volumes = columns([[kind for kind in each if isinstance(kind.base, Volume)] for each in kinds])
+        powers = columns([[kind for kind in each if isinstance(kind.base, Power)] for each in kinds])
+        others = columns([[kind for kind in each if not isinstance(kind.base, Volume | Power)] for each in kinds])
 
-        def matrix(columns: Sequence[Sequence[_Kind | None]], entry: Callable[[_Kind], float]) -> Array:
+        def matrix(columns: Sequence[Sequence[Kind | None]], entry: Callable[[Kind], float]) -> Array:
             rows = [[math.nan if kind is None else entry(kind) for kind in column] for column in columns]
             return np.array(rows, dtype=np.float64).reshape(len(columns), len(kinds)).T
 
@@ -271,7 +261,7 @@ class _Options:
             matrix(volumes, lambda kind: _ln(kind.factor * _volume(kind.base).parameters)),
             matrix(volumes, lambda kind: _volume(kind.base).ln_factor + kind.shift),
             matrix(powers, lambda kind: _ln(kind.factor * _power(kind.base).coefficient) + 2.0 * kind.shift),
-            tuple(_members(column) for column in others),
+            tuple(members(column) for column in others),
             np.concatenate([np.isfinite(present), np.ones((len(kinds), 1), dtype=np.bool_)], -1),
         )
 
@@ -296,14 +286,14 @@ class _Options:
         rates[..., :count] = np.where(volume < 0.0, -(root + 1.0) / (2.0 * root), 0.0)
         rates[..., count:both] = np.where(power < 0.0, -1.0 / 3.0, 0.0)
         for column, kinds in enumerate(self.tables, both):
-            for kind, members in kinds:
-                hull, ln_m = _hull(kind.base), ln_slope[..., members] + kind.shift - math.log(kind.factor)
+            for kind, groups in kinds:
+                hull, ln_m = _hull(kind.base), ln_slope[..., groups] + kind.shift - math.log(kind.factor)
                 if corners:
-                    found[..., members, column] = np.minimum(kind.shift - hull.corner(ln_m), 0.0)
+                    found[..., groups, column] = np.minimum(kind.shift - hull.corner(ln_m), 0.0)
                     continue
                 x, rate = hull.between(ln_m)
-                found[..., members, column] = np.minimum(kind.shift - x, 0.0)
-                rates[..., members, column] = np.where(x > kind.shift, -rate, 0.0)
+                found[..., groups, column] = np.minimum(kind.shift - x, 0.0)
+                rates[..., groups, column] = np.where(x > kind.shift, -rate, 0.0)
         return found, rates
 
     def costs(self, ln_share: Array) -> Array:
@@ -313,24 +303,10 @@ class _Options:
         found[..., :count] = np.exp(self.ln_parameters) * np.logaddexp(0.0, self.ln_factor - ln_share[..., :count])
         found[..., count:both] = np.exp(np.minimum(self.ln_coefficient - 2.0 * ln_share[..., count:both], 709.0))
         for column, kinds in enumerate(self.tables, both):
-            for kind, members in kinds:
-                x = kind.shift - ln_share[..., members, column]
-                found[..., members, column] = kind.factor * _hull(kind.base).cost(x)
+            for kind, groups in kinds:
+                x = kind.shift - ln_share[..., groups, column]
+                found[..., groups, column] = kind.factor * _hull(kind.base).cost(x)
         return np.where(ln_share < 0.0, found, 0.0)
-
-
-def _columns(kinds: Sequence[Sequence[_Kind]]) -> tuple[tuple[_Kind | None, ...], ...]:
-    """The j-th kind of every group, None where it has fewer."""
-    most = max((len(each) for each in kinds), default=0)
-    return tuple(tuple(each[j] if j < len(each) else None for each in kinds) for j in range(most))
-
-
-def _members(kinds: tuple[_Kind | None, ...]) -> tuple[tuple[_Kind, list[int]], ...]:
-    groups: dict[_Kind, list[int]] = {}
-    for g, kind in enumerate(kinds):
-        if kind is not None:
-            groups.setdefault(kind, []).append(g)
-    return tuple(groups.items())
 
 
 def _volume(base: Entropy) -> Volume:
@@ -350,6 +326,17 @@ def _ln(value: float) -> float:
 
 
 # --- the problem ------------------------------------------------------------------------------------------------------
+
+
+class _Column(NamedTuple):
+    """What every group brings to its cost, a row per group; and what rounding errors grow with, eps apart."""
+
+    ln_reach: Array
+    ln_beta: Array
+    copies: Array
+    ln_radius: Array
+    reach_size: Array
+    radius_size: Array
 
 
 @dataclass(frozen=True)
@@ -403,7 +390,7 @@ class _Problem:
             if self.options.tables:
                 proposals += [self._settled(ln_a, one, kind) for one in proposals[-1:]]
             if few:
-                proposals += self._classical(ln_a)
+                proposals += [ln_x - ln_a for ln_x in self._one_kind.T]
         value, radii = min((self._evaluate(ln_eps, ln_a, one) for one in proposals), key=lambda found: found[0])
         return value, dual, radii
 
@@ -418,35 +405,38 @@ class _Problem:
         return found
 
     def _quick(self, ln_eps: Array) -> Array:
-        ln_a = self.ln_reach - ln_eps[:, None]
+        # A row per group: sums over the groups are sums of rows.
+        ln_a = self.ln_reach[:, None, None] - ln_eps
         shares, falling = self._curve
-        at = np.searchsorted(falling, -ln_eps)
+        at = falling.searchsorted(-ln_eps)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            near = [shares[np.clip(at + step, 0, len(shares) - 1)] for step in (-1, 0)]
-            proposals = [*(self._filled(ln_a, one) for one in near), *self._classical(ln_a)]
-            many = len(proposals)
-            costs = self._costs(np.tile(ln_eps, many), np.tile(ln_a, (many, 1)), np.concatenate(proposals))
-            return np.asarray(np.min(costs.reshape(many, -1), axis=0))
+            near = shares[:, np.minimum(np.maximum(at + _BOTH_SIDES, 0), len(falling) - 1)]
+            proposals = np.concatenate([self._filled(ln_a, near), self._one_kind[..., None] - ln_a], axis=1)
+            return np.asarray(self._costs(ln_eps, proposals).min(axis=0))
 
     @functools.cached_property
     def _curve(self) -> tuple[Array, Array]:
-        """The best ln s along a grid of ln(mu/eps), and -ln of the eps that each of these splits uses up."""
+        """The best ln s (a row per group) along a grid of ln(mu/eps), and -ln of the eps that every such split uses."""
         deepest = math.log(self.copies.sum()) + 80.0 + float(np.max(np.log(self._sizes)))
         low, high = -float(np.max(self.ln_reach)) - 5.0, -float(np.min(self.ln_reach)) + deepest
         grid = np.linspace(low, high, min(2048, 2_000_000 // len(self.covers) + 64, math.ceil(2.0 * (high - low))))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             _, shares, _ = self._best(self.ln_reach, grid)
             falling = -self._ln_total(self.ln_reach + shares)
-        return shares, np.maximum.accumulate(falling)
+        return np.ascontiguousarray(shares.T), np.maximum.accumulate(falling)
 
     def _filled(self, ln_a: Array, ln_share: Array) -> Array:
-        """The shares in proportion, so that they use the budget; what was given up keeps its reach. A row per eps."""
-        ln_mass = np.log(self.copies) + ln_a + ln_share
+        """The shares in proportion, so that they use the budget; what was given up keeps its reach."""
+        ln_mass = self._ln_copies[:, None, None] + ln_a + ln_share
         whole = ln_share >= 0.0
-        room = 1.0 - 4.0 * _SLACK - np.sum(np.where(whole, np.exp(ln_mass), 0.0), axis=-1)
-        shift = np.log(room) - _ln_sum(np.where(whole, -np.inf, ln_mass))
-        scaled = np.where(whole, 0.0, np.minimum(ln_share + shift[:, None], -1e-300))
-        return np.where((whole.all(-1) | ~(room > 0.0))[:, None], ln_share, scaled)
+        room = 1.0 - 4.0 * _SLACK - np.where(whole, np.exp(ln_mass), 0.0).sum(axis=0)
+        shift = np.log(room) - _ln_sum(np.where(whole, -np.inf, ln_mass), axis=0)
+        scaled = np.where(whole, 0.0, np.minimum(ln_share + shift, -1e-300))
+        return np.where(whole.all(axis=0) | ~(room > 0.0), ln_share, scaled)
+
+    @functools.cached_property
+    def _ln_copies(self) -> Array:
+        return np.log(self.copies)
 
     @property
     def _sizes(self) -> Array:
@@ -468,7 +458,7 @@ class _Problem:
 
     def _ln_total(self, ln_x: Array) -> Array:
         """ln of the sum of m x over the last axis."""
-        return _ln_sum(np.log(self.copies) + ln_x)
+        return _ln_sum(self._ln_copies + ln_x)
 
     def _multipliers(self, ln_a: Array) -> tuple[float, float, float]:
         """A bracket of the root of ln sum m x(mu) = 0 in ln mu, and the best dual value: sum m min(phi + mu x) - mu."""
@@ -539,9 +529,9 @@ class _Problem:
         first = self.options.given_up - len(self.options.tables)
         corners: dict[int, tuple[Array, Array, int]] = {}
         for column, kinds in enumerate(self.options.tables, first):
-            for one, members in kinds:
+            for one, groups in kinds:
                 hull = _hull(one.base)
-                for g in members:
+                for g in groups:
                     if kind[g] == column and ln_share[g] < 0.0:
                         steps = np.maximum(hull.x - one.shift, 0.0)
                         at = min(int(np.searchsorted(steps, -ln_share[g] - 1e-9)), len(steps) - 1)
@@ -574,48 +564,49 @@ class _Problem:
         """a (e^-coarse - e^-fine), capped at 1e300."""
         return np.asarray(np.exp(np.minimum(ln_a - coarse, 690.0)) - np.exp(np.minimum(ln_a - fine, 690.0)))
 
-    def _classical(self, ln_a: Array) -> list[Array]:
-        """The splits of one kind for all: for covers c/eps^2, for volumes, and their geometric mean."""
+    @functools.cached_property
+    def _one_kind(self) -> Array:
+        """ln of the parts of eps in splits of one kind for all, the same for every eps; a row per group.
+
+        For covers c/eps^2, for volumes, and their geometric mean.
+        """
         quadratic = np.array([cover.quadratic for cover in self.covers])
         parameters = np.array([cover.parameters for cover in self.covers])
-        logs = [np.log(quadratic) / 3.0 + 2.0 / 3.0 * ln_a, np.log(parameters)]
-        found = [ln_x - self._ln_total(ln_x)[..., None] for ln_x in logs if np.all(np.isfinite(ln_x))]
+        logs = [np.log(quadratic) / 3.0 + 2.0 / 3.0 * self.ln_reach, np.log(parameters)]
+        found = [ln_x - self._ln_total(ln_x) for ln_x in logs if np.all(np.isfinite(ln_x))]
         if len(found) == 2:
             mean = (found[0] + found[1]) / 2.0
-            found.append(mean - self._ln_total(mean)[..., None])
-        return [ln_x - ln_a for ln_x in found]
+            found.append(mean - self._ln_total(mean))
+        return np.array(found).reshape(len(found), len(self.covers)).T
 
     @functools.cached_property
-    def _alike(self) -> tuple[tuple[Entropy, Integers, Array], ...]:
-        """The groups that share an entropy, and their ln radii."""
-        index: dict[Entropy, list[int]] = {}
-        for g, cover in enumerate(self.covers):
-            index.setdefault(cover.entropy, []).append(g)
-        return tuple(
-            (entropy, np.array(members), np.array([self.covers[g].ln_radius for g in members]))
-            for entropy, members in index.items()
-        )
+    def _bank(self) -> Bank:
+        return Bank.of([cover.entropy for cover in self.covers])
 
-    def _costs(self, ln_eps: Array, ln_a: Array, ln_share: Array) -> Array:
-        """`_evaluate` for a row of shares per eps: what they cost, rounded up; inf where they cannot be made to fit."""
-        raised = ln_a + 8.0 * _UNIT * (np.abs(ln_eps)[:, None] + np.abs(self.ln_beta) + np.abs(self.ln_reach) + 1.0)
+    @functools.cached_property
+    def _column(self) -> _Column:
+        ln_radius = np.array([cover.ln_radius for cover in self.covers])
+        beta = np.abs(self.ln_beta)
+        rows = (self.ln_reach, self.ln_beta, self.copies, ln_radius, beta + np.abs(self.ln_reach) + 1.0)
+        return _Column(*(row[:, None, None] for row in (*rows, beta + np.abs(ln_radius))))
+
+    def _costs(self, ln_eps: Array, ln_share: Array) -> Array:
+        """`_evaluate` for many shares of each eps (groups x proposals x eps): rounded up; inf if they cannot fit."""
+        of = self._column
+        far, ln_a = np.abs(ln_eps), of.ln_reach - ln_eps
         whole = ln_share >= 0.0
-        spent = np.sum(np.where(whole, self.copies * np.exp(np.minimum(raised, 700.0)), 0.0), axis=-1) * (1.0 + _SLACK)
+        reach = of.copies * np.exp(np.minimum(ln_a + 8.0 * _UNIT * (far + of.reach_size), 700.0))
+        spent = np.where(whole, reach, 0.0).sum(axis=0) * (1.0 + _SLACK)
         ln_x = np.where(whole, -np.inf, ln_a + ln_share)
-        ln_rest = self._ln_total(ln_x)
+        ln_rest = _ln_sum(self._ln_copies[:, None, None] + ln_x, axis=0)
         over = spent + np.exp(np.minimum(ln_rest, 700.0)) * (1.0 + _SLACK) > 1.0
-        shift = np.where(over, np.log(1.0 - spent) - ln_rest - 4.0 * _SLACK, 0.0)
-        ln_x = ln_x + shift[:, None]
-        total = spent + np.sum(self.copies * np.exp(ln_x), axis=-1) * (1.0 + _SLACK)
-        costs = np.zeros(len(ln_eps))
-        for entropy, members, ln_radius in self._alike:
-            share, beta = ln_x[:, members], self.ln_beta[members]
-            lost = np.abs(ln_eps)[:, None] + np.abs(share) + np.abs(beta) + np.abs(ln_radius)
-            radii = ln_eps[:, None] + share - beta - 8.0 * _UNIT * lost
-            # A group that is given up stays at its centre and costs nothing.
-            paid = ~whole[:, members] & (radii < ln_radius)
-            found = np.where(paid, sizes(entropy, np.where(paid, ln_radius - radii, 1.0)), 0.0)
-            costs += found @ self.copies[members]
+        ln_x += np.where(over, np.log(1.0 - spent) - ln_rest - 4.0 * _SLACK, 0.0)
+        total = spent + (of.copies * np.exp(ln_x)).sum(axis=0) * (1.0 + _SLACK)
+        x = of.ln_radius - (ln_eps + ln_x - of.ln_beta - 8.0 * _UNIT * (far + np.abs(ln_x) + of.radius_size))
+        # A group that is given up stays at its centre and costs nothing.
+        paid = ~whole & (x > 0.0)
+        found = self._bank.on(np.where(paid, x, 1.0).reshape(len(x), -1)).reshape(x.shape)
+        costs = (np.where(paid, found, 0.0) * of.copies).sum(axis=0)
         return np.where(total <= 1.0, costs * (1.0 + _SLACK), np.inf)
 
     def _evaluate(self, ln_eps: float, ln_a: Array, ln_share: Array) -> tuple[float, Array]:
@@ -639,11 +630,10 @@ class _Problem:
         return math.fsum(costs) * (1.0 + _SLACK), radii
 
 
-def _ln_sum(parts: Array) -> Array:
-    """ln of the sum of exp(parts) over the last axis."""
-    top = np.max(parts, axis=-1, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0.0)
-    return np.asarray(np.log(np.sum(np.exp(parts - top), axis=-1)) + top[..., 0])
+def _ln_sum(parts: Array, axis: int = -1) -> Array:
+    """ln of the sum of exp(parts) over an axis; nothing is as good as exp(-1e300)."""
+    top = np.maximum(parts.max(axis=axis, keepdims=True), -1e300)
+    return np.asarray(np.log(np.exp(parts - top).sum(axis=axis)) + top.squeeze(axis))
 
 
 def _taken(table: Array, column: Integers) -> Array:

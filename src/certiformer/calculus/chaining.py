@@ -14,6 +14,7 @@ never used, and if ln N just below D is that large, the answer is D after one lo
 
 from __future__ import annotations
 
+import bisect
 import functools
 import math
 from collections.abc import Callable
@@ -188,6 +189,9 @@ def _shortest_paths(scales: Array, links: Array, *, external: bool) -> tuple[Arr
     The paths are rows of indices that end with the finest scale; 0, the coarsest, fills what is not needed.
     """
     rows, many = links.shape
+    if rows == 1:
+        least, path = _shortest_path(scales.tolist(), links[0].tolist(), external=external)
+        return np.array([least]), np.array([path])
     reached = np.full((rows, many), np.inf)
     reached[:, 0] = 0.0
     previous = np.zeros((rows, many), dtype=np.int64)
@@ -204,6 +208,40 @@ def _shortest_paths(scales: Array, links: Array, *, external: bool) -> tuple[Arr
     while np.any(path[-1] > 0):
         path.append(previous[every, path[-1]])
     return ends[every, last], np.stack(path[::-1], axis=1)
+
+
+def _shortest_path(scales: list[float], links: list[float], *, external: bool) -> tuple[float, list[int]]:
+    """One problem: reached[i] + scales[i] c is a line in c = links[j], and the lowest of those before j is sought.
+
+    Scales fall, so lines come by falling slopes: those that are lowest somewhere stand in that order, `until` the c
+    where the next one takes over.
+    """
+    reached, previous = [0.0], [0]
+    lines, until = [0], [math.inf]
+    for j in range(1, len(scales)):
+        cost = links[j]
+        if cost == math.inf:
+            break
+        at = lines[bisect.bisect_left(until, cost)]
+        total = reached[at] + scales[at] * cost + (scales[j] * cost if external else 0.0)
+        reached.append(total)
+        previous.append(at)
+        while True:
+            last = lines[-1]
+            begins = (total - reached[last]) / (scales[last] - scales[j])
+            if len(lines) == 1 or begins > until[-2]:
+                break
+            lines.pop()
+            until.pop()
+        until[-1] = begins
+        lines.append(j)
+        until.append(math.inf)
+    ends = [one + scale for one, scale in zip(reached, scales, strict=False)]
+    least = min(ends)
+    path = [ends.index(least)]
+    while path[-1] > 0:
+        path.append(previous[path[-1]])
+    return least, path[::-1]
 
 
 def _closer(

@@ -144,7 +144,11 @@ class Least:
         """The same at an array of x."""
         best = np.full(x.shape, np.inf)
         for part, shift in self.parts:
-            best = np.minimum(best, np.where(x + shift > 0.0, sizes(part, np.maximum(x + shift, 1e-300)), 0.0))
+            if shift < 0.0:
+                found = np.where(x + shift > 0.0, sizes(part, np.maximum(x + shift, 1e-300)), 0.0)
+            else:
+                found = sizes(part, x + shift)
+            best = np.minimum(best, found)
         return best
 
 
@@ -162,18 +166,8 @@ class Multisets:
         return log_multisets(self.dimension, draws)
 
     def on(self, x: Array) -> Array:
-        """Whole numbers of draws; the same rounding as at a single number, with a little more of it."""
-        near = np.minimum(x, LARGE_LOG)
-        if self.shrunk:
-            draws = np.ceil((np.exp(near) - 1.0) ** 2 * (1.0 + 2.0 * MARGIN))
-        else:
-            draws = np.ceil(np.exp(2.0 * near) * (1.0 + 2.0 * MARGIN)) - 1.0
-        found = log_multisets_on(self.dimension, draws)
-        if not np.any(x > LARGE_LOG):
-            return found
-        atoms = 2.0 * self.dimension
-        far = atoms + atoms * np.logaddexp(0.0, 2.0 * x - math.log(atoms))
-        return np.where(x > LARGE_LOG, far * (1.0 + 2.0 * MARGIN), found)
+        """The same at an array of x."""
+        return multisets_on(self.dimension, x, shrunk=self.shrunk)
 
     def at_least(self, x: float) -> float:
         """A quick lower bound: C(n, k) >= (n/k)^k, both ways round."""
@@ -212,28 +206,48 @@ def log_multisets(dimension: int, draws: int) -> float:
     return min(up(value), draws * math.log(atoms + 1.0))
 
 
-def log_multisets_on(dimension: int, draws: Array) -> Array:
+def multisets_on(dimension: Array | float, x: Array, *, shrunk: bool) -> Array:
+    """`Multisets` on an array of x, of one dimension or of as many as x has rows (a column of them).
+
+    Whole numbers of draws; the same rounding as at a single number, with a little more of it.
+    """
+    atoms = 2.0 * np.asarray(dimension, np.float64)
+    near = np.minimum(x, LARGE_LOG)
+    if shrunk:
+        draws = np.ceil((np.exp(near) - 1.0) ** 2 * (1.0 + 2.0 * MARGIN))
+    else:
+        draws = np.ceil(np.exp(2.0 * near) * (1.0 + 2.0 * MARGIN)) - 1.0
+    found = _log_multisets_on(atoms, draws)
+    if not (x > LARGE_LOG).any():
+        return found
+    far = atoms + atoms * np.logaddexp(0.0, 2.0 * x - np.log(atoms))
+    return np.where(x > LARGE_LOG, far * (1.0 + 2.0 * MARGIN), found)
+
+
+def _log_multisets_on(atoms: Array, draws: Array) -> Array:
     r"""`log_multisets` on an array of whole numbers, never below it.
 
     m! = sqrt(2 pi m) (m/e)^m e^{c(m)} with 1/12m - 1/360m^3 < c(m) < 1/12m - 1/360m^3 + 1/1260m^5 (Stirling's series
     alternates), for m = 2D, K and 2D + K: no sum is needed once both 2D and K are large.
     """
-    atoms = 2.0 * dimension
     counts = np.maximum(draws, 1.0)
     small, large = np.minimum(atoms, counts), np.maximum(atoms, counts)
-    value = counts * np.log1p(atoms / counts) + atoms * np.log1p(counts / atoms)
+    ln_less, ln_more = np.log1p(small / large), np.log1p(large / small)
+    value = large * ln_less + small * ln_more
     few = small < _STIRLING
     if not few.all():
         # Beyond `_SUM_LIMIT` a single number gives up the half logarithm; so does this.
         total = atoms + counts
-        half = 0.5 * (np.log1p(small / large) - np.log(2.0 * math.pi * small))
-        series = _stirling(total) + 1.0 / (1260.0 * total**5) - _stirling(atoms) - _stirling(counts)
+        square = total * total
+        half = 0.5 * (ln_less - np.log(2.0 * math.pi * small))
+        series = _stirling(total) + 1.0 / (1260.0 * total * square * square) - _stirling(atoms) - _stirling(counts)
         value = np.where(small <= _SUM_LIMIT, value + half + series, value)
     if few.any():
-        terms = np.arange(1.0, _STIRLING)
-        rows = np.log1p(large[few][:, None] / terms) * (terms <= small[few][:, None])
-        value[few] = np.sum(rows, axis=-1)
-    return np.where(draws > 0.0, np.minimum(value * (1.0 + 4.0 * MARGIN), counts * math.log(atoms + 1.0)), 0.0)
+        fewest = small[few][:, None]
+        terms = np.arange(1.0, fewest.max() + 1.0)
+        rows = np.log1p(large[few][:, None] / terms) * (terms <= fewest)
+        value[few] = rows.sum(axis=-1)
+    return np.where(draws > 0.0, np.minimum(value * (1.0 + 4.0 * MARGIN), counts * np.log(atoms + 1.0)), 0.0)
 
 
 def _stirling(m: Array | float) -> Array | float:

@@ -260,16 +260,17 @@ def squared_best(
 def best_squared_tilt(b_h: float, sigma: float, numerator: Any, weight: Any, *, within: float = 1e-6) -> Any:
     """The a in (0, 1/(2 sigma^2)) that minimises (numerator + a weight)/lambda(a), up to `within` in its logit."""
     above, times = np.asarray(numerator)[..., None], np.asarray(weight)[..., None]
-    logits = np.broadcast_to(np.linspace(*_LOGITS, _TILTS), (*above.shape[:-1], _TILTS))
-    step = (_LOGITS[1] - _LOGITS[0]) / (_TILTS - 1)
+    best, moves = np.zeros((*above.shape[:-1], 1)), np.linspace(*_LOGITS, _TILTS)
+    step, around = (_LOGITS[1] - _LOGITS[0]) / (_TILTS - 1), np.linspace(-1.0, 1.0, 17)
+    share = _sigmoid(moves)
     while True:
-        share = _sigmoid(logits)
         a = share * (0.5 / sigma**2)
         risk = (above + a * times) / -np.expm1(-a * (1.0 - share) * b_h)
-        best = np.take_along_axis(logits, np.argmin(risk, axis=-1)[..., None], -1)
+        best = best + moves[risk.argmin(axis=-1)][..., None]
         if step < within:
             break
-        logits = best + step * np.linspace(-1.0, 1.0, 17)
+        moves = step * around
+        share = _sigmoid(best + moves)
         step /= 8.0
     found = 0.5 / sigma**2 * _sigmoid(best[..., 0])
     return float(found) if found.ndim == 0 else found
@@ -460,18 +461,20 @@ def _best_radius(cover: Cover, scale: float, n: float, values: Callable[[Array, 
     many = np.atleast_1d(np.asarray(n, dtype=np.float64))[:, None]
     top, step = min(cover.ln_radius, math.log(scale)), _NATS / (_RADII - 1)
     places, table = np.linspace(top - _NATS, top, _RADII)[None, :], _tabulated(cover, top)[None, :]
-    best, least = np.full(len(many), top), np.full(len(many), np.inf)
+    best, least, every = np.full(len(many), top), np.full(len(many), np.inf), np.arange(len(many))
     while True:
         found = values(many, np.exp(places), table)
-        at = np.argmin(found, axis=1)[:, None]
-        value = np.take_along_axis(found, at, 1)[:, 0]
-        place = np.take_along_axis(np.broadcast_to(places, found.shape), at, 1)[:, 0]
+        at = found.argmin(axis=1)
+        value, place = found[every, at], places[every if len(places) > 1 else 0, at]
         best, least = np.where(value < least, place, best), np.minimum(value, least)
         if step < _FINEST:
             break
         places = best[:, None] + step * np.linspace(-1.5, 1.5, _FINE)
-        different, which = np.unique(places, return_inverse=True)
-        table = cover.log_sizes(np.exp(different))[which].reshape(places.shape)
+        if len(places) == 1:
+            table = cover.log_sizes(np.exp(places))
+        else:
+            different, which = np.unique(places, return_inverse=True)
+            table = cover.log_sizes(np.exp(different))[which].reshape(places.shape)
         step *= 3.0 / (_FINE - 1)
     chosen = np.exp(best)
     return float(chosen[0]) if np.ndim(n) == 0 else chosen
