@@ -111,7 +111,9 @@ class Bank:
         """ln N of every group; x > 0 has a row per group."""
         found = np.full(x.shape, np.inf)
         for summands in self.volumes:
-            value = sum(parameters * np.logaddexp(0.0, ln_factor + x) for parameters, ln_factor in summands)
+            value = np.zeros(x.shape)
+            for parameters, ln_factor in summands:
+                value += parameters * np.logaddexp(0.0, ln_factor + x)
             np.minimum(found, raised(raised(value)), out=found)
         for coefficient, twice in self.powers:
             exponent = 2.0 * x + twice

@@ -7,6 +7,7 @@ A bound on the excess risk is made by one of three calculations, and each brings
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from certiformer.calculus import excess_risk
 from certiformer.calculus.covers import Cover
@@ -143,8 +144,13 @@ def _bound(
     """A sound bound from its value or its terms; terms that are zero are left out."""
     if not isinstance(value, RiskBound):
         return upper_bound(value, clip=ceiling, hypotheses=hypotheses, bounds=bounds)
-    terms = {name: term for name, term in value.terms.items() if (term.any() if several(term) else term != 0.0)}
+    terms = {name: term for name, term in value.terms.items() if _counts(term)}
     return upper_bound(value.value, clip=ceiling, terms=terms, additive=True, hypotheses=hypotheses, bounds=bounds)
+
+
+def _counts(term: Any) -> bool:
+    """Whether a term is anything but zero, somewhere."""
+    return bool(term.any()) if several(term) else bool(term != 0.0)
 
 
 def log_size(cover: Cover, radius: float) -> Bound:
