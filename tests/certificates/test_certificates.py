@@ -282,3 +282,44 @@ def test_mean_loss_scales_with_its_range():
     unit = value("mean_loss", losses=x, delta=0.05)
     wide = value("mean_loss", losses=6 * x - 2, delta=0.05, low=-2, high=4)
     assert wide == pytest.approx(6 * unit - 2, rel=1e-9)
+
+
+# Real losses through a surrogate
+
+
+@pytest.mark.property_of("surrogate.loss")
+def test_a_loss_through_a_surrogate_is_the_sum_of_its_parts():
+    losses, excess = [0.1, 0.3, 0.0, 0.2] * 20, [0.0, 0.1, 0.0] * 20
+    whole = value("surrogate.loss", losses=losses, excess=excess, delta=0.1, least=0.0)
+    parts = [value("mean_loss", losses=each, delta=0.05, order="given") for each in (losses, excess)]
+    assert whole == pytest.approx(sum(parts), rel=1e-9)
+    # An excess that may be negative has twice the range; picks cost more than a hold-out; more picks cost more.
+    assert value("surrogate.loss", losses=losses, excess=excess, delta=0.1) > whole
+    picked = [value("surrogate.loss", losses=losses, excess=excess, delta=0.1, least=0.0, k=k) for k in (0, 2, 8)]
+    assert whole < picked[0] < picked[1] < picked[2] <= 1.0
+    # On another scale, the same.
+    stretched = {"losses": [10 * x - 2 for x in losses], "excess": [10 * x for x in excess], "low": -2, "high": 8}
+    assert value("surrogate.loss", **stretched, delta=0.1, least=0.0) == pytest.approx(10 * whole - 2, rel=1e-9)
+
+
+@pytest.mark.property_of("surrogate.loss")
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"high": 0.0}, "high"), ({"least": -2.0}, "least"), ({"losses": [1.5]}, "losses"), ({"excess": [-1.5]}, "excess")],
+)
+def test_losses_outside_their_range_are_refused(change, words):
+    with pytest.raises(InputError, match=words):
+        certiformer.bound("surrogate.loss", **{"losses": [0.1], "excess": [0.1], "delta": 0.05, **change})
+
+
+@pytest.mark.independent("surrogate.loss")
+def test_the_mean_loss_of_an_untouched_model_by_enumeration():
+    """Three inputs, two labels, an excess at its worst label: of all small samples at most delta fail."""
+    # s says 1/2 everywhere (Brier 1/2), h is sure of the wrong label with probability 0.3: Brier 2, excess 3/2.
+    n, m, rate = 4, 12, 0.3
+    limits = [
+        value("surrogate.loss", losses=[0.5] * n, excess=[1.5] * k + [0.0] * (m - k), delta=DELTA, high=2.0, least=0.0)
+        for k in range(m + 1)
+    ]
+    missed = sum(math.comb(m, k) * rate**k * (1 - rate) ** (m - k) for k in range(m + 1) if limits[k] < 0.5 + 1.5 * rate)
+    assert missed <= DELTA

@@ -14,7 +14,7 @@ from certiformer import models
 from certiformer.certificates.betting import Betting
 from certiformer.certificates.holdout import HoldOut
 from certiformer.certification.bindings import BINDINGS, paying
-from certiformer.certification.document import confidence_text
+from certiformer.certification.headline import confidence_text
 from certiformer.certification.split import data_hash
 from certiformer.core.errors import InputError, UnknownNameError
 

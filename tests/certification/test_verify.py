@@ -60,7 +60,8 @@ def test_every_row_is_counted_again_from_data_and_predictors(written):
     result = command(folder / "report.json", "--data", folder / "preds.npz", "--json")
     assert result.exit_code == 0
     document = json.loads(result.stdout)
-    assert set(document) == {"rows", "unchecked"}
+    assert set(document) == {"rows", "unchecked", "headline", "basis"}
+    assert document["headline"] == {"reported": report.headline, "recomputed": report.headline, "agrees": True}
     assert all({"id", "reported", "recomputed", "agrees"} <= set(row) for row in document["rows"])
 
 
@@ -111,6 +112,43 @@ def test_a_number_that_was_changed_is_found(written, tmp_path, id, change):
     found = certiformer.verify(folder / "changed.json", data=folder / "preds.npz")
     assert [row.id for row in found.rows if not row.agrees] == [id]
     assert command(folder / "changed.json", "--data", folder / "preds.npz").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("headline", "The model errs on at most 0.10 % of new examples, with confidence 95 %, by the hold-out bound."),
+        ("basis", "1 error among 240 held-out examples"),
+    ],
+)
+def test_a_sentence_that_the_rows_do_not_say_is_found(written, name, change):
+    folder, _, report = written
+    document = json.loads((folder / "report.json").read_text())
+    document[name] = change
+    (folder / "said.json").write_text(json.dumps(document))
+    found = certiformer.verify(folder / "said.json", data=folder / "preds.npz")
+    assert all(row.agrees for row in found.rows)
+    assert not found.agrees
+    assert getattr(found, name).recomputed == report.document[name]
+    shown = command(folder / "said.json", "--data", folder / "preds.npz")
+    assert shown.exit_code == 1
+    assert f"the {name} says: {change}" in " ".join(shown.stdout.split())
+
+
+def test_a_verdict_that_its_number_does_not_have_is_found(tmp_path):
+    """With the verdict the headline changes: both are found."""
+    certiformer.certify(evidence=HoldOut(errors=60, n=100)).write(tmp_path)
+    document = json.loads((tmp_path / "report.json").read_text())
+    document["certificates"][0]["verdict"] = "informative"
+    (tmp_path / "report.json").write_text(json.dumps(document))
+    found = certiformer.verify(tmp_path / "report.json")
+    assert [row.agrees for row in found.rows] == [False]
+    assert "vacuous" in found.rows[0].why
+    assert not found.headline.agrees
+    del document["certificates"][0]["subject"]
+    (tmp_path / "report.json").write_text(json.dumps(document))
+    with pytest.raises(InputError, match="subject"):
+        certiformer.verify(tmp_path / "report.json")
 
 
 def test_slices_and_their_lower_limits(tmp_path):
@@ -237,7 +275,7 @@ def test_counts_from_elsewhere_are_recomputed_but_not_counted(tmp_path):
 # Procedures: every row is counted again from its predictor, its trace and the data
 
 
-PROCEDURES = ("compression", "occam", "pacbayes.gibbs", "pacbayes.single", "progressive", "surrogate")
+PROCEDURES = ("compression", "occam", "pacbayes.gibbs", "pacbayes.single", "progressive", "surrogate", "surrogate.loss")
 
 
 @pytest.fixture(scope="module")
@@ -254,7 +292,7 @@ def procedures(tmp_path_factory):
         picks := PickToLearn(steps=20, stages=(4, 8), most=10),
         OnePass(steps=4, first=30, block=30),
         HeadPosterior(prior=model.w_O),
-        Surrogate(model, x[60:], replace(picks, stages=()), batched=False),
+        Surrogate(model, x[60:], replace(picks, stages=()), batched=False, loss=("error", "cross-entropy")),
     ]
     certiformer.certify(model, train=(x[:60], y[:60]), by=by).write(folder)
     np.savez(folder / "train.npz", train_inputs=x[:60], train_labels=y[:60], unlabelled_inputs=x[60:])

@@ -246,6 +246,26 @@ def surrogate(random: Random) -> Trial:
     return Trial(run, 0.0)
 
 
+def surrogate_loss(random: Random) -> Trial:
+    """The same box for a target with probabilities, sure of what it remembers; its mean loss in closed form."""
+    x, pool = random.random((40, 2)), random.random((30, 2))
+    known = {row.tobytes() for row in x}
+
+    def target(batch: npt.NDArray[Any]) -> Array:
+        """Logits: 9 on the sample; elsewhere 3, and -3 where the first coordinate is below 0.1. The label is 1."""
+        return np.array([9.0 if row.tobytes() in known else 3.0 if row[0] >= 0.1 else -3.0 for row in batch])
+
+    def run(delta: float) -> tuple[float | None, float]:
+        from certiformer.certification.procedures import PickToLearn, Surrogate
+
+        by = [Surrogate(target, pool, PickToLearn(_learner()), loss="brier")]
+        found = certify(train=(x, np.ones(40, np.int64)), by=by, delta=delta)["surrogate.loss"].value
+        miss = 1.0 / (1.0 + np.exp(3.0))
+        return found, float(2 * (0.9 * miss**2 + 0.1 * (1 - miss) ** 2))
+
+    return Trial(run, 0.0)
+
+
 LAWS: Mapping[str, Mapping[str, Law]] = {
     "holdout": {
         "the program divides, a histogram learns": Law(split_and_fit),
@@ -262,5 +282,6 @@ LAWS: Mapping[str, Mapping[str, Law]] = {
         "the best of many loops, one counted": Law(unpaid_grid, valid=False),
     },
     "surrogate": {"a target that saw every label, through a pick loop": Law(surrogate)},
+    "surrogate.loss": {"a target that saw every label, through a pick loop": Law(surrogate_loss)},
 }
 """By certificate: real procedures under which it has to cover, and some that break a rule."""

@@ -15,15 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from certiformer._version import __version__
-from certiformer.certificates import THE_MODEL, certificates
-from certiformer.certificates.mean_loss import MeanLoss
+from certiformer.certificates import certificates
 from certiformer.certification.delta import DeltaLedger
 from certiformer.certification.evidence import Findings
+from certiformer.certification.headline import basis, confidence_text, decisive, headline
 from certiformer.certification.rows.certificate import Certificate
 from certiformer.certification.split import configuration_hash
 from certiformer.core import notebook
 from certiformer.core.errors import CertiformerError, InputError
-from certiformer.report.numbers import percent_up, rounded_up
 
 if TYPE_CHECKING:
     from certiformer.measure.profile import Profile
@@ -97,11 +96,13 @@ def report_of(
 ) -> Report:
     """Rows in reading order, and the document around them."""
     ordered = tuple(sorted(rows, key=_order))
-    chosen = decisive(ordered)
+    written = [row.as_json() for row in ordered]
+    place = decisive(written)
+    chosen = None if place is None else ordered[place]
     document = {
         "title": findings.title,
-        "headline": headline(ordered, ledger.total),
-        "basis": basis(chosen),
+        "headline": headline(written, ledger.total),
+        "basis": basis(written),
         "decisive": None if chosen is None or chosen.evidence is None else chosen.evidence.key,
         "summary": summary(findings, ordered, ledger),
         "not_checked": list(findings.not_checked),
@@ -111,7 +112,7 @@ def report_of(
         "delta": ledger.total,
         "shares": dict(ledger.shares),
         "classes": findings.classes,
-        "certificates": [row.as_json() for row in ordered],
+        "certificates": written,
         "profile": [] if profile is None else profile.rows(),
         "provenance": _provenance(findings, command),
     }
@@ -137,91 +138,6 @@ def _order(row: Certificate) -> tuple[Any, ...]:
         row.value if row.value is not None else math.inf,
         row.id,
     )
-
-
-def headline(rows: tuple[Certificate, ...], delta: float) -> str:
-    """The best guarantee in one sentence. All hold together with probability 1 - delta, so the best may be chosen."""
-    confidence = f"with confidence {confidence_text(delta)}"
-    chosen = decisive(rows)
-    if chosen is None or chosen.value is None:
-        return f"No certificate says anything about new examples at confidence {confidence_text(delta)}."
-    subject = chosen.subject[:1].upper() + chosen.subject[1:]
-    between = "" if chosen.lower is None else f" and at least {_figure(chosen, chosen.lower, down=True)}"
-    if isinstance(chosen.evidence, MeanLoss):
-        record = chosen.evidence
-        within = "" if record.what.endswith("rate") else f", for losses between {record.low:g} and {record.high:g}"
-        perplexity = f" (a perplexity of at most {rounded_up(math.exp(chosen.value)):.4g})" if record.perplexity else ""
-        return (
-            f"The mean {record.what} of {chosen.subject} over new {record.of} is at most "
-            f"{_figure(chosen, chosen.value)}{between}{perplexity}, {confidence}{within}."
-        )
-    if chosen.informative:
-        return (
-            f"{subject} errs on at most {percent_up(chosen.value)}{between} of new examples, {confidence}, "
-            f"by the {_inside_sentence(chosen.title)}."
-        )
-    needed = (
-        ""
-        if chosen.n_needed is None
-        else f" About {int(chosen.n_needed):,} held-out examples at this error rate would show more."
-    )
-    return (
-        f"Nothing here is guaranteed to be better than guessing: {confidence} the error rate is at most "
-        f"{percent_up(chosen.value)}.{needed}"
-    )
-
-
-def decisive(rows: tuple[Certificate, ...]) -> Certificate | None:
-    """The row the headline is about: an informative error rate of the model, a mean loss, or the hold-out row."""
-    rates = [row for row in rows if row.evidence is not None and row.informative and row.bounds == "risk_01"]
-    own = [row for row in rates if row.subject == THE_MODEL]
-    losses = [row for row in rows if isinstance(row.evidence, MeanLoss) and row.value is not None]
-    whole = [row for row in losses if row.subject == THE_MODEL]
-    if own:
-        return min(own, key=lambda row: row.value or 0.0)
-    if whole:
-        return whole[0]  # all metrics hold together, so any of them may lead
-    if rates:
-        return min(rates, key=lambda row: row.value or 0.0)
-    return next((row for row in rows if row.id == "holdout" and row.value is not None), None)
-
-
-def _figure(row: Certificate, value: float, *, down: bool = False) -> str:
-    """A limit as people read it: rates in percent, other losses to four digits, rounded outward."""
-    record = row.evidence
-    rate = row.bounds == "risk_01" or (isinstance(record, MeanLoss) and record.what.endswith("rate"))
-    if rate:
-        return f"{math.floor(value * 10_000 + 1e-9) / 100:.2f} %" if down else percent_up(value)
-    return f"{-rounded_up(-value) if down else rounded_up(value):.4g}"
-
-
-def basis(row: Certificate | None) -> str:
-    """What the headline rests on: 28 errors among 5,000 held-out examples."""
-    record = None if row is None else row.evidence
-    if record is None:
-        return ""
-    if isinstance(record, MeanLoss):
-        units = f"{record.size:,} {record.unit}{'s' if record.size != 1 else ''}"
-        seen = f"{100 * record.observed:.2f} %" if record.what.endswith("rate") else f"{record.observed:.4g}"
-        return f"a mean {record.what} of {seen} over {units}"
-    errors, n = getattr(record, "errors", None), getattr(record, "n", None)
-    if errors is None or n is None:
-        return f"{record.size:,} examples"
-    return f"{errors:,} error{'s' if errors != 1 else ''} among {n:,} held-out examples"
-
-
-def confidence_text(delta: float) -> str:
-    """1 - delta in percent, rounded down; as 1 - delta itself where percents would need many nines."""
-    if delta < 1e-6:
-        exponent = math.floor(math.log10(delta))
-        digits = math.ceil(delta / 10.0 ** (exponent - 2) * (1.0 - 1e-12))
-        return f"1 - {digits * 10.0 ** (exponent - 2):.3g}"
-    return f"{math.floor(1e6 * (1.0 - delta) + 1e-9) / 1e4:g} %"
-
-
-def _inside_sentence(title: str) -> str:
-    """A title in the middle of a sentence: lower case, unless it begins with a name like PAC-Bayes."""
-    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
 
 
 def summary(findings: Findings, rows: tuple[Certificate, ...], ledger: DeltaLedger) -> str:

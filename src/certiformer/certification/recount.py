@@ -16,6 +16,7 @@ from certiformer.certificates.betting import Betting
 from certiformer.certificates.disagreement import Disagreement
 from certiformer.certificates.progressive import Progressive
 from certiformer.certificates.surrogate import Surrogate
+from certiformer.certificates.surrogate_loss import SurrogateLoss
 from certiformer.certification.handover import read_predictor, read_trace
 from certiformer.core.errors import InputError
 
@@ -207,6 +208,8 @@ class Recount:
     ) -> Counted:
         if issubclass(kind, Surrogate):
             return self._surrogate(_recorded(recorded), predictor, through, examples())
+        if issubclass(kind, SurrogateLoss):
+            return self._surrogate_loss(entry["evidence"], predictor, through, examples())
         if predictor is None:
             raise CannotCount("its predictor was not handed over")
         if predictor.reads != "inputs":
@@ -241,10 +244,34 @@ class Recount:
             trusted = self._replayed(sibling, found)
         else:
             raise CannotCount("its surrogate does not show its picks")
-        if predictor is None:
-            raise CannotCount("the target was not handed over: it is a function that this package cannot write")
-        again = _transferred(first, predictor, sibling, found.pool)
+        again = _transferred(first, _target(predictor), sibling, found.pool)
         return again._replace(trusted=trusted)
+
+    def _surrogate_loss(
+        self, written: Mapping[str, Any], predictor: Predictor | None, through: Predictor | None, found: Examples
+    ) -> Counted:
+        from certiformer.certification.surrogate_losses import LOSSES, loss_record
+
+        if written["loss"] not in LOSSES:
+            raise CannotCount("its losses were handed to certify as they are; there are no data to count again")
+        if found.pool is None:
+            raise CannotCount("the unlabelled examples (unlabelled_inputs) are not in the data")
+        sibling, target = _needed(through), _target(predictor)
+        for one in (sibling, target):
+            _refuse_functionless(one)
+        picked, trusted = None, ""
+        if written["k"] is not None:
+            if not hasattr(sibling, "counted"):
+                raise CannotCount("its surrogate does not show its picks")
+            sibling.counted(found.inputs, found.labels)
+            picked, trusted = sibling.loop.rows, self._replayed(sibling, found)
+        pool = sibling.outputs(found.pool), target.outputs(found.pool)
+        outputs = sibling.outputs(found.inputs)
+        record = loss_record(
+            written["loss"], outputs, found.labels, pool, picked=picked, outputs=str(written["outputs"])
+        )
+        declared = {"models": int(written["models"]), "two_sided": bool(written["two_sided"])}
+        return Counted(replace(record, **declared), trusted, max(sibling.tolerance, target.tolerance))
 
     def _replayed(self, predictor: Predictor, found: Examples) -> str:
         """What is left to trust of a pick loop; "" for other predictors, and after it was run again."""
@@ -270,6 +297,12 @@ def _needed(through: Predictor | None) -> Predictor:
     if through is None:
         raise CannotCount("the certified sibling was not handed over: it is a function that this package cannot write")
     return through
+
+
+def _target(predictor: Predictor | None) -> Predictor:
+    if predictor is None:
+        raise CannotCount("the target was not handed over: it is a function that this package cannot write")
+    return predictor
 
 
 def _refuse_other(handed: Mapping[str, str], digest: str) -> None:

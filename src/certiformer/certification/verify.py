@@ -4,6 +4,7 @@ What was counted is counted again where the data are at hand (`--data`, or those
 predictors written beside the report; their hashes have to be those of the report. From the counts, again or as the
 report has them, every bound is recomputed at its share of delta, and the shares are added up. A row whose counts were
 only taken from the report is listed as unchecked, with the reason: its arithmetic was verified, its counts were not.
+The headline and what it is based on are written again from the rows.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from certiformer.certificates import certificates
+from certiformer.certification.headline import basis, headline
 from certiformer.certification.recount import CannotCount, Counted, Recount
 from certiformer.certification.rows.evidence import evidence_row
 from certiformer.core.errors import CertiformerError, InputError, refuse_unknown_options
 
 TOLERANCE = 1e-9
 """Relative: two machines may round a logarithm differently; nothing else may differ."""
-FIELDS = ("delta", "shares", "classes", "certificates", "provenance")
+FIELDS = ("headline", "basis", "delta", "shares", "classes", "certificates", "provenance")
 
 
 @dataclass(frozen=True)
@@ -61,19 +63,41 @@ class Unchecked:
 
 
 @dataclass(frozen=True)
+class Sentence:
+    """What the report says in words, and what its rows say."""
+
+    reported: str
+    recomputed: str
+
+    @property
+    def agrees(self) -> bool:
+        return self.reported == self.recomputed
+
+    def as_json(self) -> dict[str, Any]:
+        return {"reported": self.reported, "recomputed": self.recomputed, "agrees": self.agrees}
+
+
+@dataclass(frozen=True)
 class Verification:
     """What `certiformer verify` found."""
 
     rows: tuple[Row, ...]
     unchecked: tuple[Unchecked, ...]
+    headline: Sentence
+    basis: Sentence
 
     @property
     def agrees(self) -> bool:
-        """No row disagrees; rows that could not be checked are not held against the report."""
-        return all(row.agrees for row in self.rows)
+        """No row and no sentence disagrees; rows that could not be checked are not held against the report."""
+        return all(row.agrees for row in self.rows) and self.headline.agrees and self.basis.agrees
 
     def as_json(self) -> dict[str, Any]:
-        return {"rows": [row.as_json() for row in self.rows], "unchecked": [one.as_json() for one in self.unchecked]}
+        return {
+            "rows": [row.as_json() for row in self.rows],
+            "unchecked": [one.as_json() for one in self.unchecked],
+            "headline": self.headline.as_json(),
+            "basis": self.basis.as_json(),
+        }
 
 
 @refuse_unknown_options
@@ -84,7 +108,7 @@ def verify(
     apply: Callable[..., Any] | None = None,
     replay: bool = False,
 ) -> Verification:
-    """Recompute every row of a report.json from the predictors beside it, `data` and itself.
+    """Recompute every row of a report.json, and its headline, from the predictors beside it, `data` and itself.
 
     `data` is the file that was certified with: the predictions, or the examples of a checkpoint. `apply` is the
     function that belongs to the weights of a model from elsewhere, as in `load_predictor`. `replay` runs pick loops
@@ -110,7 +134,7 @@ def verify(
     if total > document["delta"] * (1 + 1e-12):
         overspent = f"the shares add up to {total:.6g}, more than delta = {document['delta']:.6g}"
         rows = [replace(row, agrees=False, why=overspent) for row in rows]
-    return Verification(tuple(rows), tuple(unchecked))
+    return Verification(tuple(rows), tuple(unchecked), *_sentences(document))
 
 
 def read_report(path: Path) -> Mapping[str, Any]:
@@ -124,6 +148,17 @@ def read_report(path: Path) -> Mapping[str, Any]:
     if not isinstance(found, dict) or any(name not in found for name in FIELDS):
         raise InputError("report", str(path), f"a report of certiformer certify, with {', '.join(FIELDS)}")
     return found
+
+
+def _sentences(document: Mapping[str, Any]) -> tuple[Sentence, Sentence]:
+    """The headline and its basis, as reported and as the rows have it."""
+    rows = document["certificates"]
+    try:
+        again = headline(rows, float(document["delta"])), basis(rows)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError("report", f"rows without {error}", "rows as `certiformer certify` writes them") from error
+    first, second = (Sentence(str(document[name]), text) for name, text in zip(("headline", "basis"), again, strict=True))
+    return first, second
 
 
 def _checked(entry: Mapping[str, Any], document: Mapping[str, Any], sources: Recount) -> tuple[Row | None, str]:
@@ -159,6 +194,9 @@ def _checked(entry: Mapping[str, Any], document: Mapping[str, Any], sources: Rec
     below = entry.get("lower")
     if below is not None and not math.isclose(float(below), row.lower or 0.0, rel_tol=tolerance, abs_tol=tolerance):
         agrees, differs = False, f"its lower limit is {row.lower or 0.0:.6g}, the report has {float(below):.6g}"
+    said = (entry.get("verdict") == "informative", entry.get("title"), entry.get("bounds"))
+    if agrees and said != (row.informative, row.title, row.bounds):
+        agrees, differs = False, f"it is {row.verdict}: {row.title}, which bounds {row.bounds}"
     return Row(entry["id"], reported, value, agrees, again is not None, differs), why
 
 
@@ -168,7 +206,8 @@ def _same(found: Mapping[str, Any], written: Mapping[str, Any], tolerance: float
 
     def close(a: Any, b: Any) -> bool:
         if isinstance(a, float) or isinstance(b, float):
-            return isinstance(a, (int, float)) and isinstance(b, (int, float)) and math.isclose(a, b, rel_tol=tolerance)
+            numbers = isinstance(a, (int, float)) and isinstance(b, (int, float))
+            return numbers and math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance)
         if isinstance(a, dict) and isinstance(b, dict):
             return a.keys() == b.keys() and all(close(a[name], b[name]) for name in a)
         if isinstance(a, list) and isinstance(b, list):

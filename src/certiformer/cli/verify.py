@@ -54,9 +54,14 @@ def verify(
         for why in dict.fromkeys(one.why for one in found.unchecked):
             ids = ", ".join(one.id for one in found.unchecked if one.why == why)
             console.print(f"not checked: {ids}: {why}", highlight=False)
+        for name, sentence in (("headline", found.headline), ("basis", found.basis)):
+            if not sentence.agrees:
+                console.print(f"the {name} says: {sentence.reported}", style="red", highlight=False)
+                console.print(f"the rows say: {sentence.recomputed}", style="red", highlight=False)
         counted = sum(row.counted for row in found.rows)
+        said = f"the headline {'follows' if found.headline.agrees else 'does NOT follow'} from the rows"
         verdict = "Every number that was computed again agrees" if found.agrees else "The report does not hold"
-        console.print(f"[bold]{verdict}[/bold] ({counted} rows counted again from the data).")
+        console.print(f"[bold]{verdict}[/bold] ({counted} rows counted again from the data; {said}).")
     if not found.agrees:
         raise typer.Exit(1)
 

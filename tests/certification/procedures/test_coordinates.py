@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 
 from certiformer import certify
+from certiformer.calculus.coordinate_covers import ball_nats, cap_nats
+from certiformer.calculus.tails import binomial_upper
 from certiformer.certificates.occam import Occam as OccamRecord
-from certiformer.certification.coordinates.attention_pooling import ROUNDING, STEPS, AttentionPooling, Pooled
+from certiformer.certification.coordinates.attention_pooling import (
+    ROUNDING,
+    STEPS,
+    AttentionPooling,
+    Pooled,
+    cosine_modes,
+)
 from certiformer.certification.handover import content_of, load_predictor
 from certiformer.certification.procedures import CoordinateCover, Occam
 from certiformer.core.errors import InputError
@@ -62,7 +70,10 @@ def test_no_perturbation_passes_the_bound(classes):
     for u, v in itertools.product((1e-3, 0.1), (1e-2, 0.5)):
         change = network._spread * u * (length + 2 * np.tanh(reach * v / 4) * most) + slope * v
         change = change + spread * (reach * v) ** 2 / 8
-        everywhere = network._spread * u * network.length + v * network._slope(w)
+        longest, steepest = network._within(w, network.domain(z), v)
+        assert longest <= network.length
+        assert steepest <= network._slope(w)
+        everywhere = network._spread * u * longest + v * steepest
         for _ in range(50):
             dw, dq = random.standard_normal(w.shape), random.standard_normal(q.shape)
             moved_w, moved_q = w + u * dw / np.linalg.norm(dw), q + v * dq / np.linalg.norm(dq)
@@ -70,6 +81,48 @@ def test_no_perturbation_passes_the_bound(classes):
             moved = np.einsum("nc,njc->nj", phi, network._gaps(moved_w, labels))
             assert np.all(np.abs(moved - f) <= change + 1e-12)
             assert np.max(np.abs(moved - f)) <= everywhere + 1e-12
+
+
+@pytest.mark.property_of("cover.soft")
+def test_no_picture_passes_the_domain_bound():
+    """Bright, dark, sparse and single-pixel pictures, at weights for which the bound says something."""
+    random = np.random.default_rng(2)
+    z = np.concatenate([[-4.0, 3.0, -2.0], random.standard_normal(SMALL.readout)])
+    q, w = SMALL.split(z)
+    found = SMALL.domain(z)
+    assert found.pooled < 0.9
+    x = random.random((400, 4, 16)) ** random.choice([0.1, 1.0, 8.0], size=(400, 1, 1))
+    x[:100] *= random.random((100, 4, 16)) < 0.1
+    x[100:200] *= random.random((100, 4, 1))
+    features = SMALL.features(x)
+    a, phi = SMALL.pooled(q, features)
+    assert np.max(np.linalg.norm(phi[:, :-1], axis=1)) <= found.pooled
+    read = np.sum(a * np.abs(features.g @ w[0, :-1]), axis=1)
+    assert np.max(read) <= found.read
+    assert np.max(read) > 0.2 * found.read
+    several = replace(SMALL, patch_modes=3)
+    assert several.domain(np.concatenate([np.zeros(2), z])).pooled == pytest.approx(1.0)
+
+
+@pytest.mark.independent("cover.soft")
+def test_the_margin_of_the_notes_network():
+    """Its cell rho_w = exp(-9.2), rho_q = 2 rho_w, R = 2^(29/8): 123.2 nats, and with 23 counted errors 2.07 %."""
+    modes = cosine_modes(32, 6).reshape(6, 4, 8, 4, 8).transpose(1, 3, 0, 2, 4).reshape(16, 6, 64)
+    whitener = np.diag([1.95278, 1.46014, 1.46014, 1.28212, 1.83094, 1.74817])
+    whitener[0, 4:], whitener[4, 5] = -0.70587, -0.54428
+    network = AttentionPooling()
+    network.__dict__["values"] = np.einsum("ab,tbd->tad", whitener, modes)
+    q = [-5.7669, 0.15, 0.7059, 0.4182, -3.9041, -9.3496]
+    z = np.array([*q, -0.39197, 0.35111, -0.10154, 0.69407, -0.46257, -0.06751, 0.11184])
+    rho_w = math.exp(-9.2)
+    length, slope = network._within(network.split(z)[1], network.domain(z), 4 * rho_w)
+    # .507 and .147 are the note's; without the domain bound it would be 1.0112 and .42.
+    assert 0.52 < length <= math.hypot(0.507 * math.exp(1.4681042490 * 4 * rho_w), 0.15)
+    assert 0.21 < slope <= 1.4681042490 * 0.147 * math.exp(1.4681042490 * 4 * rho_w)
+    nats = cap_nats(7, rho_w) + ball_nats(6, 2 ** (29 / 8), 2 * rho_w)
+    assert nats == pytest.approx(123.2, abs=0.05)
+    paid = math.log(45 * 6 * 48 * 8)
+    assert binomial_upper(23, 10_000, math.log(0.05) - nats - paid) == pytest.approx(0.0207, abs=5e-5)
 
 
 def test_rounding_is_far_below_what_is_allowed_for():
@@ -93,6 +146,7 @@ def test_covers_and_code_of_one_network(tmp_path):
     report = certify(train=(x, labels), by=[CoordinateCover(SMALL), Occam(SMALL)], delta=0.2)
     values = {id: report[id].value for id in ("occam", "cover.local", "cover.soft", "cover.coordinates")}
     assert values["occam"] < values["cover.local"] <= values["cover.soft"] + 0.05 < 0.6
+    assert "over every input" in report["cover.soft"].reason
     records = CoordinateCover(SMALL).certify(None, x, labels, 2)
     place = tmp_path / "one.safetensors"
     place.write_bytes(content_of(records[0].predictor))

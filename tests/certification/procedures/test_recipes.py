@@ -46,6 +46,69 @@ def test_a_surrogate_for_an_untouched_model():
         certify(train=(X, Y), by=[Surrogate(lambda batch: batch[:, 0], pool, PickToLearn(nearest_mean, stages=(2,)))])
 
 
+def softmax(scores):
+    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return shifted / shifted.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("outputs", ["logits", "probabilities"])
+def test_real_losses_of_an_untouched_model(outputs):
+    """Three classes; what was counted is counted here by hand, from the picks and the answers of both."""
+    random = np.random.default_rng(4)
+    y = np.arange(150) % 3
+    x = np.eye(3)[y] + 0.2 * random.standard_normal((150, 3))
+    pool = np.eye(3)[np.arange(200) % 3] + 0.2 * random.standard_normal((200, 3))
+
+    def target(batch):
+        return 4 * batch if outputs == "logits" else softmax(4 * batch)
+
+    def nearest(inputs, labels):
+        known = {label: inputs[labels == label].mean(axis=0) for label in np.unique(labels)}
+        centres = np.stack([known.get(label, np.full(3, 9.0)) for label in range(3)])
+        return lambda batch: -3 * np.sum((batch[:, None] - centres) ** 2, axis=2)
+
+    by = Surrogate(target, pool, PickToLearn(nearest), loss=("error", "cross-entropy", "brier"), outputs=outputs)
+    report = certify(train=(x, y), by=[by])
+    assert set(report.document["shares"]) == {
+        "surrogate",
+        "surrogate.loss (cross-entropy)",
+        "surrogate.loss (brier)",
+    }
+    found, learner, _ = by.by.run(None, x, y, 3)
+    state = found.stages[-1].state
+    kept = np.setdiff1d(np.arange(150), found.rows)
+    own, mine = (softmax(learner.outputs(state, each)) for each in (x[kept], pool))
+    theirs = softmax(4 * pool)
+    smooth = lambda p: -np.log(0.99 * p + 0.01 / 3)  # noqa: E731
+    brier = lambda p: np.stack([np.sum((p - np.eye(3)[k]) ** 2, axis=1) for k in range(3)], axis=1)  # noqa: E731
+    for loss, table in (("cross-entropy", smooth), ("brier", brier)):
+        record = report[f"surrogate.loss ({loss})"].evidence
+        assert record.k == len(found.rows)
+        at_labels = table(own)[np.arange(len(kept)), y[kept]]
+        np.testing.assert_allclose(np.sort(record.losses), np.sort(at_labels), rtol=1e-9)
+        excess = np.max(table(theirs) - table(mine), axis=1)
+        np.testing.assert_allclose(np.sort(record.excess), np.sort(excess), rtol=1e-9, atol=1e-12)
+        assert np.all(record.excess >= 0.0)
+    value = report["surrogate.loss (brier)"].value
+    assert 0.0 < value < 2.0
+    alone = Surrogate(target, pool, PickToLearn(nearest), loss="brier", outputs=outputs)
+    headline = certify(train=(x, y), by=[alone], delta=0.2).headline
+    assert headline.startswith("The mean Brier score of the target, as it is, over new examples is at most")
+
+
+def test_losses_that_nobody_knows():
+    with pytest.raises(UnknownNameError, match="brier"):
+        Surrogate(lambda batch: batch[:, 0], X, loss="brie")
+    with pytest.raises(InputError, match="different"):
+        Surrogate(lambda batch: batch[:, 0], X, loss=("brier", "brier"))
+    with pytest.raises(InputError, match="logits"):
+        Surrogate(lambda batch: batch[:, 0], X, loss="brier", outputs="scores")
+    pool = RANDOM.standard_normal((30, 3)).astype(np.float32)
+    wrong = Surrogate(lambda batch: batch[:, 0], pool, PickToLearn(nearest_mean), loss="brier", outputs="probabilities")
+    with pytest.raises(InputError, match="sum to one"):
+        certify(train=(X, Y), by=[wrong])
+
+
 RECIPE = """
 title = "a small one"
 data = "examples.npz"
@@ -101,6 +164,7 @@ label = "alone"
 procedure = "Surrogate"
 target = "target.safetensors"
 by = { estimator = { kind = "sklearn.svm.SVC", C = 100.0, random_state = 0 } }
+loss = ["error", "cross-entropy"]
 """
 
 

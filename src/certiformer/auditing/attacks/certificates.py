@@ -309,6 +309,7 @@ ATTACKS = [
 ]
 REASONS = {
     "surrogate": "its parts are attacked (holdout, compression); the joint forms are summed exactly in the tests",
+    "surrogate.loss": "its parts are attacked (mean_loss, compression), and added at shares of delta",
     "disagreement": "two hold-out bounds added, each at half the delta; the hold-out bound itself is attacked",
     "strata": "a sum of weights that is at most one by construction; nothing random in it",
 }

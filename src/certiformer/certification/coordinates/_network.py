@@ -53,6 +53,10 @@ class CoordinateNetwork(ABC):
     def scales(self, kind: str, z: Array, features: Any, labels: Labels) -> tuple[Scale, ...]:
         """The grid of a cover (`cover.coordinates`, `cover.soft`, `cover.local`): counts, nats, what the cell costs."""
 
+    def remark(self, kind: str, z: Array) -> str:
+        """What a reader should know of the cover of this kind at z, in a sentence."""
+        return ""
+
     @abstractmethod
     def codeword(self, z: Array, features: Any, labels: Labels, seed: int) -> Codeword:
         """A network on a grid near z, with a short code."""

@@ -26,6 +26,7 @@ from scipy.fft import dctn
 from scipy.optimize import minimize
 
 from certiformer.calculus import quantised
+from certiformer.calculus.attended import attended_upper
 from certiformer.calculus.coordinate_covers import ball_cover_nats, ball_nats, cap_nats, sphere_cover_nats
 from certiformer.calculus.tails import binomial_upper
 from certiformer.certificates import Evidence, Predictor
@@ -54,6 +55,13 @@ class Pooled(NamedTuple):
 
     def __len__(self) -> int:
         return len(self.g)
+
+
+class Domain(NamedTuple):
+    """Suprema over every input: sum_t a_t |g_t|, and sum_t a_t |<w, g_t>| (the largest gap of several classes)."""
+
+    pooled: float
+    read: float
 
 
 @dataclass(frozen=True)
@@ -198,13 +206,13 @@ class AttentionPooling(CoordinateNetwork):
             raise InputError("q", size, f"a length of at most {LENGTHS[-1]:g}, the largest of the grid")
         if kind == "cover.coordinates":
             return self._cover(z, features, labels, longest)
-        per_query = self._slope(w)
         paid = math.log(len(RADII_W) * len(RATIOS) * len(LENGTHS))
         found = []
         if kind == "cover.local":
             f, length, most, slope, spread, reach = self.changes(z, features, labels)
         else:
             gap = np.min(np.einsum("nc,njc->nj", self.pooled(q, features)[1], self._gaps(w, labels)), axis=1)
+            domain = self.domain(z)
         for rho_w, ratio in itertools.product(RADII_W, RATIOS):
             rho_q = rho_w * ratio
             if rho_w > 1.0:
@@ -216,20 +224,54 @@ class AttentionPooling(CoordinateNetwork):
                 errors = int(np.sum(np.any(f <= change * (1 + 1e-12) + 4 * ROUNDING, axis=1)))
                 margin = float(np.median(change))
             else:
-                # A local margin: the change over all inputs within twice the radii, from the slopes at this w.
-                margin = up(self._spread * u * self.length + v * per_query)
+                # A local margin: the change over all inputs within twice the radii, from the constants of this z.
+                length, slope_q = self._within(w, domain, v)
+                margin = up(self._spread * u * length + v * slope_q)
                 errors = int(np.sum(gap <= margin + 4 * ROUNDING))
             nats = up(cap_nats(self.readout, rho_w) + ball_nats(self.queries, longest, rho_q))
             found.append(Scale(errors, nats, paid, margin))
         return frontier(found)
+
+    def domain(self, z: Array) -> Domain:
+        """Over every input, at this z: how long the pooled values can be, and how large the pooled |<w, g_t>|.
+
+        One patch mode: certified suprema (`attended_upper`). For more the range of the scores is not known so well, and
+        the values that hold for every z are returned.
+        """
+        q, w = self.split(z)
+        sizes = np.array([up(float(np.linalg.norm(block, 2))) for block in self.values])
+        reads = np.array([up(float(b)) for b in np.max(np.linalg.norm(self._reads(w), axis=2), axis=1)])
+        if self.patch_modes != 1:
+            return Domain(float(np.max(sizes)), float(np.max(reads)))
+        places = self.places @ q[1:]
+        return Domain(*(attended_upper(each, places, float(q[0]), self.patch) for each in (sizes, reads)))
+
+    def remark(self, kind: str, z: Array) -> str:
+        if kind != "cover.soft" or self.patch_modes != 1:
+            return ""
+        found = self.domain(z)
+        return (
+            f"At these weights, over every input: the pooled values have at most length {found.pooled:.3f} (1 for any "
+            f"weights of the class), and the readout sees at most {found.read:.3f} of them: certified suprema."
+        )
+
+    def _within(self, w: Array, domain: Domain, v: float) -> tuple[float, float]:
+        """Phi and L_q for |dq| <= v: those of every z, or those at this z, whose weights grow by e^{R_s v} at most."""
+        growth = math.exp(up(self.reach * v))
+        length = up(math.hypot(growth * domain.pooled, self.constant))
+        return min(self.length, length), min(self._slope(w), up(self.reach * domain.read * growth))
+
+    def _reads(self, w: Array) -> Array:
+        """B_t' w (T, gaps, patch^2) for every gap between rows of w."""
+        gaps = w if self.rows == 1 else np.array([x - y for x, y in itertools.permutations(w, 2)])
+        return np.asarray(np.einsum("tcd,jc->tjd", self.values, gaps[:, :-1]))
 
     def _slope(self, w: Array | None) -> float:
         """L_q = R_s b/(2 sqrt 2); b is that of w, or of every w of norm one."""
         if w is None:
             b = self._spread
         else:
-            gaps = w if self.rows == 1 else np.array([x - y for x, y in itertools.permutations(w, 2)])
-            b = float(np.max(np.linalg.norm(np.einsum("tcd,jc->tjd", self.values, gaps[:, :-1]), axis=2)))
+            b = float(np.max(np.linalg.norm(self._reads(w), axis=2)))
         return up(self.reach * up(b) / (2.0 * math.sqrt(2.0)))
 
     def _cover(self, z: Array, features: Pooled, labels: Labels, longest: float) -> tuple[Scale, ...]:

@@ -57,6 +57,7 @@ def cover_records(
             scales=network.scales(kind, z, features, labels),
             label=label,
             subject=subject,
+            note=network.remark(kind, z),
             predictor=predictor,
         )
         for kind in kinds

@@ -127,7 +127,7 @@ def _surrogate(
         raise InputError(
             "data", sorted(arrays), "unlabelled_inputs beside them", "A surrogate needs unlabelled examples"
         )
-    return Surrogate(_target(folder / target), arrays["unlabelled_inputs"], _picks(**(by or {})), **more)
+    return Surrogate(_target(folder / target), arrays["unlabelled_inputs"], _picks(**(by or {})), **_settings(more))
 
 
 def _target(path: Path) -> Any:
