@@ -191,7 +191,7 @@ def test_three_classes_and_a_surrogate_from_a_recipe_at_the_command_line(tmp_pat
     assert rows["surrogate"]["evidence"]["disagreements"] == 0
     found = verify(tmp_path / "out" / "report.json", data=tmp_path / "three.npz", replay=True)
     assert {row.id: (row.agrees, row.counted) for row in found.rows} == dict.fromkeys(
-        ("compression", "surrogate"), (True, True)
+        ("compression", "surrogate", "surrogate.loss"), (True, True)
     )
     assert found.unchecked == ()
 
