@@ -323,3 +323,15 @@ def test_the_mean_loss_of_an_untouched_model_by_enumeration():
     ]
     missed = sum(math.comb(m, k) * rate**k * (1 - rate) ** (m - k) for k in range(m + 1) if limits[k] < 0.5 + 1.5 * rate)
     assert missed <= DELTA
+
+
+def test_records_with_arrays_are_equal_to_themselves_alone():
+    """Simulations keep the certificates of equal records: other losses are another record."""
+    from certiformer.certificates.mean_loss import MeanLoss
+    from certiformer.certificates.surrogate_loss import SurrogateLoss
+
+    for kind, more in ((MeanLoss, {}), (SurrogateLoss, {"excess": np.zeros(3)})):
+        one, other = (kind(losses=np.array([loss]), **more) for loss in (0.1, 0.2))
+        assert one == one  # noqa: PLR0124
+        assert one != other
+        assert hash(one) != hash(other)

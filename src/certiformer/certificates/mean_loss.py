@@ -113,6 +113,9 @@ class MeanLoss(Evidence):
     perplexity: bool = False
     guess: float | None = None
 
+    # The equality of other records looks at their fields; arrays have none, so that a record equals itself alone.
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
     @property
     def size(self) -> int:
         return len(self.losses)

@@ -146,6 +146,9 @@ class SurrogateLoss(Evidence):
     loss: str = ""
     outputs: str = "logits"
 
+    # The equality of other records looks at their fields; arrays have none, so that a record equals itself alone.
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
     @property
     def size(self) -> int:
         return len(self.losses) + (self.k or 0)
