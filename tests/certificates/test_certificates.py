@@ -305,7 +305,12 @@ def test_a_loss_through_a_surrogate_is_the_sum_of_its_parts():
 @pytest.mark.property_of("surrogate.loss")
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"high": 0.0}, "high"), ({"least": -2.0}, "least"), ({"losses": [1.5]}, "losses"), ({"excess": [-1.5]}, "excess")],
+    [
+        ({"high": 0.0}, "high"),
+        ({"least": -2.0}, "least"),
+        ({"losses": [1.5]}, "losses"),
+        ({"excess": [-1.5]}, "excess"),
+    ],
 )
 def test_losses_outside_their_range_are_refused(change, words):
     with pytest.raises(InputError, match=words):
@@ -321,7 +326,9 @@ def test_the_mean_loss_of_an_untouched_model_by_enumeration():
         value("surrogate.loss", losses=[0.5] * n, excess=[1.5] * k + [0.0] * (m - k), delta=DELTA, high=2.0, least=0.0)
         for k in range(m + 1)
     ]
-    missed = sum(math.comb(m, k) * rate**k * (1 - rate) ** (m - k) for k in range(m + 1) if limits[k] < 0.5 + 1.5 * rate)
+    missed = sum(
+        math.comb(m, k) * rate**k * (1 - rate) ** (m - k) for k in range(m + 1) if limits[k] < 0.5 + 1.5 * rate
+    )
     assert missed <= DELTA
 
 
@@ -332,6 +339,6 @@ def test_records_with_arrays_are_equal_to_themselves_alone():
 
     for kind, more in ((MeanLoss, {}), (SurrogateLoss, {"excess": np.zeros(3)})):
         one, other = (kind(losses=np.array([loss]), **more) for loss in (0.1, 0.2))
-        assert one == one  # noqa: PLR0124
+        assert one == one
         assert one != other
         assert hash(one) != hash(other)

@@ -32,7 +32,7 @@ _WIDTH = 1e-4
 
 
 def attended_upper(c: Sequence[float] | Array, places: Sequence[float] | Array, query: float, patch: int) -> float:
-    """V_c from above: `c` and `places` (p_t) by token, `query` the coefficient of u_t, tokens of patch^2 pixels >= 0."""
+    """V_c from above: `c` and `places` (p_t) by token, `query` the factor of u_t, tokens of patch^2 pixels >= 0."""
     sizes, p = np.asarray(c, np.float64), np.asarray(places, np.float64)
     if sizes.ndim != 1 or sizes.shape != p.shape or not np.all(np.isfinite(p)) or not math.isfinite(query):
         raise InputError("places", p.shape, f"a finite number for each of {sizes.shape} tokens")

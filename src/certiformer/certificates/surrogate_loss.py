@@ -165,7 +165,11 @@ class SurrogateLoss(Evidence):
         return self.high if self.guess is None else self.guess
 
     def terms(self, delta: float) -> dict[str, float]:
-        return {"least possible": self.low, "largest possible": self.high, "unlabelled examples": float(len(self.excess))}
+        return {
+            "least possible": self.low,
+            "largest possible": self.high,
+            "unlabelled examples": float(len(self.excess)),
+        }
 
     def record(self) -> dict[str, Any]:
         """Losses are as many as examples: the report keeps their number and mean, the data give them again."""

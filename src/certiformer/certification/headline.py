@@ -1,4 +1,4 @@
-"""The best guarantee in one sentence, from the rows of a report as JSON: `certify` writes it, `verify` writes it again."""
+"""The best guarantee in one sentence, from the rows of a report as JSON: `certify` writes it, `verify` once more."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def loss_record(
 
     `picked`: rows that s learnt from in a pick loop; its losses are then those of the others that it gets right. None:
     the labelled examples are a hold-out. `outputs` is what the target answers with; s answers with logits. Orders are
-    fixed here; of more than 100,000 consecutive ones are averaged, but for the losses of a pick loop, which counts them.
+    fixed here; of more than 100,000 consecutive ones are averaged, but not of a pick loop, which counts its losses.
     """
     kind = proper_loss(loss)
     own, theirs = (class_probabilities("target", *each) for each in ((pool[0], "logits"), (pool[1], outputs)))

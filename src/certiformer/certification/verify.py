@@ -157,7 +157,9 @@ def _sentences(document: Mapping[str, Any]) -> tuple[Sentence, Sentence]:
         again = headline(rows, float(document["delta"])), basis(rows)
     except (KeyError, TypeError, ValueError) as error:
         raise InputError("report", f"rows without {error}", "rows as `certiformer certify` writes them") from error
-    first, second = (Sentence(str(document[name]), text) for name, text in zip(("headline", "basis"), again, strict=True))
+    first, second = (
+        Sentence(str(document[name]), text) for name, text in zip(("headline", "basis"), again, strict=True)
+    )
     return first, second
 
 

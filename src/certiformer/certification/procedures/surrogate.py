@@ -31,9 +31,9 @@ class Surrogate:
     """`target`: a model that stays as it is: a `Predictor`, a function of a batch, or of one example (`batched=False`).
 
     `pool`: unlabelled examples. The surrogate is trained by `by` on the labelled examples; the target may have seen
-    those, but not the pool. `allow_twins`: equal inputs are independent draws from a small input space. `loss`: "error",
-    "cross-entropy" (smoothed), "brier", or several of them; the last two read the target's `outputs` as "logits" or
-    "probabilities", and those of the surrogate as logits.
+    those, but not the pool. `allow_twins`: equal inputs are independent draws from a small input space. `loss`:
+    "error", "cross-entropy" (smoothed), "brier", or several of them; the last two read the target's `outputs` as
+    "logits" or "probabilities", and those of the surrogate as logits.
     """
 
     target: Predictor | Callable[..., Any]
