@@ -261,7 +261,7 @@ class Recount:
             _refuse_functionless(one)
         picked, trusted = None, ""
         if written["k"] is not None:
-            if not hasattr(sibling, "counted"):
+            if not (hasattr(sibling, "counted") and hasattr(sibling, "loop")):
                 raise CannotCount("its surrogate does not show its picks")
             sibling.counted(found.inputs, found.labels)
             picked, trusted = sibling.loop.rows, self._replayed(sibling, found)
@@ -270,8 +270,8 @@ class Recount:
         record = loss_record(
             written["loss"], outputs, found.labels, pool, picked=picked, outputs=str(written["outputs"])
         )
-        declared = {"models": int(written["models"]), "two_sided": bool(written["two_sided"])}
-        return Counted(replace(record, **declared), trusted, max(sibling.tolerance, target.tolerance))
+        record = replace(record, models=int(written["models"]), two_sided=bool(written["two_sided"]))
+        return Counted(record, trusted, max(sibling.tolerance, target.tolerance))
 
     def _replayed(self, predictor: Predictor, found: Examples) -> str:
         """What is left to trust of a pick loop; "" for other predictors, and after it was run again."""

@@ -37,7 +37,7 @@ class ProperLoss:
 
 
 def _cross_entropy(p: Array) -> Array:
-    return -np.log((1.0 - SMOOTHING) * p + SMOOTHING / p.shape[1])
+    return np.asarray(-np.log((1.0 - SMOOTHING) * p + SMOOTHING / p.shape[1]))
 
 
 def _brier(p: Array) -> Array:

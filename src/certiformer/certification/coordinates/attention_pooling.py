@@ -225,8 +225,8 @@ class AttentionPooling(CoordinateNetwork):
                 margin = float(np.median(change))
             else:
                 # A local margin: the change over all inputs within twice the radii, from the constants of this z.
-                length, slope_q = self._within(w, domain, v)
-                margin = up(self._spread * u * length + v * slope_q)
+                longest_phi, steepest = self._within(w, domain, v)
+                margin = up(self._spread * u * longest_phi + v * steepest)
                 errors = int(np.sum(gap <= margin + 4 * ROUNDING))
             nats = up(cap_nats(self.readout, rho_w) + ball_nats(self.queries, longest, rho_q))
             found.append(Scale(errors, nats, paid, margin))

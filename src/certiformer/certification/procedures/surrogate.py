@@ -84,8 +84,15 @@ class Surrogate:
 
     def _errors(self, end: Stage, n: int, mine: Array, theirs: Array, said: Mapping[str, Any]) -> Evidence:
         apart = int(np.sum(decisions(mine) != self._decisions(theirs)))
-        counted = {"k": end.picks + end.left, "n": n, "disagreements": apart, "m": len(mine)}
-        return Record(**counted, label=self.label, subject="the target, as it is", **said)
+        return Record(
+            k=end.picks + end.left,
+            n=n,
+            disagreements=apart,
+            m=len(mine),
+            label=self.label,
+            subject="the target, as it is",
+            **said,
+        )
 
     def _mean(
         self,
