@@ -51,6 +51,11 @@ class InCoordinates(Result):
         }
 
 
+SLOPES = "the slopes hold on every input of the domain, not only on the sample (several classes: of the margin)"
+TWICE = "errors counts every example that some parameter within *twice* the radii gets wrong"
+"""Hypotheses that a network with proved constants settles, in the words of the results."""
+
+
 class SumForm(InCoordinates):
     """A network whose change is bounded coordinate by coordinate.
 

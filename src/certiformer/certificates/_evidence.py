@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy.typing as npt
@@ -59,6 +59,8 @@ class Evidence(ABC):
     """The certified sibling that a transfer goes through."""
     trace: Mapping[str, npt.NDArray[Any]] | None = field(default=None, compare=False, repr=False)
     """What was seen while counting and nobody can see again: written beside the report, with its hash."""
+    shown: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """Hypotheses of the bound, by their words, that whoever counted has proved, and where."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -99,6 +101,11 @@ class Evidence(ABC):
     def lower(self, delta: float) -> float | None:
         """A lower limit for the same quantity at the failure probability `delta`; None where there is none."""
         return None
+
+    def settled(self, hypothesis: Hypothesis) -> Hypothesis:
+        """A hypothesis of the bound, verified where the record comes with its proof."""
+        why = self.shown.get(hypothesis.requires)
+        return hypothesis if why is None else replace(hypothesis, state="verified", why=why)
 
     def hypotheses(self) -> tuple[Hypothesis, ...]:
         """What the record rests on beside the hypotheses of its bound."""

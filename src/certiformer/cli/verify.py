@@ -61,7 +61,8 @@ def verify(
         counted = sum(row.counted for row in found.rows)
         said = f"the headline {'follows' if found.headline.agrees else 'does NOT follow'} from the rows"
         verdict = "Every number that was computed again agrees" if found.agrees else "The report does not hold"
-        console.print(f"[bold]{verdict}[/bold] ({counted} rows counted again from the data; {said}).")
+        rows = "1 row" if counted == 1 else f"{counted} rows"
+        console.print(f"[bold]{verdict}[/bold] ({rows} counted again from the data; {said}).")
     if not found.agrees:
         raise typer.Exit(1)
 

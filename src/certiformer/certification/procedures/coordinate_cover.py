@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.certificates import Evidence
+from certiformer.certificates._covers import SLOPES, TWICE
 from certiformer.certificates.cover_coordinates import CoverOfCoordinates
 from certiformer.certificates.cover_local import LocalCover
 from certiformer.certificates.cover_soft import SoftCover
@@ -58,6 +59,7 @@ def cover_records(
             label=label,
             subject=subject,
             note=network.remark(kind, z),
+            shown=dict.fromkeys((SLOPES, TWICE), network.proof) if network.proof else {},
             predictor=predictor,
         )
         for kind in kinds

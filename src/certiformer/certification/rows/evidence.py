@@ -43,7 +43,7 @@ def evidence_row(evidence: Evidence, share: float, classes: int) -> Certificate:
         n_needed=None if hopeless else size_needed(value, float(evidence.size), trivial, MOST_COUNTED),
         lower=evidence.lower(paid) if evidence.two_sided else None,
         subject=evidence.subject,
-        hypotheses=(*row.hypotheses, *evidence.hypotheses()),
+        hypotheses=(*map(evidence.settled, row.hypotheses), *evidence.hypotheses()),
         dominating=_dominating(evidence, row),
         reason=evidence.note,
         terms=terms,
