@@ -33,8 +33,8 @@ import tomllib
 import traceback
 import types
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,7 @@ TESTS = ROOT / "tests"
 OUT = ROOT / "out"
 MEMORY, REACH = OUT / "mutants.json", OUT / "reach"
 ACCEPTED = ROOT / "tools" / "mutants-accepted.toml"
+BEGAN = time.monotonic()
 ROOMS = ("calculus", "networks", "theorems")
 SUITES = ("theorems", "calculus", "networks", "certificates")
 # Tests with JAX must not be interrupted: its threads would wait for each other for ever.
@@ -77,13 +78,15 @@ DOCUMENTATION = {"example", "default", "monotone", "year", "low", "high"}
 
 @dataclass(frozen=True)
 class Mutant:
-    """The `index`-th site of a file, changed."""
+    """The `index`-th site of a file, changed; `which` of several that read the same in one place."""
 
     path: Path
     index: int
     line: int
+    column: int
     place: str
     what: str
+    which: str = ""
 
     @property
     def name(self) -> str:
@@ -93,6 +96,14 @@ class Mutant:
     def reason_key(self) -> str:
         """How tools/mutants-accepted.toml names it: by the function or the constant, not by the line."""
         return f"{self.path.relative_to(SOURCE)}: {self.place}: {self.what}"
+
+    @property
+    def own_key(self) -> str:
+        """The same for one of several that read alike: "... (2 of 3)", in source order."""
+        return f"{self.reason_key} ({self.which})" if self.which else self.reason_key
+
+    def is_in(self, reasons: Collection[str]) -> bool:
+        return self.reason_key in reasons or self.own_key in reasons
 
     @property
     def module(self) -> str:
@@ -135,8 +146,25 @@ def mutants(path: Path) -> list[Mutant]:
         before = ast.unparse(node)
         change(node)
         what = f"{before} -> {ast.unparse(node)}"
-        found.append(Mutant(path, index, node.lineno, places[id(node)], what))  # type: ignore[attr-defined]
-    return found
+        found.append(Mutant(path, index, node.lineno, node.col_offset, places[id(node)], what))  # type: ignore[attr-defined]
+    return numbered(found)
+
+
+def numbered(found: Sequence[Mutant]) -> list[Mutant]:
+    """Those that read alike told apart: "1 of 2", "2 of 2", by their place in the source."""
+    alike: dict[str, list[Mutant]] = {}
+    for mutant in found:
+        alike.setdefault(mutant.reason_key, []).append(mutant)
+    order = {id(mutant): place for group in alike.values() for place, mutant in enumerate(sorted(group, key=at), 1)}
+    return [
+        replace(mutant, which=f"{order[id(mutant)]} of {len(group)}") if len(group) > 1 else mutant
+        for mutant in found
+        for group in [alike[mutant.reason_key]]
+    ]
+
+
+def at(mutant: Mutant) -> tuple[int, int]:
+    return mutant.line, mutant.column
 
 
 def named(node: ast.AST, name: str) -> Iterator[tuple[str, ast.AST]]:
@@ -496,7 +524,7 @@ class Plugin:
         reach = reach_of(session.items, self.files, self.jobs)
         memory = Memory.load(MEMORY, session.items, self.patience)
         known = set() if self.explained else accepted()
-        todo = [m for m in self.everything if not memory.knows(m) and m.reason_key not in known]
+        todo = [m for m in self.everything if not memory.knows(m) and not m.is_in(known)]
         print(f"{len(self.everything)} mutants, {len(todo)} to run with {self.jobs} jobs", flush=True)
         hunt = Hunt({item.nodeid: item for item in session.items}, reach, self.jobs, self.patience)
         for number, (mutant, found) in enumerate(hunt.run(todo), 1):
@@ -519,18 +547,33 @@ def accepted() -> set[str]:
 def report(everything: Sequence[Mutant], verdicts: dict[Mutant, str | None], reach: Reach) -> int:
     reasons = accepted()
     survivors = [mutant for mutant in everything if verdicts[mutant] is None]
-    unexplained = [mutant for mutant in survivors if mutant.reason_key not in reasons]
+    unexplained = [mutant for mutant in survivors if not mutant.is_in(reasons)]
     killed = len(everything) - len(survivors)
+    table(everything, survivors, unexplained)
     print(f"{killed} killed, {len(survivors) - len(unexplained)} accepted with a reason, {len(unexplained)} survived")
     for mutant in unexplained:
         note = "" if reach.of(mutant) else "  (no test reaches it)"
         print(f"SURVIVED {mutant.name}{note}")
     files = {str(mutant.path.relative_to(SOURCE)) for mutant in everything}
     mine = {entry for entry in reasons if entry.partition(":")[0] in files}
-    stale = mine - {mutant.reason_key for mutant in everything}
+    stale = mine - {key for mutant in everything for key in (mutant.reason_key, mutant.own_key)}
     for entry in sorted(stale):
         print(f"no such mutant any more: {entry}")
     return 1 if unexplained or stale else 0
+
+
+def table(everything: Sequence[Mutant], survivors: Sequence[Mutant], unexplained: Sequence[Mutant]) -> None:
+    """A line for each room, and what the run took."""
+    print(f"{'room':<12}{'mutants':>9}{'killed':>9}{'explained':>11}{'survived':>10}")
+    for room in (*ROOMS, "together"):
+        counts = [
+            sum(room in ("together", mutant.path.relative_to(SOURCE).parts[0]) for mutant in those)
+            for those in (everything, survivors, unexplained)
+        ]
+        print(f"{room:<12}{counts[0]:>9}{counts[0] - counts[1]:>9}{counts[1] - counts[2]:>11}{counts[2]:>10}")
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    processor = sum(each.ru_utime + each.ru_stime for each in used)
+    print(f"{(time.monotonic() - BEGAN) / 60:.1f} minutes, {processor / 60:.1f} of processor time")
 
 
 def main() -> int:

@@ -175,3 +175,18 @@ def test_one_form_is_declared_and_the_other_does_not_apply():
         found = certiformer.bound("compression", k=34, n=10_000, delta=0.05, form=form)
         assert found.best == form
         assert not found.sound[other].applies
+
+
+@pytest.mark.independent("surrogate")
+@pytest.mark.parametrize(("e", "n", "d", "m"), [(0, 10_000, 1, 50), (2, 40, 0, 3000)])
+def test_the_worst_split_may_be_all_on_one_side(e, n, d, m):
+    """Tails of p + q = theta by convolution: below delta everywhere at the limit, above it somewhere just below."""
+    delta, shares = 0.05, np.append(np.linspace(0.0, 1.0, 41), [1e-4, 1e-3, 1e-2, 0.999, 0.9999])
+    first = np.arange(min(n, (m * e + n * d) // m) + 1)
+    second = np.minimum(m, (m * e + n * d - m * first) // n)
+
+    def worst(theta):
+        return max(np.sum(binom.pmf(first, n, s * theta) * binom.cdf(second, m, (1 - s) * theta)) for s in shares)
+
+    found = surrogate_unseen(e, n, d, m, delta)
+    assert worst(found) < delta <= worst(found / 1.001)

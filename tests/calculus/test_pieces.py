@@ -3,10 +3,12 @@
 import itertools
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
 from certiformer.calculus import (
+    allocation,
     chaining,
     compression,
     coordinate_covers,
@@ -188,12 +190,13 @@ def test_regret_is_bounded_up_to_a_right_angle():
     assert descent.regret(math.pi / 2.0, run) == math.inf
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 7, 1000, 10**9])
+@pytest.mark.parametrize("dimension", [1, 2, 7, 1000, 10**9, 10**262])
 @pytest.mark.parametrize("shrunk", [True, False])
 def test_multisets_of_arrays_are_those_of_numbers(dimension, shrunk):
     entropy = entropies.Multisets(dimension, shrunk=shrunk)
-    x = np.concatenate([np.linspace(0.01, 3.0, 40), [5.0, 8.0, 12.0, 20.0, 40.0]])
-    together = entropy.on(x)
+    x = np.concatenate([np.linspace(0.01, 3.0, 40), [5.0, 8.0, 12.0, 20.0, 40.0, 301.0, 303.0]])
+    with np.errstate(over="ignore"):
+        together = entropy.on(x)
     alone = np.array([entropy(float(one)) for one in x])
     assert np.all(together >= alone * (1.0 - 1e-14))
     assert together == pytest.approx(alone, rel=1e-9)
@@ -215,3 +218,33 @@ def test_the_pmf_and_the_cdf_at_the_ends():
             below = math.fsum(math.comb(10, j) * p**j * (1.0 - p) ** (10 - j) for j in range(k + 1))
             assert math.exp(tails.log_binomial_pmf(k, 10, p)) == pytest.approx(exact, rel=1e-12)
             assert math.exp(tails.log_binomial_cdf(k, 10, p)) == pytest.approx(below, rel=1e-12)
+
+
+def test_multisets_by_stirling_against_forty_digits():
+    """Never below the logarithm of the binomial coefficient, and within the margins of rounding above it."""
+    assert entropies.log_multisets_on(3, np.array([0.0, 1.0])).tolist() == [0.0, pytest.approx(math.log(7.0))]
+    for dimension in (12, 13, 40, 900):
+        draws = np.array([1.0, 5.0, 23.0, 24.0, 25.0, 60.0, 1500.0])
+        with mpmath.workdps(40):
+            exact = [float(mpmath.log(mpmath.binomial(2 * dimension + int(k), int(k)))) for k in draws]
+        found = entropies.log_multisets_on(dimension, draws)
+        assert np.all(found >= np.array(exact) * (1.0 - 1e-15))
+        assert found == pytest.approx(exact, rel=3e-11)
+
+
+def test_powers_up_to_the_end_of_the_floats():
+    power = entropies.Power(1e-200)
+    assert power.on(np.array([1.0, 340.0])) == pytest.approx([power(1.0), power(340.0)], rel=1e-11)
+
+
+def test_the_least_of_covers_far_apart():
+    """Below the larger radius a cover may cost less than a nat; nothing from the smaller radius on, in either form."""
+    least = entropies.Least(((entropies.Power(0.01), 0.0), (entropies.Constant(5.0), 0.5)))
+    x = np.array([-0.6, -0.4, -0.1, 0.2, 0.8, 4.0])
+    expected = [0.0, 0.0, 0.0, 0.01 * math.exp(0.4), 0.01 * math.exp(1.6), 5.0]
+    assert [least(float(one)) for one in x] == pytest.approx(expected, rel=1e-11)
+    assert least.on(x) == pytest.approx(expected, rel=1e-11)
+
+
+def test_a_network_without_weights_is_one_function():
+    assert excess_risk.required_log_size(allocation.network_cover([]), 0.0) == 0.0

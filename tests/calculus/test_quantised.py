@@ -29,6 +29,9 @@ def test_density_times_width_would_not_do():
 def test_the_normaliser_is_theta_at_any_fineness():
     assert log_normaliser(1e-9) == pytest.approx(math.log(math.sqrt(2 * math.pi) * 1e9), rel=1e-8)
     assert log_normaliser(1e-4) == pytest.approx(math.log(math.sqrt(2 * math.pi) * 1e4), rel=1e-8)
+    # An integral plus the largest term, where there are too many to add: between theta and that.
+    theta = math.sqrt(2 * math.pi) / 5e-6
+    assert math.log(theta) <= log_normaliser(5e-6) <= math.log(theta + 1.0) * (1 + 1e-11)
     assert log_normaliser(50.0) == pytest.approx(0.0, abs=1e-11)
     assert log_normaliser(1.0) == pytest.approx(math.log(sum(math.exp(-j * j / 2) for j in range(-50, 51))), rel=1e-11)
 

@@ -73,3 +73,8 @@ def test_every_sign_vector_counts():
     values = np.array([[1.0, 2.0], [0.5, -1.0]])
     by_hand = np.mean([max(np.dot(s, f) for f in values) for s in itertools.product((-1, 1), repeat=2)]) / 2
     assert rademacher.exact(values) == pytest.approx(by_hand)
+
+
+def test_margins_beside_the_grid_and_losses_that_cannot_exceed_one():
+    assert rademacher.margin_gap(0.001, 0.5 * (1 - 2e-13), 3.0, 1000)[1] == 0.25
+    assert rademacher.margin_gap(10.0, 1.0, 3.0, 1000)[0] == pytest.approx(1.0 + math.sqrt((3.0 + math.log(2)) / 2000))

@@ -192,6 +192,7 @@ def test_catoni_mean_keeps_its_promise():
     errors = [abs(robust.catoni_mean(rng.standard_t(3, size=n), scale)) for _ in range(runs)]
     assert np.mean(np.array(errors) > radius) <= eta
     assert robust.catoni_mean(np.full(5, 2.5), 1.0) == 2.5
+    assert robust.catoni_radius(8, 3.0, eta) == pytest.approx(math.sqrt(6 * level / (8 - 2 * level)))  # 2 L = 7.38
     with pytest.raises(InputError, match="sample size"):
         robust.catoni_scale(7, 1.0, 0.05)
     with pytest.raises(InputError, match="sample size"):
@@ -211,6 +212,7 @@ def test_median_of_means_when_the_blocks_do_not_divide_the_sample():
     )
     sample = np.array([1.0, 3.0, 10.0, 20.0, 5.0, 7.0, 1000.0])
     assert robust.median_of_means(sample, 3) == 6.0  # means 2, 15, 6; the last point is left out
+    assert robust.median_of_means(sample, 7) == 7.0
     with pytest.raises(InputError, match="blocks"):
         robust.median_of_means(sample, 8)
     rng = np.random.default_rng(1)
@@ -257,3 +259,10 @@ def test_truncated_erm_keeps_its_promise():
 def test_discretisation_of_truncated_erm():
     assert robust.truncated_erm_discretisation(2.0, 1.5, 0.1) == pytest.approx(2 * 0.1 * 2.5)
     assert robust.truncated_erm_discretisation(2.0, 1.5, 0.1, 0.01, 0.02) == pytest.approx(2 * 0.11 + 3 * 0.12)
+
+
+def test_two_moments_are_the_default():
+    n, log_size, moment, eta = 100, 3.0, 2.0, 0.05
+    level = math.log(2 / eta) + log_size / 2
+    assert robust.truncated_erm_scale(n, log_size, moment, eta) == pytest.approx(math.sqrt(2 * level / (n * moment)))
+    assert robust.truncated_erm(n, log_size, moment, eta) == pytest.approx(2 * math.sqrt(2 * moment * level / n))

@@ -26,6 +26,7 @@ def test_known_indices():
     assert strata.radius(3, base=2.0, ratio=2.0) == 16.0
     assert pytest.approx(math.pi**2 / 3 - 1) == strata.NORMALISER
     assert strata.radius(1) == 1.1
+    assert strata.index(0.0) == strata.index(1e-200) == -1000
 
 
 def test_cost_is_symmetric_and_zero_only_when_nothing_is_measured():

@@ -1,11 +1,21 @@
 """Binomial and relative-entropy inversions at their edges."""
 
 import math
+from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 
-from certiformer.calculus.tails import binary_kl, binomial_upper, kl_inverse, log_binomial_cdf
+from certiformer.calculus.tails import (
+    _stirling_error,
+    binary_kl,
+    binomial_cdf,
+    binomial_upper,
+    kl_inverse,
+    log_binomial_cdf,
+    log_binomial_pmf,
+)
 from certiformer.core.errors import InputError
 
 
@@ -88,11 +98,70 @@ def test_kl_close_to_certainty(budget):
 def test_the_binomial_limit_at_every_level_against_forty_digits(delta):
     """Beyond delta = 1/2 the limit may lie below errors/n: it still is the exact root, from above."""
     with mpmath.workdps(40):
+
+        def tail(k, n, p):
+            return mpmath.fsum(mpmath.binomial(n, j) * p**j * (1 - p) ** (n - j) for j in range(k + 1))
+
         for k, n in ((0, 1), (1, 2), (1, 10), (5, 10), (9, 10), (3, 60), (30, 60), (59, 60)):
-            low, high = mpmath.mpf(0), mpmath.mpf(1)
-            for _ in range(70):
-                p = (low + high) / 2
-                tail = mpmath.fsum(mpmath.binomial(n, i) * p**i * (1 - p) ** (n - i) for i in range(k + 1))
-                low, high = (p, high) if tail >= mpmath.mpf(delta) else (low, p)
-            found = binomial_upper(k, n, math.log(delta))
-            assert low <= found <= high * (1 + mpmath.mpf("1e-9"))
+            found = mpmath.mpf(binomial_upper(k, n, math.log(delta)))
+            assert tail(k, n, found) <= mpmath.mpf(delta) <= tail(k, n, found * (1 - mpmath.mpf("1e-9")))
+
+
+def test_the_logarithm_of_a_probability_is_never_positive():
+    for n in (2, 7, 30, 100):
+        for p in (1e-9, 1e-3, 0.02, 0.1, 0.3):
+            assert all(log_binomial_cdf(k, n, p) <= 0.0 for k in range(n + 1))
+
+
+def test_half_of_a_hundred_million_is_summed_to_the_end():
+    """P(Bin(n, 1/2) <= n/2) = 1/2 + P(n/2)/2 by symmetry; eleven standard deviations are 55,000 terms."""
+    n = 10**8
+    with mpmath.workdps(40):
+        middle = mpmath.exp(mpmath.loggamma(n + 1) - 2 * mpmath.loggamma(n // 2 + 1) - n * mpmath.log(2))
+        exact = float(mpmath.log((1 + middle) / 2))
+    assert log_binomial_cdf(n // 2, n, 0.5) == pytest.approx(exact, rel=1e-10)
+
+
+def test_the_cdf_of_arrays_against_sums_of_whole_numbers():
+    k, n, p = np.array([-3, -1, 0, 1, 4, 9, 10, 12]), 10, 0.3
+    exact = [float(sum(Fraction(3, 10) ** j * Fraction(7, 10) ** (n - j) * math.comb(n, j) for j in range(one + 1)))
+             for one in np.minimum(k, n)]  # fmt: skip
+    assert binomial_cdf(k, n, p).tolist() == pytest.approx(exact, rel=1e-12)
+    assert binomial_cdf(2, np.array([1, 2, 5]), 0.5).tolist() == [1.0, 1.0, 0.5]
+
+
+def test_a_certain_event_has_the_logarithm_zero():
+    for p, certain in ((0.0, 0), (1.0, 10)):
+        for k in range(11):
+            assert log_binomial_pmf(k, 10, p) == (0.0 if k == certain else -math.inf)
+
+
+@pytest.mark.parametrize("x", [1, 2, 15, 16, 17, 25, 300])
+def test_stirling_errors_against_forty_digits(x):
+    """The series stops after x^-9: at x = 16, where it takes over, 2e-14 of it are left out."""
+    with mpmath.workdps(40):
+        exact = mpmath.loggamma(x + 1) - mpmath.log(2 * mpmath.pi * x) / 2 - x * mpmath.log(x) + x
+    assert _stirling_error(x) == pytest.approx(float(exact), rel=1e-13 if x >= 16 else 1e-11, abs=0.0)
+
+
+def test_limits_are_probabilities():
+    assert binomial_upper(9, 10, -5000.0) == 1.0
+    assert kl_inverse(0.5, 60.0) == 1.0
+    assert kl_inverse(0.0, 60.0) == 1.0
+
+
+def test_no_errors_and_a_tiny_budget():
+    """kl(0 || p) = -ln(1-p): every digit, also where the divergence is near the smallest that can be told from zero."""
+    for budget in (1e-15, 1e-9, 0.3):
+        assert kl_inverse(0.0, budget) == pytest.approx(-math.expm1(-budget), rel=2e-14, abs=0.0)
+
+
+@pytest.mark.parametrize("q", [0.2, 0.5])
+def test_budgets_too_small_to_resolve_end_at_pinsker(q):
+    budget = 1e-18
+    with mpmath.workdps(60):
+        # kl(q || q + d) <= d^2/2q(1-q) + O(d^3)
+        exact = mpmath.mpf(q)
+        p = exact + mpmath.sqrt(2 * exact * (1 - exact) * budget) * (1 - mpmath.mpf("1e-6"))
+        assert exact * mpmath.log(exact / p) + (1 - exact) * mpmath.log((1 - exact) / (1 - p)) <= budget
+    assert p <= kl_inverse(q, budget) <= q + math.sqrt(budget / 2) + 1e-14

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -89,6 +90,25 @@ def test_tails_of_gaussian_tokens_and_of_entries():
     b = np.linalg.norm(entries, axis=2).max(axis=1)
     for t in (5.0, 10.0, 30.0):
         assert np.mean(b > t) <= heavy.probability(t) + 1e-3
+
+
+@pytest.mark.parametrize("dimension", [900, 1024, 1025, 5000])
+def test_tokens_in_more_dimensions_than_floats_have_powers_of_two(dimension):
+    """a = T 2^(d/2) by its logarithm: tail, crossing, threshold and both integrals as in forty digits."""
+    tokens, spectral = 3, 0.01
+    tail = truncation.gaussian_tokens(tokens, dimension, spectral)
+    with mpmath.workdps(40):
+        v, ln_a = 2 * mpmath.mpf(spectral), mpmath.log(tokens) + dimension * mpmath.log(2) / 2
+        crossing = mpmath.sqrt(2 * v * ln_a)
+        assert tail.crossing == pytest.approx(float(crossing), rel=1e-13)
+        assert tail.threshold(1000) == pytest.approx(float(mpmath.sqrt(2 * v * (ln_a + mpmath.log(1000)))), rel=1e-13)
+        for t in (1.001 * tail.crossing, 1.05 * tail.crossing):
+            formula = mpmath.exp(ln_a - mpmath.mpf(t) ** 2 / (2 * v))
+            area = mpmath.exp(ln_a) * mpmath.sqrt(mpmath.pi * v / 2) * mpmath.erfc(t / mpmath.sqrt(2 * v))
+            assert tail.probability(t) == pytest.approx(float(formula), rel=1e-9, abs=0.0)
+            assert tail.area(t) == pytest.approx(float(area), rel=1e-9, abs=0.0)
+            assert tail.moment(t) == pytest.approx(float(2 * v * formula), rel=1e-9, abs=0.0)
+    assert tail.probability(0.5 * tail.crossing) == 1.0
 
 
 # --- tiny problems with rare, huge inputs ------------------------------------------------------------------------
@@ -320,6 +340,13 @@ def test_the_optimised_squared_bound_beats_any_radius_and_tilt():
     for radius in (1e-4, 1e-3, 1e-2):
         for a in (0.01, 0.1, 1.0):
             assert best <= truncation.squared(cover, radius, 5000, a=a, **common) * (1 + 1e-7)
+    far = {**common, "tau_1": 0.5}  # what truncation costs is nearly all
+    tried = [
+        truncation.squared(cover, radius, 5000, a=a, **far)
+        for radius in np.geomspace(1e-6, 1e-2, 9)
+        for a in np.geomspace(1e-3, 1.99, 40)
+    ]
+    assert 0.98 * min(tried) <= truncation.squared_best(cover, 5000, **far) <= min(tried) * (1 + 1e-7)
     infinite = {**common, "tau_2": math.inf}
     assert truncation.squared_best(cover, 5000, **infinite) == math.inf
     assert truncation.squared_best(cover, 5000, **{**common, "tau_1": math.inf}) == math.inf

@@ -378,3 +378,12 @@ def test_what_is_assumed_unless_told(tmp_path: Path) -> None:
     larger = certiformer.compose(path, spectral=1.1)
     assert larger.network.analysis.range == bare.network.analysis.range
     assert larger.log_covering["0.1"] > bare.log_covering["0.1"]
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_slopes_added_inside_a_cap_count_where_tokens_are_close(fixed: bool) -> None:
+    """Alike tokens have alike scores, but not once something that depends on the position is added to them."""
+    tokens = {"dimension": D, "positions": T, "radius": 2.0, "half_diameter": 0.01}
+    block = {**ATTENTION, "cap": 40.0, **({"alibi": "fixed"} if fixed else {})}
+    by_hand = attended(net.tokens(D, 2.0, positions=T, half_diameter=0.01), 1, cap=40.0, biased=fixed)
+    same(description.build(described(blocks=[block], tokens=tokens)).output, ended(by_hand))

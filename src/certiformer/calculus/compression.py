@@ -186,14 +186,12 @@ def surrogate_unseen(errors: int, n: int, disagreements: int, m: int, delta: flo
     slack = 1.0 + 1e-10 + 1e-14 * float(scipy.special.gammaln(n + 1.0))
 
     def tail(p: float, q: float) -> float:
-        if p >= 1.0 or q >= 1.0:
-            return 0.0 if observed < n * m else 1.0
         mass = np.exp(ln_choose + first * math.log(p) + (n - first) * math.log1p(-p)) if p > 0 else (first == 0) * 1.0
         return float(np.sum(mass * scipy.special.bdtr(second, m, q))) * slack
 
     def below(theta: float) -> bool:
-        """Certainly every tail of p + q = theta is below delta."""
-        stack = [(max(0.0, theta - 1.0), min(1.0, theta), 0)]
+        """Certainly every tail of p + q = theta < 1 is below delta."""
+        stack = [(0.0, theta, 0)]
         while stack:
             low, high, depth = stack.pop()
             if tail(low, max(0.0, theta - high)) < delta:

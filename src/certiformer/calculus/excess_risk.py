@@ -74,7 +74,7 @@ def required_log_size(cover: Cover, radius: float, *, domain: bool = True) -> fl
     _require(cover, domain=domain)
     if several(radius):
         found: Any = cover.log_sizes(np.asarray(radius))
-        return float(found) if found.ndim == 0 else found
+        return found
     # At radius zero only a finite class has a cover, itself; `given_cover` knows its size, the others answer inf.
     return cover.log_size(radius) if radius > 0.0 else cover.entropy(math.inf)
 

@@ -64,14 +64,18 @@ class SubGaussian:
         return math.exp(min(self.ln_a - t**2 / (2.0 * self.v), 700.0))
 
     @property
+    def _log(self) -> float:
+        return math.log(self.a) if self.ln_a is None else self.ln_a
+
+    @property
     def crossing(self) -> float:
         """sqrt(2 v ln a): below it the formula exceeds one."""
-        ln_a = math.log(self.a) if self.ln_a is None else self.ln_a
-        return math.sqrt(2.0 * self.v * ln_a) if ln_a > 0.0 else 0.0
+        return math.sqrt(2.0 * self.v * max(0.0, self._log))
 
     def area(self, t: float) -> float:
-        """a sqrt(pi v/2) erfc(t/sqrt(2v))."""
-        return self.a * math.sqrt(math.pi * self.v / 2.0) * float(scipy.special.erfc(t / math.sqrt(2.0 * self.v)))
+        """a sqrt(pi v/2) erfc(t/sqrt(2v)), as erfcx times the formula: neither a nor erfc alone may be a float."""
+        scaled = float(scipy.special.erfcx(t / math.sqrt(2.0 * self.v)))
+        return math.sqrt(math.pi * self.v / 2.0) * scaled * self._formula(t)
 
     def moment(self, t: float) -> float:
         """2 v a exp(-t^2/2v)."""
@@ -79,7 +83,7 @@ class SubGaussian:
 
     def threshold(self, n: float) -> float:
         """M = sqrt(2 v ln(a n)): then P(b > M) <= 1/n."""
-        return math.sqrt(2.0 * self.v * max(0.0, math.log(self.a * n)))
+        return math.sqrt(2.0 * self.v * max(0.0, self._log + math.log(n)))
 
 
 @dataclass(frozen=True, slots=True)

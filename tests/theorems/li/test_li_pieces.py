@@ -146,3 +146,74 @@ def test_the_loss_of_a_misspecified_class_is_measured_against_its_best():
     for more, over in (({}, "class"), ({"approx": 0.5}, ""), ({"well_specified": True}, "")):
         found = find("li.thm5.3")(**{**given, **more}).over
         assert (over in found.value) if over else found is None
+
+
+def test_ceilings_of_given_covers():
+    # 2 heads of 1.2 * 0.9 and |f0| <= 1: |f - f0| <= 3.16
+    found = find("li.cor4.8")(**{**example("li.cor4.8"), "n": 1}).sound()
+    assert found["S2"].value == found["S2"].trivial == pytest.approx(3.16**2)
+    assert found["S4"].value == found["S4"].trivial == pytest.approx(2 * 3.16)
+
+
+def test_the_slow_forms_by_hand():
+    """2 kappa D sqrt(ln N/2n) + 2 kappa delta at the best delta; 2 kappa min_K (D e^-K + K e sqrt(2 gamma^3/n))."""
+    at = find("li.thmB.1")(**example("li.thmB.1"))
+    found, cover, kappa, n, output = at.sound(), at.network(at.Bx).norm_cover(), 2.0, 1_000_000, 1.2 * 0.9
+    tried = [
+        2.0 * kappa * (output * math.sqrt(cover.log_size(radius) / (2.0 * n)) + radius)
+        for radius in (1e-4, 3e-4, 1e-3, 1.5e-3, 2e-3, 3e-3, 1e-2)
+    ]
+    assert 0.97 * min(tried) <= found["S4_opt"].value <= min(tried) * (1.0 + 1e-9)
+    step = math.e * math.sqrt(2.0 * found["gamma"].value ** 3 / n)
+    closed = 2.0 * kappa * min(output * math.exp(-links) + links * step for links in range(40))
+    assert found["S4chain_closed"].value == pytest.approx(closed, rel=1e-9)
+
+
+def test_a_normalisation_beyond_the_unit_ball_is_not_what_was_printed():
+    for rho, state in ((0.9, "verified"), (1.0, "verified"), (1.05, "fails")):
+        found = find("li.thm5.3")(**{**example("li.thm5.3"), "rho": rho}).printed()["value"]
+        assert [one.state for one in found.hypotheses if "unit ball" in one.requires] == [state]
+
+
+def test_terms_that_are_zero_are_left_out():
+    given = example("li.cor4.8")
+    terms = [find("li.cor4.8")(**{**given, "approx": approx}).sound()["S4"].terms for approx in (0.0, 1.0)]
+    assert set(terms[0]) == {"estimation", "discretisation"}
+    assert set(terms[1]) == {"approximation", "estimation", "discretisation"}
+
+
+def test_clipped_outputs_by_hand():
+    given = example("li.thm6.9")
+    few = find("li.thm6.9")(**{**given, "n": 1}).sound()
+    for name in ("S7clip_sq", "S7clip_sq_opt"):
+        assert few[name].value == few[name].trivial == pytest.approx(4.0)  # (2 B)^2
+    # with endless data only inputs beyond M are left: they widen the cover by 2 B P, and 2 kappa times that is paid
+    endless = find("li.thm6.9")(**{**given, "n": 10**17}).sound()
+    assert endless["P"].value == pytest.approx(6.0**-3)
+    assert endless["S4clip_opt"].value == pytest.approx(2.0 * 2.0 * 2.0 * 6.0**-3, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("id", "variant"), [("li.thm6.9", "P"), ("li.rem6.7", "P_at_M"), ("li.rem6.7", "P_at_printed_M")]
+)
+def test_of_a_probability_one_is_trivial(id, variant):
+    assert find(id)(**example(id)).sound()[variant].trivial == 1.0
+
+
+def test_weights_that_are_out_of_reach_or_larger_than_the_class_cost_nothing():
+    given = {"r": (2.0, 3.0), "C": (1.0, 2.0), "BX": 3.0, "eps": 0.1}
+    found = find("li.cor5.6")(**given, beta=(1.0, 0.0)).sound()
+    assert found["value"].value == pytest.approx(2.0 * (math.log(2.0) + 2.0 * math.log(3.0 / (0.1 * 2.0 / 8.0))))
+    assert find("li.cor5.6")(**{**given, "BX": 1e-3}, beta=(1.0, 1.0)).sound()["value"].value == 0.0
+
+
+def test_the_range_of_the_penalty():
+    for beta, state in ((0.5, "verified"), (0.52, "fails")):
+        found = find("li.def3.1")(beta=beta, n=2, logN=0.7, bound=1.0).printed()["finite"]
+        assert [one.state for one in found.hypotheses] == [state]
+
+
+def test_printed_truncation_and_rate_next_to_their_poles():
+    assert find("li.rem6.12")(n=2, beta=2.1).printed()["M"].value == pytest.approx(2.0**10)
+    assert find("li.rem6.12")(n=2, beta=1.05).printed()["rate"].value == pytest.approx(2.0**19)
+    assert find("li.rem6.12")(n=2, beta=2.0).printed()["M"].value == math.inf

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from certiformer.calculus import chaining
 from certiformer.core import find
 from certiformer.theorems.mwigo import _shallow
 
@@ -33,3 +34,13 @@ def test_who_vouches_for_the_initial_norms():
         assert not any(other in left.why for other in given if other != name)
     assert encoder().wOF == 1.0
     assert pytest.approx(math.sqrt(8.0)) == encoder().WQF
+
+
+@pytest.mark.parametrize("centre", [_shallow.at_zero, _shallow.at_initial])
+def test_chains_in_units_of_the_radius_are_chains(centre):
+    for n in (1, 10**12):
+        net = encoder(n=n, dm=2, d=2)
+        at = centre(net)
+        plain = chaining.proper_chain(at.cover, at.radius.value, n)
+        assert _shallow._complexity(net, centre) == pytest.approx(plain, rel=1e-6)
+    assert plain < 0.1 * at.radius.value

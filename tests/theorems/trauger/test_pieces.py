@@ -50,14 +50,15 @@ def test_constants_of_theorem_4_2_on_the_engine(heads):
     assert all(term.cover.quadratic * math.exp(2.0 * term.cover.ln_radius) == pytest.approx(3.0) for term in loose)
 
 
-def test_heads_are_added_before_the_outer_projection():
+@pytest.mark.parametrize("heads", [2, 3])
+def test_heads_are_added_before_the_outer_projection(heads):
     sizes = {"L_sigma": 1.0, "Bc2": 0.5, "Bv2": 0.5, "BQK2": 0.5, "Bw": 1.0, "layers": 1, "Bx": 1.0, "eps": 0.01}
-    one, three = (find("trauger.thm4.2")(**sizes, C1=1.0, CBx=1.0, heads=heads) for heads in (1, 3))
-    first, second = (theorem_4_2._analysis(at, True) for at in (one, three))
-    # three heads of 0.25 stay inside the unit ball
-    assert second.range.value == pytest.approx(3.0 * first.range.value) == pytest.approx(0.75)
+    one, several = (find("trauger.thm4.2")(**sizes, C1=1.0, CBx=1.0, heads=number) for number in (1, heads))
+    first, second = (theorem_4_2._analysis(at, True) for at in (one, several))
+    # two or three heads of 0.25 stay inside the unit ball
+    assert second.range.value == pytest.approx(heads * first.range.value) == pytest.approx(0.25 * heads)
     for name in ("v1", "q1", "c1"):
-        assert second.coefficients[name].value == pytest.approx(3.0 * first.coefficients[name].value)
+        assert second.coefficients[name].value == pytest.approx(heads * first.coefficients[name].value)
 
 
 def test_equal_networks_compare_equal_whatever_is_asked():

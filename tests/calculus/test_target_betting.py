@@ -1,0 +1,82 @@
+"""Target betting against the recursion as the docstring writes it, one mean and one step at a time."""
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+from certiformer.calculus.target_betting import fixed_orders, target_upper
+
+NORMAL = NormalDist()
+
+
+def capitals(w, y, m, delta, tau):
+    """K_1, ..., K_n against the mean m."""
+    n, T, K, found = len(w), tau / delta, 1.0, []
+    errors, weight, squares = 0.5, 1.0, 0.0
+    for t, (one, loss) in enumerate(zip(w, y, strict=True), 1):
+        deviation = math.sqrt((2 / 4 + squares) / (2 + t - 1) * (n - t + 1))
+        hedge = T * NORMAL.pdf(NORMAL.inv_cdf(K / T)) / deviation if 0.0 < K < T else 0.0
+        K += min(hedge, K / (1 - m), (T - K) / m) * (m * one - loss)
+        K = min(max(K, 0.0), T)
+        errors, weight = errors + loss, weight + one
+        squares += (loss - errors / weight * one) ** 2
+        found.append(K)
+    return found
+
+
+def rejected(w, y, m, delta, orders):
+    if orders is None:
+        return max(capitals(w, y, m, delta, 1.3)) >= 1 / delta
+    return np.mean([capitals(w[row], y[row], m, delta, 1.5)[-1] for row in orders]) >= 1 / delta
+
+
+def limit(w, y, delta, orders):
+    """The least mean that is rejected; 1 if none is."""
+    low, high = float(np.sum(y) / np.sum(w)), math.nextafter(1.0, 0.0)
+    if not rejected(w, y, high, delta, orders):
+        return 1.0
+    while high - low > 1e-11:
+        middle = (low + high) / 2
+        low, high = (low, middle) if rejected(w, y, middle, delta, orders) else (middle, high)
+    return high
+
+
+i = np.arange(1, 31)
+GOLDEN = (i * 0.6180339887498949) % 1
+PROBLEMS = {
+    "no errors": (np.ones(30), np.zeros(30), 0.05),
+    "a third of errors": (np.ones(30), (i % 3 == 1).astype(float), 0.05),
+    "half of ten": (np.ones(10), (i[:10] % 2).astype(float), 0.05),
+    "losses near one": (np.ones(30), 1 - 0.2 * GOLDEN, 0.1),
+    "all the same": (np.ones(30), np.full(30, 0.5), 0.01),
+    "weights": (0.05 + 0.95 * GOLDEN, (0.05 + 0.95 * GOLDEN) * (i % 4 == 0), 0.05),
+    "little weight in all": (np.full(30, 1 / 32), np.zeros(30), 0.7),
+    "two": (np.ones(2), np.array([0.0, 0.25]), 0.3),
+    "a small level": (np.ones(30), GOLDEN**3, 1e-4),
+    "nothing is rejected": (np.ones(5), np.array([1.0, 0.9, 1.0, 0.8, 1.0]), 0.01),
+}
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["one order", "several orders"])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_limit_is_the_least_mean_that_is_rejected(name, several):
+    w, y, delta = PROBLEMS[name]
+    orders = fixed_orders(len(w)) if several else None
+    exact = limit(w, y, delta, orders)
+    assert target_upper(w, y, delta, orders) == pytest.approx(exact, rel=1e-9)
+    assert (exact == 1.0) == (target_upper(w, y, delta, orders) == 1.0)
+
+
+def test_problems_reach_from_small_limits_to_none_at_all():
+    limits = [limit(w, y, delta, None) for w, y, delta in PROBLEMS.values()]
+    assert min(limits) < 0.2
+    assert sum(0.95 < found < 1.0 for found in limits) >= 1
+    assert sum(found == 1.0 for found in limits) == 1
+
+
+def test_where_nothing_can_be_rejected_the_limit_is_one():
+    assert target_upper(np.ones(4), np.ones(4), 0.05) == 1.0
+    assert target_upper(np.zeros(4), np.zeros(4), 0.05) == 1.0
+    assert target_upper(np.ones(100), np.zeros(100), 1e-16) == 1.0  # rounding of the capital is beyond the target
