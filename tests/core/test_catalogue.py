@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from certiformer.core import catalogue, registry
+from certiformer.core import Result, catalogue, registry
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +36,12 @@ def test_it_is_read_where_no_file_changed_and_made_anew_where_one_did(tmp_path, 
     catalogue.FILE.write_text(json.dumps(document))
     catalogue.entries.cache_clear()
     assert catalogue.entries() == made
+
+
+def test_every_class_that_a_result_stands_on_is_in_a_file_that_is_watched():
+    watched = {"certiformer." + name.removesuffix(".py").replace("/", ".") for name in registry.checksums()}
+    bases = {base for result in registry.results().values() for base in result.__mro__ if issubclass(base, Result)}
+    assert not {base.__module__ for base in bases} - watched - {Result.__module__}
 
 
 def test_closed_forms_need_neither_numpy_nor_scipy():

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from certiformer.calculus import dudley
 from certiformer.core import Quantity, Result, Status, Variants, count, flag, real
+from certiformer.theorems import _dudley
 from certiformer.theorems.mwigo import MWIGO
 
 
@@ -34,7 +34,7 @@ class Section33(Result):
     proper: bool | None = flag("the covers are proper, as the paper defines them")
 
     def printed(self) -> Variants:
-        return dudley.printed(self.P, self.A, self.n, "sqrt(P/N) <= A")
+        return _dudley.printed(self.P, self.A, self.n, "sqrt(P/N) <= A")
 
     def sound(self) -> Variants:
-        return dudley.sound(self.P, self.A, self.n, self.proper)
+        return _dudley.sound(self.P, self.A, self.n, self.proper)

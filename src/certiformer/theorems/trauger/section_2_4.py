@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from certiformer.calculus.dudley import EntropyIntegral
+from certiformer.theorems._dudley import EntropyIntegral
 from certiformer.theorems.trauger import TRAUGER
 
 
