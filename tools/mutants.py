@@ -64,8 +64,8 @@ SHARE = 100
 IMPORT, HANG = "import", "hang"
 # Seconds of processor time that the tests of one mutant may take; those that have not noticed by then rarely do.
 PATIENCE = 4.0
-# A mutant that does not end is ended after so many times its patience, which counts as noticed.
-HANGS = 10
+# A test that takes so many times as long as without the mutant, and these seconds besides, has noticed it.
+HANGS, GRACE = 10, 2.0
 # A test that takes longer than this under coverage is too slow a witness, and left out.
 SLOW = 2.0
 COMPARISONS = {
@@ -90,7 +90,8 @@ class Mutant:
 
     @property
     def name(self) -> str:
-        return f"{self.path.relative_to(SOURCE)}:{self.line}: {self.place}: {self.what}"
+        which = f" ({self.which})" if self.which else ""
+        return f"{self.path.relative_to(SOURCE)}:{self.line}: {self.place}: {self.what}{which}"
 
     @property
     def reason_key(self) -> str:
@@ -265,7 +266,7 @@ def record(items: Sequence[pytest.Item], files: Iterable[Path]) -> Reach:
     for number, item in enumerate(items):
         data.switch_context(item.nodeid)
         began = time.process_time()
-        limit = 0.0 if LABORATORY.search(item.path.read_text()) else SLOW
+        limit = 0.0 if is_laboratory(item) else SLOW
         passed = run_test(item, items[number + 1] if number + 1 < len(items) else None, limit)
         if passed and time.process_time() - began < SLOW:
             seconds[item.nodeid] = time.process_time() - began
@@ -279,6 +280,10 @@ def record(items: Sequence[pytest.Item], files: Iterable[Path]) -> Reach:
         for line, contexts in found.contexts_by_lineno(name).items():
             by_line[line] = [context for context in contexts if context in seconds]
     return Reach(seconds, lines)
+
+
+def is_laboratory(item: pytest.Item) -> bool:
+    return LABORATORY.search(item.path.read_text()) is not None
 
 
 class TooSlow(BaseException):
@@ -384,15 +389,18 @@ def reach_of(items: Sequence[pytest.Item], files: Sequence[Path], jobs: int) -> 
 # --- running them -------------------------------------------------------------------------------------------------
 
 
-def notices(mutant: Mutant, tests: Sequence[pytest.Item], patience: float) -> dict[str, str | None]:
-    """{"by": the first test that fails with the mutant in place}. A module that no longer loads is noticed by any."""
+def notices(mutant: Mutant, tests: Sequence[tuple[pytest.Item, float]], patience: float) -> dict[str, str | None]:
+    """{"by": the first test that fails with the mutant in place, or does not end}. Tests come with their seconds.
+
+    A module that no longer loads is noticed by any.
+    """
     try:
         install(mutant)
     except Exception:
         return {"by": IMPORT}
     began = time.process_time()
-    for item in tests:
-        if not run_test(item):
+    for item, seconds in tests:
+        if not run_test(item, limit=0.0 if is_laboratory(item) else HANGS * seconds + GRACE):
             return {"by": item.nodeid}
         if time.process_time() - began > patience:
             break
@@ -462,10 +470,10 @@ class Hunt:
                 self.killers[todo[number].path] = [found, *(name for name in known if name != found)][:5]
             yield todo[number], found
 
-    def _ordered(self, mutant: Mutant) -> list[pytest.Item]:
+    def _ordered(self, mutant: Mutant) -> list[tuple[pytest.Item, float]]:
         reached = self.reach.of(mutant)
         names = [*(name for name in self.killers.get(mutant.path, []) if name in reached), *reached]
-        return [self.items[name] for name in dict.fromkeys(names) if name in self.items]
+        return [(self.items[name], self.reach.seconds[name]) for name in dict.fromkeys(names) if name in self.items]
 
 
 @dataclass

@@ -80,6 +80,7 @@ def test_ends_of_compression():
         assert bound(2, 10, 0.0) < 1.0
         assert bound(10, 10, -1.0) == 1.0
         assert bound(2, 10, -math.inf) == 1.0
+    assert compression.compression_upper(4, 5, -800.0) == 1.0  # the root is beyond the last float below one
     assert compression.windowed_upper(8, 10, -1.0) == 1.0  # nothing is claimed from 0.8 n on
 
 

@@ -73,8 +73,7 @@ def required_log_size(cover: Cover, radius: float, *, domain: bool = True) -> fl
     """ln N(radius) of a cover that is proper and, unless told otherwise, holds on the whole domain."""
     _require(cover, domain=domain)
     if several(radius):
-        found: Any = cover.log_sizes(np.asarray(radius))
-        return found
+        return cover.log_sizes(np.asarray(radius))  # type: ignore[return-value]
     # At radius zero only a finite class has a cover, itself; `given_cover` knows its size, the others answer inf.
     return cover.log_size(radius) if radius > 0.0 else cover.entropy(math.inf)
 
