@@ -19,7 +19,7 @@ def encoder(**more):
 def test_points_of_a_sample_are_of_use_while_they_are_few(dm):
     # ln(2n + 1) = dm ln(1 + 2 sqrt 2)
     turn = ((1.0 + 2.0 * math.sqrt(2.0)) ** dm - 1.0) / 2.0
-    below, above = math.floor(0.999 * turn), math.ceil(1.001 * turn)
+    below, above = math.ceil(turn) - 1, math.ceil(turn)
     assert _shallow._samples(encoder(dm=dm, n=below)) == below
     assert _shallow._samples(encoder(dm=dm, n=above)) is None
 
