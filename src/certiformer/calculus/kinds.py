@@ -77,6 +77,7 @@ class Bank:
 
     @classmethod
     def of(cls, entropies: Sequence[Entropy]) -> Bank:
+        """The kinds of several entropies, put together formula by formula."""
         kinds = [kinds_of(entropy) for entropy in entropies]
         formulas = dict.fromkeys(_formula(kind) for each in kinds for kind in each)
         by_formula = {one: columns([[k for k in each if _formula(k) == one] for each in kinds]) for one in formulas}
