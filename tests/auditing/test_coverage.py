@@ -58,3 +58,22 @@ def test_the_binomial_test_is_exact():
     assert simulate("holdout", always, 3, seed=0, delta=0.1) == Coverage(3, 3, pytest.approx(0.001))
     assert simulate("holdout", never, 5, seed=0).p_value == 1.0
     assert not fails("holdout", never.draw(None))
+
+
+def test_the_published_table_is_what_was_measured():
+    """docs/coverage.jsonl: ten thousand repetitions of every certificate, each law as it should be; the page too."""
+    import importlib.util
+    from pathlib import Path
+
+    place = Path(__file__).parents[2] / "tools" / "generate_coverage.py"
+    spec = importlib.util.spec_from_file_location("generate_coverage", place)
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    found = tool.measured()
+    for id in certificates():
+        lines = [found[id, name] for owner, name, law in LAWS.values() if owner == id and law.valid]
+        assert sum(line["repetitions"] for line in lines) >= 10_000, id
+    table = tool.table()
+    assert "UNEXPECTED" not in table
+    assert "not measured" not in table
+    assert table in tool.PAGE.read_text()
