@@ -30,16 +30,12 @@ def binomial_upper(errors: int, n: int, ln_delta: float) -> float:
     if errors == 0:
         # (1-p)^n = delta
         return _up_probability(-math.expm1(ln_delta / n))
-    slack = 1e-15 * (float(scipy.special.gammaln(n + 1.0)) + abs(ln_delta)) + 1e-13
+    slack = 1e-15 * (math.lgamma(n + 1.0) + abs(ln_delta)) + 1e-13
     # k is the median of Bin(n, k/n), so the limit is at least k/n for delta up to 1/2, and may be below it beyond.
     low, high = errors / n if ln_delta < -0.7 else 0.0, 1.0
-    guess = (
-        float(scipy.special.betainccinv(errors + 1.0, float(n - errors), math.exp(ln_delta)))
-        if ln_delta > -600.0
-        else math.nan
-    )
+    guess = _newton(errors, n, ln_delta)
     for width in (1e-12, 1e-8):
-        # A library's inverse is a guess: its neighbourhood is used where both ends are certainly on their sides.
+        # A guess is no more than that: its neighbourhood is used where both ends are certainly on their sides.
         left, right = guess * (1.0 - width), guess * (1.0 + width)
         if not low < left < right < high:
             continue
@@ -55,6 +51,22 @@ def binomial_upper(errors: int, n: int, ln_delta: float) -> float:
             high = middle
         else:
             low = middle
+
+
+def _newton(errors: int, n: int, ln_delta: float) -> float:
+    """The root of ln P(Bin(n, p) <= errors) = ln delta in p, up to rounding.
+
+    The logarithm of the tail is concave in p with the slope -n P(Bin(n-1, p) = errors)/P(Bin(n, p) <= errors), and
+    Chernoff's bound is right of the root: from there Newton's steps go left, and never beyond it.
+    """
+    p = kl_inverse(errors / n, -ln_delta / n)
+    for _ in range(40):
+        ln_tail = log_binomial_cdf(errors, n, p)
+        step = (ln_tail - ln_delta) * math.exp(ln_tail - log_binomial_pmf(errors, n - 1, p)) / n
+        p += step
+        if not abs(step) > 1e-14 * p:
+            break
+    return p
 
 
 def log_binomial_cdf(errors: int, n: int, p: float) -> float:

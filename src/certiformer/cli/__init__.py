@@ -63,8 +63,6 @@ def _root(
 
 def main() -> None:
     """Run the command line; an error that is the user's to mend is one line on stderr and exit code 2."""
-    # Typer reads words with Pydantic, which would look for plugins in every installed package.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         asked = sys.argv[1] if len(sys.argv) > 1 else ""
         application((asked,) if asked in VERBS else () if asked == "--version" else VERBS)()

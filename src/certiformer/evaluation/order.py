@@ -13,9 +13,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
 
 from certiformer.core.errors import InputError
+from certiformer.core.later import scipy
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -50,7 +50,8 @@ def refuse_sorted(name: str, losses: Array) -> None:
     if len(losses) < 2 or not (np.all(steps >= 0) or np.all(steps <= 0)) or not np.any(steps):
         return
     counts = np.unique(losses, return_counts=True)[1]
-    arrangements = float(gammaln(len(losses) + 1.0) - np.sum(gammaln(counts + 1.0)))
+    ln_factorial = scipy.special.gammaln
+    arrangements = float(ln_factorial(len(losses) + 1.0) - np.sum(ln_factorial(counts + 1.0)))
     if arrangements > np.log(2.0 / _CHANCE):
         raise InputError(
             name,

@@ -18,9 +18,9 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaln
 
 from certiformer.core.errors import InputError
+from certiformer.core.later import scipy
 from certiformer.core.rounding import down, up
 from certiformer.evaluation._given import losses_in, probability, whole_range
 
@@ -29,7 +29,7 @@ BETS = 9
 GRID = 1000
 AT_ONCE = 40_000
 """Outcomes times bets times means in one go: small enough for the cache."""
-_LN_B_HALF = float(betaln(0.5, 0.5))
+_LN_B_HALF = math.log(math.pi)
 
 
 def anytime_rate_limits(errors: int, n: int, delta: float) -> tuple[float, float]:
@@ -45,7 +45,7 @@ def anytime_rate_limits(errors: int, n: int, delta: float) -> tuple[float, float
     if n == 0:
         return 0.0, 1.0
     k = errors
-    evidence = float(betaln(k + 0.5, n - k + 0.5)) - _LN_B_HALF + math.log(delta)
+    evidence = float(scipy.special.betaln(k + 0.5, n - k + 0.5)) - _LN_B_HALF + math.log(delta)
     slack = 1e-13 * (1.0 + abs(evidence))
 
     def rejected(p: float) -> bool:

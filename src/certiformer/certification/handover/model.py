@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, softmax
 
 from certiformer.certificates import Predictor
 from certiformer.certificates._predictor import Array, Labels, Tensors
 from certiformer.core.errors import InputError
+from certiformer.core.later import scipy
 
 FEATURES_BLOCK = 1000
 
@@ -31,8 +31,8 @@ class Network(Predictor):
         """Those of the true labels: logistic of one logit, softmax of several."""
         found = self.outputs(inputs)
         if found.ndim == 1:
-            return np.asarray(expit((2 * labels - 1) * found))
-        return np.asarray(softmax(found, axis=1)[np.arange(len(labels)), labels])
+            return np.asarray(scipy.special.expit((2 * labels - 1) * found))
+        return np.asarray(scipy.special.softmax(found, axis=1)[np.arange(len(labels)), labels])
 
 
 class HouseModel(Network):
