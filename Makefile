@@ -48,8 +48,7 @@ real: $(STAMP)
 # PyTorch is only compared with: 2.13.0 from the default index brings CUDA along (several GB) where there is no CPU build.
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
-	$(BIN)/python -m benchmarks $(if $(RELEASE),--release $(RELEASE)) --keep build/bench.json --write docs/benchmarks.md; \
-	code=$$?; rm -f build/bench.json; exit $$code
+	$(BIN)/python -m benchmarks $(if $(RELEASE),--release $(RELEASE)) --keep build/bench.json --write docs/benchmarks.md
 
 # The demo's certificates, alone and shared, beside the previous release and what was asked for.
 bench-certificates: $(STAMP)

@@ -80,6 +80,7 @@ def main() -> int:
         )
     if arguments.write:
         Path(arguments.write).write_text(page(outcomes, peaks, theory), encoding="utf-8")
+    kept.forget()
     missed = any(outcome.verdict in ("MISSED", "LOSSES DIFFER") for outcome in outcomes)
     return 1 if missed or not all(line.reached for line in theory) else 0
 
@@ -91,6 +92,11 @@ class _Kept:
         self._path = None if file is None else Path(file)
         found = json.loads(self._path.read_text()) if self._path is not None and self._path.exists() else {}
         self._found: dict[str, Any] = found if found.get("machine") == machine() else {"machine": machine()}
+
+    def forget(self) -> None:
+        """The run is whole: the next one measures anew."""
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
 
     def or_else(self, name: str, measure: Callable[[], Any]) -> Any:
         if name not in self._found:
@@ -186,7 +192,8 @@ leave-one-out models advance together.
 ## Bounds and spectral norms
 
 Processor time, once each. Sweeps run over 200 sample sizes from 1e5 to 1e9 at the example inputs of the result; the
-release (`python -m benchmarks --release DIR`) is timed at every 25th of them, one by one, as it must be.
+release (`python -m benchmarks --release DIR`) is timed at every 25th of them, one by one, as it must be. The other
+results are swept along one input, n if they have one, from the example on: here as an array, in the release one by one.
 
 {chr(10).join(told)}
 

@@ -219,24 +219,24 @@ def perceptron_matrix(frobenius: float, points: int, rows: int) -> Cover:
 
 
 def _perceptron(name: str, norm: float, steps: float, log_choices: float) -> Cover:
-    return Cover(name, _ln(norm), _Steps(steps, log_choices), domain=False, quadratic=steps * log_choices)
+    entropy = Scaled(log_choices, _Steps(steps))
+    return Cover(name, _ln(norm), entropy, domain=False, quadratic=steps * log_choices)
 
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """floor(steps e^{2x}) log_choices: every step of a perceptron is one of so many choices."""
+    """floor(steps e^{2x}), the number of steps of a perceptron."""
 
     steps: float
-    log_choices: float
 
     def __call__(self, x: float) -> float:
         if x > LARGE_LOG:
             return math.inf
-        return math.floor(up(self.steps * math.exp(2.0 * x))) * self.log_choices
+        return float(math.floor(up(self.steps * math.exp(2.0 * x))))
 
     def on(self, x: Array) -> Array:
         steps = np.floor(self.steps * np.exp(2.0 * np.minimum(x, LARGE_LOG)) * (1.0 + 2.0 * MARGIN))
-        return np.where(x > LARGE_LOG, np.inf, steps * self.log_choices)
+        return np.where(x > LARGE_LOG, np.inf, steps)
 
 
 def rows_two_one(norm: float, rows: int, points: int, *, domain: bool = False) -> Cover:
