@@ -35,6 +35,7 @@ def test_the_tables_are_up_to_date(generate):
 def test_the_reproduction_is_what_its_documents_say():
     tool = loaded("generate_reproduction")
     assert tool.page() == tool.PAGE.read_text(), "run `make docs`"
+    assert tool.readme(tool.kept()) == tool.README.read_text(), "run `make docs`"
 
 
 def test_published_runs_are_what_they_say_and_few():

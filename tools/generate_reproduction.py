@@ -1,4 +1,4 @@
-"""Write docs/reproduction.md and its figures from the published runs.
+"""Write docs/reproduction.md, its figures and the README's table from the published runs.
 
     python tools/generate_reproduction.py redraw [ID ...]   reports and figures again, from docs/reproduction/runs
     python tools/generate_reproduction.py [--check]         the page again, from the reports that are kept
@@ -27,6 +27,10 @@ ROOT = Path(__file__).resolve().parents[1]
 RUNS = ROOT / "docs" / "reproduction" / "runs"
 REPORTS = ROOT / "docs" / "reproduction" / "reports"
 PAGE = ROOT / "docs" / "reproduction.md"
+README = ROOT / "README.md"
+BEGIN, END = "<!-- reproduction -->", "<!-- end of reproduction -->"
+SHOWN = ("mwigo.table1", "trauger.fig1", "arda.fig1", "arda.fig2", "li.misspecified")
+"""In the README: one experiment for each claim that a paper rests on."""
 
 Document = dict[str, Any]
 
@@ -134,6 +138,17 @@ def summary(documents: list[Document]) -> str:
     return "\n".join(lines)
 
 
+def readme(documents: list[Document]) -> str:
+    """The README with the few findings of SHOWN."""
+    lines = ["| experiment | what we found | cells | runs |", "|---|---|---|---|"]
+    for document in (found for found in documents if found["id"] in SHOWN):
+        cells = f"{document['covered']['cells']} of {document['covered']['of']}"
+        runs = f"{document['finished']:,} of {document['runs']:,}"
+        lines.append(f"| `{document['id']}` | {document['headline'].replace('|', '&#124;')} | {cells} | {runs} |")
+    before, rest = README.read_text().split(BEGIN)
+    return "\n".join([f"{before}{BEGIN}", *lines, f"{END}{rest.split(END)[1]}"])
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="The reproduction's page.")
     parser.add_argument("action", nargs="?", choices=["redraw"])
@@ -142,11 +157,12 @@ def main() -> int:
     given = parser.parse_args()
     if given.action == "redraw":
         redraw_all(given.ids)
-    text = page()
-    if given.check:
-        return int(not PAGE.exists() or PAGE.read_text() != text)
-    PAGE.write_text(text)
-    print(f"wrote {PAGE.relative_to(ROOT)}")
+    for place, text in ((PAGE, page()), (README, readme(kept()))):
+        if not given.check:
+            place.write_text(text)
+            print(f"wrote {place.relative_to(ROOT)}")
+        elif not place.exists() or place.read_text() != text:
+            return 1
     return 0
 
 
