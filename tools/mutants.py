@@ -68,6 +68,8 @@ PATIENCE = 4.0
 HANGS, GRACE = 10, 2.0
 # A test that takes longer than this under coverage is too slow a witness, and left out.
 SLOW = 2.0
+# Where a test may not be interrupted, this much later; and the seconds after which no child is waited for.
+SOON, LONGEST = 0.01, 1800
 COMPARISONS = {
     ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -286,6 +288,9 @@ def is_laboratory(item: pytest.Item) -> bool:
     return LABORATORY.search(item.path.read_text()) is not None
 
 
+COVERAGE = Path(coverage.__file__).parent
+
+
 class TooSlow(BaseException):
     """Raised in a test that has used up its time; no `except Exception` holds it back."""
 
@@ -296,8 +301,11 @@ def run_test(item: pytest.Item, following: pytest.Item | None = None, limit: flo
     What the test shares with the `following` one stays. With a `limit` a test that takes longer does not count.
     """
 
-    def stop(*_: object) -> None:
-        raise TooSlow
+    def stop(_: int, frame: types.FrameType | None) -> None:
+        if frame is not None and Path(frame.f_code.co_filename).is_relative_to(COVERAGE):
+            signal.setitimer(signal.ITIMER_VIRTUAL, SOON)  # it may hold its lock, and would keep it for ever
+        else:
+            raise TooSlow
 
     signal.signal(signal.SIGVTALRM, stop)
     state = item.session._setupstate
@@ -370,7 +378,7 @@ def reach_of(items: Sequence[pytest.Item], files: Sequence[Path], jobs: int) -> 
     todo = [kept for kept in shares if not is_good(kept)]
     # In children, so that no library of this process has started threads when it is forked for the mutants.
     work = (partial(keep_record, shares[kept], files, texts, kept) for kept in todo)
-    for number, (_, done) in enumerate(in_forks(work, jobs, None), 1):
+    for number, (_, done) in enumerate(in_forks(work, jobs, HANGS * SHARE), 1):
         print(f"[{number}/{len(todo)}] under coverage: {done}", flush=True)
     seconds: dict[str, float] = {}
     lines: dict[str, dict[int, list[str]]] = {}
@@ -407,7 +415,7 @@ def notices(mutant: Mutant, tests: Sequence[tuple[pytest.Item, float]], patience
     return {"by": None}
 
 
-def in_a_fork(work: Callable[[], Any], seconds: float | None) -> tuple[int, int]:
+def in_a_fork(work: Callable[[], Any], seconds: float) -> tuple[int, int]:
     """A child that does the work, in so many seconds, and writes its answer to a pipe; its id and the pipe."""
     reading, writing = os.pipe()
     with warnings.catch_warnings():
@@ -416,10 +424,9 @@ def in_a_fork(work: Callable[[], Any], seconds: float | None) -> tuple[int, int]
     if child:
         os.close(writing)
         return child, reading
-    if seconds is not None:
-        # A test that hangs is ended by the system, which counts as noticed.
-        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
-        signal.alarm(30 * int(seconds))
+    # A test that hangs is ended by the system, which counts as noticed.
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
+    signal.alarm(min(30 * int(seconds), LONGEST))
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     code = 1
@@ -433,7 +440,7 @@ def in_a_fork(work: Callable[[], Any], seconds: float | None) -> tuple[int, int]
         os._exit(code)  # whatever happens, a child never goes on with its parent's work
 
 
-def in_forks(work: Iterable[Callable[[], Any]], jobs: int, seconds: float | None) -> Iterator[tuple[int, Any]]:
+def in_forks(work: Iterable[Callable[[], Any]], jobs: int, seconds: float) -> Iterator[tuple[int, Any]]:
     """Each piece of work in a child of its own, `jobs` at a time; its number and its answer (None if it was ended)."""
     waiting = enumerate(work)
     running: dict[int, tuple[int, int]] = {}
