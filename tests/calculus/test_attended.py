@@ -107,6 +107,9 @@ def test_what_is_known_without_a_search():
     # A token that nobody looks at adds nothing, however large; a large query finds one token: the trivial value.
     assert attended_upper([1.0, 0.1], [-60.0, 0.0], 0.0, 8) <= 0.1003
     assert attended_upper(np.ones(16), np.zeros(16), 64.0, 8) == pytest.approx(1.0, rel=1e-3)
+    assert attended_upper([0.7], [3.0], -2.0, 1) == pytest.approx(0.7, rel=1e-4)
+    with pytest.raises(InputError, match="c"):
+        attended_upper([0.7], [3.0], -2.0, 0)
     with pytest.raises(InputError, match="places"):
         attended_upper([1.0], [0.0, 1.0], 0.0, 8)
     with pytest.raises(InputError, match="c"):

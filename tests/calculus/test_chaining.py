@@ -240,3 +240,27 @@ def test_chains_do_not_care_about_units(size):
     cover = covers.smallest(quadratic_cover(1.0), covers.volumetric(1.0, 10))
     for run in (chaining.proper_chain, chaining.external_chain, chaining.geometric_chain):
         assert run(cover.scaled(size), size, 1000) == pytest.approx(size * run(cover, 1.0, 1000), rel=1e-5)
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_one_chain_against_every_choice_of_scales(external):
+    """All chains that start at the coarsest scale: the least cost, and the scales that attain it."""
+    rng = np.random.default_rng(3)
+    seen = set()
+    for _ in range(40):
+        many = int(rng.integers(2, 8))
+        scales = np.sort(rng.uniform(0.01, 1.0, many))[::-1].tolist()
+        links = [math.inf, *np.sort(rng.uniform(0.0, float(rng.choice([0.3, 1.0, 3.0])), many - 1)).tolist()]
+
+        def cost(path, scales=scales, links=links):
+            steps = itertools.pairwise(path)
+            return scales[path[-1]] + sum((scales[i] + external * scales[j]) * links[j] for i, j in steps)
+
+        every = [(0, *rest) for size in range(many) for rest in itertools.combinations(range(1, many), size)]
+        least, path = chaining._shortest_path(scales, links, external=external)
+        best = min(every, key=cost)
+        assert least == pytest.approx(cost(best), rel=1e-12)
+        assert tuple(path) == best
+        seen.add(len(best))
+        seen.add(best[1:2])
+    assert {1, 2, 3, (1,)} <= seen
