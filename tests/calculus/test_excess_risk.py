@@ -521,3 +521,18 @@ def test_what_is_not_given_counts_nothing():
         assert terms["approximation"] == terms["outside"] == terms["optimisation"] == 0.0
     slow = risk.slow(GIVEN, 0.001, 1000, **loss).terms
     assert slow["approximation"] == slow["optimisation"] == 0.0
+
+
+@pytest.mark.parametrize("sizes", [[300.0], [300.0, 1e6], [50.0, 4e3, 2e5, 1e9]])
+def test_several_sample_sizes_at_once_are_each_their_own(sizes):
+    """Of one, two and more sample sizes every one gets its own best radius."""
+    cover = volumetric(2.0, 9)
+    forms = {
+        "slow": lambda n: risk.slow_best(cover, n, loss_range=3.0, kappa=1.5),
+        "squared": lambda n: risk.squared_best(cover, n, b_h=4.0, sigma=0.5),
+        "bernstein": lambda n: risk.bernstein_best(cover, n, V=2.0, M=3.0, kappa=1.5),
+    }
+    for name, form in forms.items():
+        together, alone = form(np.array(sizes)), [form(n) for n in sizes]
+        assert np.ravel(together.value) == pytest.approx([one.value for one in alone], rel=1e-9), name
+        assert np.ravel(together.radius) == pytest.approx([one.radius for one in alone], rel=1e-4), name
