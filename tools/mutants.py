@@ -63,7 +63,7 @@ SHARE = 100
 # What notices a mutant besides a test: its module does not load, or a test does not end.
 IMPORT, HANG = "import", "hang"
 # Seconds of processor time that the tests of one mutant may take; those that have not noticed by then rarely do.
-PATIENCE = 4.0
+PATIENCE = 12.0
 # A test that takes so many times as long as without the mutant, and these seconds besides, has noticed it.
 HANGS, GRACE = 10, 2.0
 # A test that takes longer than this under coverage is too slow a witness, and left out.
