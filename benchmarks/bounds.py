@@ -20,7 +20,7 @@ IDS = ("li.thm5.3", "mwigo.thm5", "trauger.corD.0.1")
 SIZES = sorted({round(n) for n in np.geomspace(1e5, 1e9, 200)})
 """Two hundred sample sizes; the release, which knows only single numbers, is timed at every 25th of them."""
 ASKED = SIZES[::25]
-_SWEPT = 10
+_SWEPT, _ROUNDS, _TURNS = 10, 5, 4
 
 _RELEASE = """
 import json, sys, time
@@ -52,21 +52,20 @@ def sweep(result, given, name, values):
         return [result.evaluate({**given, name: value}) for value in values]
     return evaluate_along(result, given, {name: tuple(values)})
 
-found = {}
-for id, (given, name, values) in json.load(sys.stdin).items():
+for line in sys.stdin:
+    id, (given, name, values), times = json.loads(line)
     try:
         result = find(id)
         sweep(result, given, name, values)
+        rounds = []
+        while len(rounds) < times and sum(rounds) < 0.1:
+            began = time.process_time()
+            sweep(result, given, name, values)
+            rounds.append(time.process_time() - began)
+        found = min(rounds) / len(values)
     except Exception:
-        found[id] = None  # the release has other results, or other inputs
-        continue
-    rounds = []
-    while len(rounds) < 9 and sum(rounds) < 0.2:
-        began = time.process_time()
-        sweep(result, given, name, values)
-        rounds.append(time.process_time() - began)
-    found[id] = min(rounds) / len(values)
-json.dump(found, sys.stdout)
+        found = None  # the release has other results, or other inputs
+    print(json.dumps(found), flush=True)
 """
 
 
@@ -119,8 +118,7 @@ def _every(release: str) -> list[Line]:
     from certiformer.core.registry import results
 
     asked = {id: _swept(result) for id, result in results().items() if id not in IDS}
-    rounds = [_asked_of(where, _POINTS, asked) for where in (release, str(Path(__file__).parents[1])) * 2]
-    before, now = _least(rounds[::2]), _least(rounds[1::2])
+    before, now = _in_turn((release, str(Path(__file__).parents[1])), asked)
     shared = [id for id in asked if before[id] is not None and now[id] is not None]
     slower = {id: now[id] / before[id] for id in shared if now[id] > before[id]}
     worst = sorted(slower, key=slower.__getitem__, reverse=True)[:5]
@@ -157,9 +155,32 @@ def _swept(result: Any) -> tuple[dict[str, Any], str, list[float]]:
     return given, "", [0.0] * _SWEPT
 
 
-def _least(rounds: list[dict[str, Any]]) -> dict[str, Any]:
-    """The quickest of several runs, by id."""
-    return {id: None if value is None else min(each[id] for each in rounds) for id, value in rounds[0].items()}
+def _in_turn(places: tuple[str, ...], asked: dict[str, Any]) -> list[dict[str, float | None]]:
+    """The least seconds per point of every result in each checkout; the checkouts take turns, result by result."""
+    programs = [
+        subprocess.Popen(
+            [sys.executable, "-c", _POINTS],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(Path(place) / "src")},
+        )
+        for place in places
+    ]
+    found: list[dict[str, float | None]] = [{} for _ in places]
+    for id, what in asked.items():
+        for _ in range(_TURNS):
+            for program, seconds in zip(programs, found, strict=True):
+                if program.stdin is None or program.stdout is None:
+                    raise RuntimeError("a program without its pipes")
+                program.stdin.write(json.dumps([id, what, _ROUNDS]) + "\n")
+                program.stdin.flush()
+                told = json.loads(program.stdout.readline())
+                known = seconds.get(id, math.inf)
+                seconds[id] = None if told is None or known is None else min(told, known)
+    for program in programs:
+        program.communicate()
+    return found
 
 
 def _sweeps(release: str) -> list[Line]:
