@@ -21,7 +21,7 @@ PEAKS = {"tanh": (0, 0.65), "erf": (0, 1), "sigmoid": (0, 1.3), "sin": (0, 1.5)}
 
 @pytest.mark.parametrize("name", sorted(ACTIVATIONS))
 def test_constants_are_the_suprema_of_the_derivatives(name: str) -> None:
-    sigma, f = ACTIVATIONS[name], MP[name]
+    sigma, f = activation(name), MP[name]
     with mpmath.workdps(30):
         slope = abs(mpmath.diff(f, PEAKS[name][0], 1))
         peak = mpmath.findroot(lambda x: mpmath.diff(f, x, 3), PEAKS[name][1])
@@ -32,7 +32,7 @@ def test_constants_are_the_suprema_of_the_derivatives(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(ACTIVATIONS))
 def test_no_point_of_a_fine_grid_exceeds_the_constants(name: str) -> None:
-    sigma = ACTIVATIONS[name]
+    sigma = activation(name)
     x = np.linspace(-20.0, 20.0, 400_001)
     values, slopes = sigma.value(x), sigma.slope(x)
     assert np.max(np.abs(values)) == pytest.approx(sigma.s0, rel=1e-8)

@@ -85,3 +85,21 @@ def test_heads_of_a_small_positive_margin():
         found = find("deora.prop2")(**{**example("deora.prop2"), "zeta": zeta}).printed()
         assert 0.0 < found["gamma"].value < 1.0
         assert math.isfinite(found["H_needed"].value)
+
+
+def test_the_printed_assumption_says_when_it_applies():
+    given = {**example("deora.ass2"), "BPhi": 1.5, "B2": 1.2}
+    for more, state in (
+        ({}, "verified"),
+        ({"B2": 1.0}, "verified"),
+        ({"B2": 1.05}, "verified"),
+        ({"BPhi": 0.95}, "fails"),
+    ):
+        known = states(find("deora.ass2")(**{**given, **more}).printed()["g0"])
+        assert next(state for words, state in known.items() if "B2, BPhi" in words) == state
+
+
+def test_printed_heads_grow_with_the_tenth_power_of_the_tokens():
+    given = {**example("deora.cor2"), "d": 3, "BPhi": 1.5, "B2": 1.2}
+    one, two = (find("deora.cor2")(**{**given, "R": R}).printed()["H_needed"].value for R in (1.0, 2.0))
+    assert two / one == pytest.approx(2.0**10)
