@@ -20,7 +20,7 @@ IDS = ("li.thm5.3", "mwigo.thm5", "trauger.corD.0.1")
 SIZES = sorted({round(n) for n in np.geomspace(1e5, 1e9, 200)})
 """Two hundred sample sizes; the release, which knows only single numbers, is timed at every 25th of them."""
 ASKED = SIZES[::25]
-_SWEPT, _ROUNDS, _TURNS = 10, 5, 4
+_SWEPT, _ROUNDS, _TURNS = 10, 5, 3
 
 _RELEASE = """
 import json, sys, time
@@ -55,9 +55,7 @@ def sweep(result, given, name, values):
 for line in sys.stdin:
     id, (given, name, values), times = json.loads(line)
     try:
-        result = find(id)
-        sweep(result, given, name, values)
-        rounds = []
+        result, rounds = find(id), []
         while len(rounds) < times and sum(rounds) < 0.1:
             began = time.process_time()
             sweep(result, given, name, values)
