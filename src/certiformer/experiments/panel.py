@@ -26,7 +26,7 @@ MOST_INSIDE = 2  # lines of a legend that find a place among the curves
 LINE, LETTER = 10.5, 3.6  # a line of a legend and a letter in it, in points
 MARGIN = 0.85  # inches of a panel's width beside the letters of its legend
 REACH = 4.0
-NEAR = 0.12
+NEAR = 0.03  # of an axis: the room of a letter in the name of a tick
 
 
 @dataclass(frozen=True)
@@ -235,12 +235,13 @@ def _ticks_at_data(axes: Axes, panel: Panel) -> None:
 
 
 def _apart(at: Sequence[float], log: bool) -> list[float]:
-    """Those of the ticks whose names have room, from the right: names nearer than NEAR of the axis would touch."""
+    """Those of the ticks whose names have room, from the right."""
     place = np.log(at) if log and at[0] > 0 else np.asarray(at)
     place = (place - place[0]) / (place[-1] - place[0])
     named = [len(at) - 1]
     for index in range(len(at) - 2, -1, -1):
-        if place[named[-1]] - place[index] >= NEAR:
+        letters = 0.5 * (len(_short(at[index])) + len(_short(at[named[-1]])))
+        if place[named[-1]] - place[index] >= NEAR * letters:
             named.append(index)
     return [at[index] for index in named]
 
