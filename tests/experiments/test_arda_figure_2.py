@@ -163,9 +163,8 @@ def test_scales():
         configs = [run.config for run in scale.runs]
         assert len({c["seed"] for c in configs}) >= seeds
         assert len({c["lag"] for c in configs}) >= lags
-        assert len({c["steps"] for c in configs}) == (2 if scale is paper else 1)
-        both = 2 * len({c["steps"] for c in configs})
-        assert len(configs) == len({c["seed"] for c in configs}) * len({c["lag"] for c in configs}) * both
+        assert {c["steps"] for c in configs} == {runs.LONG if scale is paper else runs.SHORT}
+        assert len(configs) == len({c["seed"] for c in configs}) * len({c["lag"] for c in configs}) * 2
 
 
 def words(analysis, *parts):
@@ -212,13 +211,21 @@ def test_of_the_loss_the_paper_speaks_after_long_training_only():
     assert "the lowest validation loss in 5,000 steps has" in found.headline
 
 
-def test_short_runs_make_the_upper_panel_and_long_ones_the_rest():
-    long, short = planted(), planted()
-    for row in short:
-        row.config["steps"] = 5
+def test_the_first_steps_make_the_upper_panel_and_all_of_them_the_rest(config):
+    """A short run is the beginning of a long one, in every bit."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(runs, "SHORT", 3)
+    long, short = runs.run(config).values, runs.run(config | {"steps": 3}).values
+    patch.undo()
+    assert long["gradient_short"] == short["gradient"]
+    assert long["jacobian_short"] == short["jacobian"]
+    rows = planted()
+    for row in rows:
+        row.config["steps"] = runs.LONG
         row.values["gradient_short"] *= 3.0
-    (upper, *_) = figure.analyse([*long, *short]).plots["figure_2"].panels
-    assert upper.series[0].y[0] == pytest.approx(3.0 * figure.analyse(long).plots["figure_2"].panels[0].series[0].y[0])
+    upper, whole, *_ = figure.analyse(rows).plots["figure_2"].panels
+    assert "first 500" in upper.title
+    assert upper.series[0].y[0] == pytest.approx(3.0 * whole.series[0].y[0])
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def window_heads(train: Windows, *, native_kernel: bool | None = None) -> Window
 
 
 def window_units(train: Windows, *, native_kernel: bool | None = None) -> WindowDescent:
-    """The IndRNN with tanh units, weights c, u, w; the kernel is in double precision."""
+    """The IndRNN with tanh units, weights c, u, w, in the precision of the windows."""
     return _NativeUnits(train) if native.wanted(native_kernel) else _Compiled("units", train)
 
 
@@ -79,28 +79,27 @@ class _NativeHeads:
 
     def gradient(self, weights: Weights) -> tuple[float, dict[str, Numbers]]:
         p, m = self._train.positions, len(weights["c"])
-        sums, by_token = np.empty((4, m), np.float32), np.empty((len(p), 3, m), np.float32)
+        sums, by_token = np.empty((4, _filled(m)), np.float32), np.empty((len(p), 3, _filled(m)), np.float32)
         loss = self._run(weights, self._train, sums, by_token)
-        last = p[-1]
+        sums, by_token, last = sums[:, :m], by_token[:, :, :m], p[-1]
         grad_W, grad_u = np.empty_like(weights["W"]), np.empty_like(weights["u"])
         grad_W[:, 0, 0] = sums[1]
         grad_W[:, 0, 1:] = sums[2][:, None] * last
         grad_W[:, 1:, 0] = by_token[:, 0].T @ p
         grad_W[:, 1:, 1:] = (by_token[:, 1].T @ p)[:, :, None] * last
         grad_u[:, 0], grad_u[:, 1:] = sums[3], by_token[:, 2].T @ p
-        return loss, {"c": sums[0].copy(), "u": grad_u, "W": grad_W}
+        return loss, {"c": sums[0] * np.float32(m**-0.5), "u": grad_u, "W": grad_W}
 
     def loss(self, weights: Weights, data: Windows) -> float:
-        m = len(weights["c"])
+        m = _filled(len(weights["c"]))
         return self._run(weights, data, np.empty((0, m), np.float32), np.empty((0, 3, m), np.float32))
 
     def _run(self, weights: Weights, data: Windows, sums: Numbers, by_token: Numbers) -> float:
-        u, W, p = weights["u"], weights["W"], data.positions
+        c, u, W, p = weights["c"], weights["u"], weights["W"], data.positions
+        scaled, drift = c * np.float32(len(c) ** -0.5), W[:, 0, 1:] @ p[-1]
         tables = (p @ W[:, 1:, 0].T, p @ (W[:, 1:, 1:] @ p[-1]).T, p @ u[:, 1:].T)
-        drift, columns = W[:, 0, 1:] @ p[-1], (W[:, 0, 0].copy(), u[:, 0].copy())
-        return float(
-            self._kernel(data.values, data.y, weights["c"], columns[0], drift, columns[1], *tables, sums, by_token)
-        )
+        columns = [_fill(each) for each in (scaled, W[:, 0, 0], drift, u[:, 0], *tables)]
+        return float(self._kernel(data.values, data.y, *columns, sums, by_token))
 
 
 class _NativeUnits:
@@ -111,20 +110,40 @@ class _NativeUnits:
         self._train = train
 
     def gradient(self, weights: Weights) -> tuple[float, dict[str, Numbers]]:
-        p, m = self._train.positions, len(weights["c"])
-        sums, by_token = np.empty((3, m)), np.empty((len(p), m))
+        p, m, dtype = self._train.positions, len(weights["c"]), weights["c"].dtype
+        sums, by_token = np.empty((3, _filled(m)), dtype), np.empty((len(p), _filled(m)), dtype)
         loss = self._run(weights, self._train, sums, by_token)
+        sums, by_token = sums[:, :m], by_token[:, :m]
         grad_w = np.concatenate([sums[2][:, None], by_token.T @ p], axis=1)
-        return loss, {"c": sums[0].copy(), "u": sums[1].copy(), "w": grad_w}
+        return loss, {"c": sums[0] * dtype.type(m**-0.5), "u": sums[1].copy(), "w": grad_w}
 
     def loss(self, weights: Weights, data: Windows) -> float:
-        m = len(weights["c"])
-        return self._run(weights, data, np.empty((0, m)), np.empty((0, m)))
+        m, dtype = _filled(len(weights["c"])), weights["c"].dtype
+        return self._run(weights, data, np.empty((0, m), dtype), np.empty((0, m), dtype))
 
     def _run(self, weights: Weights, data: Windows, sums: Numbers, by_token: Numbers) -> float:
-        drives = data.positions @ weights["w"][:, 1:].T
-        first = weights["w"][:, 0].copy()
-        return float(self._kernel(data.values, data.y, weights["c"], weights["u"], first, drives, sums, by_token))
+        c, u, w = weights["c"], weights["u"], weights["w"]
+        scaled, drives = c * c.dtype.type(len(c) ** -0.5), data.positions @ w[:, 1:].T
+        columns = [_fill(each) for each in (scaled, u, w[:, 0], drives)]
+        return float(self._kernel(data.values, data.y, *columns, LEAST[c.dtype.name], sums, by_token))
+
+
+LEAST = {"float32": 1e-30, "float64": 1e-250}
+"""Gradients that count as 0, well above what is slow to compute with."""
+WHOLE = 16
+"""Heads or units come in multiples of this; those past the last have weights 0."""
+
+
+def _filled(width: int) -> int:
+    return -(-width // WHOLE) * WHOLE
+
+
+def _fill(rows: Numbers) -> Numbers:
+    """Rows as long as lanes take them, contiguous."""
+    width = rows.shape[-1]
+    if width == _filled(width):
+        return np.ascontiguousarray(rows)
+    return np.concatenate([rows, np.zeros((*rows.shape[:-1], _filled(width) - width), rows.dtype)], axis=-1)
 
 
 class _Compiled:

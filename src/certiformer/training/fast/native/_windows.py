@@ -1,13 +1,14 @@
 """Arda's AR(L) pair on windows in which only one channel varies: token t of sample n is (s_nt, p_t).
 
-Transformer, q = (s_T, p_T), heads in the vector lanes, three multiplications for a logit:
+Transformer, q = (s_T, p_T), heads in the vector lanes, two fused products for a logit:
 
     z_t = s_t (W_00 s_T + W_0p.p_T) + s_T B_t + C_t,    B_t = p_t.W_p0,  C_t = p_t.W_pp p_T,    v_t = u_0 s_t + p_t.u_p
     pull_t = d e_t/S,  g_t = pull_t (v_t - v),    v = sum_t e_t v_t / S,    d = dLoss/dv
 
 IndRNN, units in the lanes: h_t = tanh(w_0 s_t + D_t + u h_{t-1}),  D_t = p_t.w_p,  and back through time.
 
-What is returned are the sums over samples from which the gradients of W, u and w follow by small products with p.
+What is returned are the sums over samples from which the gradients of W, u and w follow by small products with p. The
+number of heads or units must fill whole lanes.
 """
 
 from __future__ import annotations
@@ -18,16 +19,25 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.training.fast.native._compile import kernel
-from certiformer.training.fast.native._lanes import exp32, tanh32, tanh64
+from certiformer.training.fast.native._vectors import (
+    BYTES,
+    exp_down,
+    flushed,
+    larger,
+    load,
+    store,
+    tanh_of_half,
+    total,
+    zeros,
+)
 
 Single = npt.NDArray[np.float32]
-Double = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.floating[Any]]
 
-
-LANES = 4
-"""Samples that go through a window side by side, each with all its heads or units; past the last, with weight 0."""
-SMALL32, SMALL64 = -60.0, 1e-250
-"""Below e^-60 a mass counts as that, below 1e-250 a gradient as 0: denormal numbers would cost ten times more."""
+SIDE = 4
+"""Samples that go through a window side by side; past the last, with weight 0."""
+LEAST = -60.0
+"""Below e^-60 a mass counts as that: denormal numbers would cost ten times more."""
 
 
 @kernel
@@ -46,217 +56,233 @@ def heads(
 ) -> Any:
     """Mean squared error; `sums` (4, m): hidden, g s s_T, g s and pull s; `by_token` (T, 3, m): g s_T, g and pull.
 
-    Where `sums` has no rows: the loss alone.
+    Where `sums` has no rows: the loss alone. `c` is that of the network times m^{-1/2}, as in `units`.
     """
     n, T = s.shape
-    m = len(c)
-    scale, weight = np.float32(m**-0.5), np.float32(1.0 / n)
-    mass, values = np.empty((T, LANES, m), np.float32), np.zeros((T, LANES), np.float32)
-    alpha, top, S = (
-        np.empty((LANES, m), np.float32),
-        np.empty((LANES, m), np.float32),
-        np.empty((LANES, m), np.float32),
-    )
-    v, factor = np.empty((LANES, m), np.float32), np.zeros((LANES, m), np.float32)
-    hidden = np.empty(m, np.float32)
+    m, lanes = len(c), BYTES // s.itemsize
+    mass, values = np.empty(T * SIDE * m, np.float32), np.zeros((T, SIDE), np.float32)
+    S, v, hidden = np.empty((SIDE, m), np.float32), np.empty((SIDE, m), np.float32), np.empty(m, np.float32)
     backward = len(sums) > 0
     sums[:] = 0
     by_token[:] = 0
-    total = 0.0
-    for base in range(0, n, LANES):
-        side = min(LANES, n - base)
-        for t in range(T):
-            for j in range(side):
-                values[t, j] = s[base + j, t]
-        _scores(values, w_00, drift, B, C, alpha, top, mass)
-        _means(values, u_0, P, top, S, v, mass)
-        for j in range(side):
-            mean, sum_, share = v[j], S[j], factor[j]
-            output = np.float32(0.0)
-            for h in range(m):
-                hidden[h] = tanh32(mean[h])
-                output += c[h] * hidden[h]
-            residual = output * scale - y[base + j]
-            total += residual * residual
-            slope = np.float32(2.0) * residual * weight * scale
+    loss: Any = 0.0
+    for base in range(0, n, SIDE):
+        side = min(SIDE, n - base)
+        _beside(s, base, side, values)
+        for h in range(0, m, lanes):
+            _attend(values, w_00, drift, u_0, B, C, P, h, mass, S, v)
+        for j in range(SIDE):
+            output = zeros(v)
+            for h in range(0, m, lanes):
+                one = tanh_of_half(load(v, j * m + h) * 2.0)
+                store(hidden, h, one)
+                output += load(c, h) * one
+            residual = total(output) - y[base + j] if j < side else np.float32(0.0)
+            loss += residual * residual
+            slope = np.float32(2.0 / n) * residual
             if backward:
-                first = sums[0]
-                for h in range(m):
-                    first[h] += slope * hidden[h]
-                for h in range(m):
-                    share[h] = slope * c[h] * (np.float32(1.0) - hidden[h] * hidden[h]) / sum_[h]
+                for h in range(0, m, lanes):
+                    one = load(hidden, h)
+                    store(sums, h, load(sums, h) + one * slope)
+                    store(S, j * m + h, load(c, h) * slope * (1.0 - one * one) / load(S, j * m + h))
         if backward:
-            for j in range(side, LANES):
-                for h in range(m):
-                    factor[j, h] = np.float32(0.0)
-            _gather(values, u_0, P, mass, factor, v, sums, by_token)
-    return total / n
+            for h in range(0, m, lanes):
+                _gather(values, u_0, P, h, mass, S, v, sums, by_token)
+    return loss / n
 
 
 @kernel
-def _scores(
-    values: Single, w_00: Single, drift: Single, B: Single, C: Single, alpha: Single, top: Single, mass: Any
+def _beside(s: Numbers, base: int, side: int, values: Numbers) -> None:
+    """The windows of `side` samples, tokens first."""
+    for t in range(len(values)):
+        for j in range(side):
+            values[t, j] = s[base + j, t]
+
+
+@kernel
+def _attend(
+    values: Single,
+    w_00: Single,
+    drift: Single,
+    u_0: Single,
+    B: Single,
+    C: Single,
+    P: Single,
+    h: int,
+    mass: Single,
+    S: Single,
+    v: Single,
 ) -> None:
-    """Logits, and the largest of each sample and head."""
+    """Masses e_t of the heads from h on, their sums S, and v."""
     T, m = B.shape
-    for j in range(LANES):
-        last, row, most = values[T - 1, j], alpha[j], top[j]
-        for h in range(m):
-            row[h] = w_00[h] * last + drift[h]
-        for h in range(m):
-            most[h] = np.float32(-np.inf)
+    lanes = BYTES // mass.itemsize
+    first, shift, u = load(w_00, h), load(drift, h), load(u_0, h)
+    y_0, y_1, y_2, y_3 = values[T - 1, 0], values[T - 1, 1], values[T - 1, 2], values[T - 1, 3]
+    a_0, a_1, a_2, a_3 = first * y_0 + shift, first * y_1 + shift, first * y_2 + shift, first * y_3 + shift
+    b, c = load(B, h), load(C, h)
+    top_0, top_1 = a_0 * values[0, 0] + (b * y_0 + c), a_1 * values[0, 1] + (b * y_1 + c)
+    top_2, top_3 = a_2 * values[0, 2] + (b * y_2 + c), a_3 * values[0, 3] + (b * y_3 + c)
+    for t in range(1, T):
+        b, c = load(B, t * m + h), load(C, t * m + h)
+        top_0 = larger(top_0, a_0 * values[t, 0] + (b * y_0 + c))
+        top_1 = larger(top_1, a_1 * values[t, 1] + (b * y_1 + c))
+        top_2 = larger(top_2, a_2 * values[t, 2] + (b * y_2 + c))
+        top_3 = larger(top_3, a_3 * values[t, 3] + (b * y_3 + c))
+    S_0, S_1, S_2, S_3 = zeros(S), zeros(S), zeros(S), zeros(S)
+    v_0, v_1, v_2, v_3 = zeros(S), zeros(S), zeros(S), zeros(S)
+    place = h * T * SIDE
     for t in range(T):
-        b, constant = B[t], C[t]
-        for j in range(LANES):
-            value, last, row, first = values[t, j], values[T - 1, j], mass[t, j], alpha[j]
-            for h in range(m):
-                row[h] = value * first[h] + last * b[h] + constant[h]
-            most = top[j]
-            for h in range(m):
-                most[h] = max(most[h], row[h])
-
-
-@kernel
-def _means(values: Single, u_0: Single, P: Single, top: Single, S: Single, v: Single, mass: Any) -> None:
-    """Masses e_t, their sums S, and v."""
-    T, m = P.shape
-    S[:] = 0
-    v[:] = 0
-    for t in range(T):
-        p = P[t]
-        for j in range(LANES):
-            value, row, most, sum_, mean = values[t, j], mass[t, j], top[j], S[j], v[j]
-            for h in range(m):
-                row[h] = exp32(max(row[h] - most[h], np.float32(SMALL32)))
-            for h in range(m):
-                sum_[h] += row[h]
-            for h in range(m):
-                mean[h] += row[h] * (u_0[h] * value + p[h])
-    for j in range(LANES):
-        for h in range(m):
-            v[j, h] /= S[j, h]
+        b, c, p = load(B, t * m + h), load(C, t * m + h), load(P, t * m + h)
+        e_0 = exp_down(a_0 * values[t, 0] + (b * y_0 + c) - top_0, LEAST)
+        e_1 = exp_down(a_1 * values[t, 1] + (b * y_1 + c) - top_1, LEAST)
+        e_2 = exp_down(a_2 * values[t, 2] + (b * y_2 + c) - top_2, LEAST)
+        e_3 = exp_down(a_3 * values[t, 3] + (b * y_3 + c) - top_3, LEAST)
+        store(mass, place, e_0)
+        store(mass, place + lanes, e_1)
+        store(mass, place + 2 * lanes, e_2)
+        store(mass, place + 3 * lanes, e_3)
+        place += SIDE * lanes
+        S_0, S_1, S_2, S_3 = S_0 + e_0, S_1 + e_1, S_2 + e_2, S_3 + e_3
+        v_0 += e_0 * (u * values[t, 0] + p)
+        v_1 += e_1 * (u * values[t, 1] + p)
+        v_2 += e_2 * (u * values[t, 2] + p)
+        v_3 += e_3 * (u * values[t, 3] + p)
+    store(S, h, S_0)
+    store(S, m + h, S_1)
+    store(S, 2 * m + h, S_2)
+    store(S, 3 * m + h, S_3)
+    store(v, h, v_0 / S_0)
+    store(v, m + h, v_1 / S_1)
+    store(v, 2 * m + h, v_2 / S_2)
+    store(v, 3 * m + h, v_3 / S_3)
 
 
 @kernel
 def _gather(
-    values: Single, u_0: Single, P: Single, mass: Any, factor: Single, v: Single, sums: Single, by_token: Any
+    values: Single, u_0: Single, P: Single, h: int, mass: Single, factor: Single, v: Single, sums: Single, by_token: Any
 ) -> None:
-    """Add the samples' pulls to the sums."""
+    """Add the samples' pulls to the sums, for the heads from h on."""
     T, m = P.shape
-    pulled, moved = np.zeros((LANES, m), np.float32), np.zeros((LANES, m), np.float32)
-    z_0, z_1, z_2, z_3 = values[T - 1, 0], values[T - 1, 1], values[T - 1, 2], values[T - 1, 3]
+    lanes = BYTES // mass.itemsize
+    u, pulled = load(u_0, h), zeros(mass)
+    y_0, y_1, y_2, y_3 = values[T - 1, 0], values[T - 1, 1], values[T - 1, 2], values[T - 1, 3]
+    f_0, f_1, f_2, f_3 = load(factor, h), load(factor, m + h), load(factor, 2 * m + h), load(factor, 3 * m + h)
+    v_0, v_1, v_2, v_3 = load(v, h), load(v, m + h), load(v, 2 * m + h), load(v, 3 * m + h)
+    moved_0, moved_1, moved_2, moved_3 = zeros(mass), zeros(mass), zeros(mass), zeros(mass)
+    place = h * T * SIDE
     for t in range(T):
-        p, a, b, c, d = P[t], mass[t, 0], mass[t, 1], mass[t, 2], mass[t, 3]
-        by_last, by_one, by_pull = by_token[t, 0], by_token[t, 1], by_token[t, 2]
-        for j in range(LANES):
-            value, row, share, sum_ = values[t, j], mass[t, j], factor[j], pulled[j]
-            for h in range(m):
-                row[h] *= share[h]
-            for h in range(m):
-                sum_[h] += row[h] * value
-        for h in range(m):
-            by_pull[h] += (a[h] + b[h]) + (c[h] + d[h])
-        for j in range(LANES):
-            value, row, mean, sum_ = values[t, j], mass[t, j], v[j], moved[j]
-            for h in range(m):
-                row[h] *= u_0[h] * value + p[h] - mean[h]
-            for h in range(m):
-                sum_[h] += row[h] * value
-        for h in range(m):
-            by_one[h] += (a[h] + b[h]) + (c[h] + d[h])
-        for h in range(m):
-            by_last[h] += (a[h] * z_0 + b[h] * z_1) + (c[h] * z_2 + d[h] * z_3)
-    for j in range(LANES):
-        last = values[T - 1, j]
-        for h in range(m):
-            sums[1, h] += moved[j, h] * last
-            sums[2, h] += moved[j, h]
-            sums[3, h] += pulled[j, h]
+        p, at = load(P, t * m + h), 3 * t * m + h
+        s_0, s_1, s_2, s_3 = values[t, 0], values[t, 1], values[t, 2], values[t, 3]
+        q_0, q_1 = load(mass, place) * f_0, load(mass, place + lanes) * f_1
+        q_2, q_3 = load(mass, place + 2 * lanes) * f_2, load(mass, place + 3 * lanes) * f_3
+        place += SIDE * lanes
+        store(by_token, at + 2 * m, load(by_token, at + 2 * m) + ((q_0 + q_1) + (q_2 + q_3)))
+        pulled += (q_0 * s_0 + q_1 * s_1) + (q_2 * s_2 + q_3 * s_3)
+        g_0, g_1 = q_0 * ((u * s_0 + p) - v_0), q_1 * ((u * s_1 + p) - v_1)
+        g_2, g_3 = q_2 * ((u * s_2 + p) - v_2), q_3 * ((u * s_3 + p) - v_3)
+        store(by_token, at + m, load(by_token, at + m) + ((g_0 + g_1) + (g_2 + g_3)))
+        store(by_token, at, load(by_token, at) + ((g_0 * y_0 + g_1 * y_1) + (g_2 * y_2 + g_3 * y_3)))
+        moved_0 += g_0 * s_0
+        moved_1 += g_1 * s_1
+        moved_2 += g_2 * s_2
+        moved_3 += g_3 * s_3
+    last = (moved_0 * y_0 + moved_1 * y_1) + (moved_2 * y_2 + moved_3 * y_3)
+    store(sums, m + h, load(sums, m + h) + last)
+    store(sums, 2 * m + h, load(sums, 2 * m + h) + ((moved_0 + moved_1) + (moved_2 + moved_3)))
+    store(sums, 3 * m + h, load(sums, 3 * m + h) + pulled)
 
 
 @kernel
-def units(s: Double, y: Double, c: Double, u: Double, w_0: Double, D: Double, sums: Double, by_token: Double) -> Any:
+def units(
+    s: Numbers, y: Numbers, c: Numbers, u: Numbers, w_0: Numbers, D: Numbers, least: Any, sums: Numbers, by_token: Any
+) -> Any:
     """Mean squared error; `sums` (3, m) gets those of hidden, delta h_{t-1}, delta s; `by_token` (T, m) those of delta.
 
-    `sums` with no rows: the loss alone.
+    `sums` with no rows: the loss alone. A delta below `least` counts as 0: denormal numbers would cost ten times more.
     """
     n, T = s.shape
-    m = len(c)
-    scale, weight = m**-0.5, 1.0 / n
-    wide = LANES * m
-    path, values = np.zeros((T + 1, wide)), np.zeros((T, LANES))
-    pull, memory, back = np.empty(wide), np.zeros(wide), np.empty(wide)
-    for j in range(LANES):
-        for h in range(m):
-            back[j * m + h] = u[h]
+    m, lanes = len(c), BYTES // s.itemsize
+    path, values = np.zeros((T + 1) * SIDE * m, s.dtype), np.zeros((T, SIDE), s.dtype)
+    pull = np.empty((SIDE, m), s.dtype)
+    slopes = np.empty(SIDE, s.dtype)
     backward = len(sums) > 0
     sums[:] = 0
     by_token[:] = 0
-    total = 0.0
-    for base in range(0, n, LANES):
-        side = min(LANES, n - base)
-        for t in range(T):
-            for j in range(side):
-                values[t, j] = s[base + j, t]
-        _forward(values, u, w_0, D, path)
-        for j in range(LANES):
-            row, part = path[T, j * m : (j + 1) * m], pull[j * m : (j + 1) * m]
-            output = 0.0
-            for h in range(m):
-                output += c[h] * row[h]
-            residual = 0.0
-            if j < side:
-                residual = output * scale - y[base + j]
-            total += residual * residual
-            slope = 2.0 * residual * weight * scale
-            if backward:
-                first = sums[0]
-                for h in range(m):
-                    first[h] += slope * row[h]
-                for h in range(m):
-                    part[h] = slope * c[h]
+    loss: Any = 0.0
+    for base in range(0, n, SIDE):
+        side = min(SIDE, n - base)
+        _beside(s, base, side, values)
+        for h in range(0, m, lanes):
+            _forward(values, u, w_0, D, h, path)
+        for j in range(SIDE):
+            output = zeros(c)
+            for h in range(0, m, lanes):
+                output += load(c, h) * load(path, (h * (T + 1) + T * lanes) * SIDE + j * lanes)
+            residual = total(output) - y[base + j] if j < side else 0.0 * y[0]
+            loss += residual * residual
+            slopes[j] = 2.0 / n * residual
+            for h in range(0, m, lanes):
+                store(pull, j * m + h, load(c, h) * slopes[j])
         if backward:
-            _back(values, back, path, pull, memory, sums, by_token)
-    if backward:
-        second = sums[1]
-        for j in range(LANES):
-            for h in range(m):
-                second[h] += memory[j * m + h]
-    return total / n
+            for h in range(0, m, lanes):
+                _back(values, u, h, path, pull, slopes, least, sums, by_token)
+    return loss / n
 
 
 @kernel
-def _forward(values: Double, u: Double, w_0: Double, D: Double, path: Double) -> None:
+def _forward(values: Numbers, u: Numbers, w_0: Numbers, D: Numbers, h: int, path: Numbers) -> None:
+    """States h_1, ..., h_T of the units from h on."""
     T, m = D.shape
+    lanes = BYTES // path.itemsize
+    # twice everything: tanh of half of it
+    back, first = load(u, h) * 2.0, load(w_0, h) * 2.0
+    h_0, h_1, h_2, h_3 = zeros(path), zeros(path), zeros(path), zeros(path)
+    place = (h * (T + 1) + lanes) * SIDE
     for t in range(T):
-        before, after, drive = path[t], path[t + 1], D[t]
-        for j in range(LANES):
-            value, part, old = values[t, j], after[j * m : (j + 1) * m], before[j * m : (j + 1) * m]
-            for h in range(m):
-                part[h] = w_0[h] * value + drive[h] + u[h] * old[h]
-        for k in range(LANES * m):
-            after[k] = tanh64(after[k])
+        drive = load(D, t * m + h) * 2.0
+        h_0 = tanh_of_half(back * h_0 + (first * values[t, 0] + drive))
+        h_1 = tanh_of_half(back * h_1 + (first * values[t, 1] + drive))
+        h_2 = tanh_of_half(back * h_2 + (first * values[t, 2] + drive))
+        h_3 = tanh_of_half(back * h_3 + (first * values[t, 3] + drive))
+        store(path, place, h_0)
+        store(path, place + lanes, h_1)
+        store(path, place + 2 * lanes, h_2)
+        store(path, place + 3 * lanes, h_3)
+        place += SIDE * lanes
 
 
 @kernel
 def _back(
-    values: Double, back: Double, path: Double, pull: Double, memory: Double, sums: Double, by_token: Double
+    values: Numbers,
+    u: Numbers,
+    h: int,
+    path: Numbers,
+    pull: Numbers,
+    slopes: Numbers,
+    least: Any,
+    sums: Numbers,
+    by_token: Any,
 ) -> None:
+    """Back through time, for the units from h on."""
     T, m = by_token.shape
-    drive = sums[2]
-    a, b, c, d = pull[:m], pull[m : 2 * m], pull[2 * m : 3 * m], pull[3 * m :]
+    lanes = BYTES // path.itemsize
+    back, drive, memory = load(u, h), zeros(path), zeros(path)
+    p_0, p_1, p_2, p_3 = load(pull, h), load(pull, m + h), load(pull, 2 * m + h), load(pull, 3 * m + h)
+    place = (h * (T + 1) + T * lanes) * SIDE
+    h_0, h_1 = load(path, place), load(path, place + lanes)
+    h_2, h_3 = load(path, place + 2 * lanes), load(path, place + 3 * lanes)
+    last = (h_0 * slopes[0] + h_1 * slopes[1]) + (h_2 * slopes[2] + h_3 * slopes[3])
+    store(sums, h, load(sums, h) + last)
     for step in range(T):
         t = T - 1 - step
-        before, after, row = path[t], path[t + 1], by_token[t]
-        s_0, s_1, s_2, s_3 = values[t, 0], values[t, 1], values[t, 2], values[t, 3]
-        for k in range(LANES * m):
-            delta = pull[k] * (1.0 - after[k] * after[k])
-            pull[k] = delta if abs(delta) > SMALL64 else 0.0
-        for k in range(LANES * m):
-            memory[k] += pull[k] * before[k]
-        for h in range(m):
-            row[h] += (a[h] + b[h]) + (c[h] + d[h])
-        for h in range(m):
-            drive[h] += (a[h] * s_0 + b[h] * s_1) + (c[h] * s_2 + d[h] * s_3)
-        for k in range(LANES * m):
-            pull[k] *= back[k]
+        d_0, d_1 = flushed(p_0 * (1.0 - h_0 * h_0), least), flushed(p_1 * (1.0 - h_1 * h_1), least)
+        d_2, d_3 = flushed(p_2 * (1.0 - h_2 * h_2), least), flushed(p_3 * (1.0 - h_3 * h_3), least)
+        place -= SIDE * lanes
+        h_0, h_1 = load(path, place), load(path, place + lanes)
+        h_2, h_3 = load(path, place + 2 * lanes), load(path, place + 3 * lanes)
+        memory += (d_0 * h_0 + d_1 * h_1) + (d_2 * h_2 + d_3 * h_3)
+        drive += (d_0 * values[t, 0] + d_1 * values[t, 1]) + (d_2 * values[t, 2] + d_3 * values[t, 3])
+        store(by_token, t * m + h, load(by_token, t * m + h) + ((d_0 + d_1) + (d_2 + d_3)))
+        p_0, p_1, p_2, p_3 = d_0 * back, d_1 * back, d_2 * back, d_3 * back
+    store(sums, m + h, load(sums, m + h) + memory)
+    store(sums, 2 * m + h, load(sums, 2 * m + h) + drive)
