@@ -16,12 +16,11 @@ from certiformer.core.errors import InputError
 from certiformer.models.independent_heads import IndependentHeads, IndependentHeadsConfig
 from certiformer.training.fast import native
 from certiformer.training.fast._blocks import Blocks, blocks
+from certiformer.training.fast._filled import WHOLE, filled
 from certiformer.training.fast._independent_heads import independent_heads
 
 Numbers = npt.NDArray[np.float32]
 Weights = Mapping[str, Numbers]
-MANY = 64
-"""From here on heads fill the vector lanes; with fewer of them, samples do."""
 
 
 class HeadDescent(Protocol):
@@ -52,24 +51,21 @@ def onto_ball(block: Numbers, centre: Numbers, radius: float) -> Numbers:
 
 class _Native:
     def __init__(self, x: Numbers, y: Numbers) -> None:
-        from certiformer.training.fast.native import _few_heads, _heads
+        from certiformer.training.fast.native import _heads
 
-        self._many: Any = _heads.heads
-        self._few: Any = _few_heads.few_heads
-        self._x, self._y = x, y
-        block, (n, tokens, d) = _few_heads.BLOCK, x.shape
-        padded = np.concatenate([x, np.zeros((-n % block, tokens, d), np.float32)])
-        self._blocks = np.ascontiguousarray(padded.reshape(-1, block, tokens, d).transpose(0, 2, 3, 1))
+        self._kernel: Any = _heads.heads
+        self._x, self._y = filled(filled(x, _heads.EIGHT), _heads.SIDE, axis=0), y
 
     def gradient(self, weights: Weights) -> tuple[float, dict[str, Numbers]]:
-        if len(weights["c"]) < MANY:
-            gradient = {name: np.empty_like(weights[name]) for name in ("c", "u", "W")}
-            loss = self._few(self._blocks, self._y, *(weights[name] for name in gradient), *gradient.values())
-            return float(loss), gradient
-        u, W = np.ascontiguousarray(weights["u"].T), np.ascontiguousarray(weights["W"].transpose(1, 2, 0))
-        c, d_u, d_W = np.empty_like(weights["c"]), np.empty_like(u), np.empty_like(W)
-        loss = float(self._many(self._x, self._y, weights["c"], u, W, c, d_u, d_W))
-        return loss, {"c": c, "u": np.ascontiguousarray(d_u.T), "W": np.ascontiguousarray(d_W.transpose(2, 0, 1))}
+        (m, d), channels = weights["u"].shape, self._x.shape[-1]
+        scale = np.float32(m**-0.5)
+        c = filled(weights["c"] * scale, WHOLE)
+        u, W = np.zeros((channels, len(c)), np.float32), np.zeros((channels, channels, len(c)), np.float32)
+        u[:d, :m], W[:d, :d, :m] = weights["u"].T, weights["W"].transpose(1, 2, 0)
+        d_c, d_u, d_W = np.empty_like(c), np.empty_like(u), np.empty_like(W)
+        loss = float(self._kernel(self._x, self._y, c, u, W, d_c, d_u, d_W))
+        back = np.ascontiguousarray(d_W[:d, :d, :m].transpose(2, 0, 1))
+        return loss, {"c": d_c[:m] * scale, "u": np.ascontiguousarray(d_u[:d, :m].T), "W": back}
 
 
 class _Compiled:

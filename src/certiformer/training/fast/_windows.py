@@ -21,6 +21,7 @@ from certiformer.models.independent_heads import IndependentHeads, IndependentHe
 from certiformer.models.indrnn import IndRNN, IndRNNConfig
 from certiformer.training.fast import native
 from certiformer.training.fast._blocks import Blocks, blocks
+from certiformer.training.fast._filled import WHOLE, filled
 from certiformer.training.fast._independent_heads import independent_heads
 from certiformer.training.fast._indrnn import indrnn
 
@@ -79,7 +80,8 @@ class _NativeHeads:
 
     def gradient(self, weights: Weights) -> tuple[float, dict[str, Numbers]]:
         p, m = self._train.positions, len(weights["c"])
-        sums, by_token = np.empty((4, _filled(m)), np.float32), np.empty((len(p), 3, _filled(m)), np.float32)
+        wide = m + -m % WHOLE
+        sums, by_token = np.empty((4, wide), np.float32), np.empty((len(p), 3, wide), np.float32)
         loss = self._run(weights, self._train, sums, by_token)
         sums, by_token, last = sums[:, :m], by_token[:, :, :m], p[-1]
         grad_W, grad_u = np.empty_like(weights["W"]), np.empty_like(weights["u"])
@@ -91,14 +93,13 @@ class _NativeHeads:
         return loss, {"c": sums[0] * np.float32(m**-0.5), "u": grad_u, "W": grad_W}
 
     def loss(self, weights: Weights, data: Windows) -> float:
-        m = _filled(len(weights["c"]))
-        return self._run(weights, data, np.empty((0, m), np.float32), np.empty((0, 3, m), np.float32))
+        return self._run(weights, data, np.empty((0, 1), np.float32), np.empty((0, 3, 1), np.float32))
 
     def _run(self, weights: Weights, data: Windows, sums: Numbers, by_token: Numbers) -> float:
         c, u, W, p = weights["c"], weights["u"], weights["W"], data.positions
         scaled, drift = c * np.float32(len(c) ** -0.5), W[:, 0, 1:] @ p[-1]
         tables = (p @ W[:, 1:, 0].T, p @ (W[:, 1:, 1:] @ p[-1]).T, p @ u[:, 1:].T)
-        columns = [_fill(each) for each in (scaled, W[:, 0, 0], drift, u[:, 0], *tables)]
+        columns = [filled(each, WHOLE) for each in (scaled, W[:, 0, 0], drift, u[:, 0], *tables)]
         return float(self._kernel(data.values, data.y, *columns, sums, by_token))
 
 
@@ -111,39 +112,26 @@ class _NativeUnits:
 
     def gradient(self, weights: Weights) -> tuple[float, dict[str, Numbers]]:
         p, m, dtype = self._train.positions, len(weights["c"]), weights["c"].dtype
-        sums, by_token = np.empty((3, _filled(m)), dtype), np.empty((len(p), _filled(m)), dtype)
+        wide = m + -m % WHOLE
+        sums, by_token = np.empty((3, wide), dtype), np.empty((len(p), wide), dtype)
         loss = self._run(weights, self._train, sums, by_token)
         sums, by_token = sums[:, :m], by_token[:, :m]
         grad_w = np.concatenate([sums[2][:, None], by_token.T @ p], axis=1)
         return loss, {"c": sums[0] * dtype.type(m**-0.5), "u": sums[1].copy(), "w": grad_w}
 
     def loss(self, weights: Weights, data: Windows) -> float:
-        m, dtype = _filled(len(weights["c"])), weights["c"].dtype
-        return self._run(weights, data, np.empty((0, m), dtype), np.empty((0, m), dtype))
+        nothing = np.empty((0, 1), weights["c"].dtype)
+        return self._run(weights, data, nothing, nothing)
 
     def _run(self, weights: Weights, data: Windows, sums: Numbers, by_token: Numbers) -> float:
         c, u, w = weights["c"], weights["u"], weights["w"]
         scaled, drives = c * c.dtype.type(len(c) ** -0.5), data.positions @ w[:, 1:].T
-        columns = [_fill(each) for each in (scaled, u, w[:, 0], drives)]
+        columns = [filled(each, WHOLE) for each in (scaled, u, w[:, 0], drives)]
         return float(self._kernel(data.values, data.y, *columns, LEAST[c.dtype.name], sums, by_token))
 
 
 LEAST = {"float32": 1e-30, "float64": 1e-250}
 """Gradients that count as 0, well above what is slow to compute with."""
-WHOLE = 16
-"""Heads or units come in multiples of this; those past the last have weights 0."""
-
-
-def _filled(width: int) -> int:
-    return -(-width // WHOLE) * WHOLE
-
-
-def _fill(rows: Numbers) -> Numbers:
-    """Rows as long as lanes take them, contiguous."""
-    width = rows.shape[-1]
-    if width == _filled(width):
-        return np.ascontiguousarray(rows)
-    return np.concatenate([rows, np.zeros((*rows.shape[:-1], _filled(width) - width), rows.dtype)], axis=-1)
 
 
 class _Compiled:

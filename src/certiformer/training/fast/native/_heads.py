@@ -3,7 +3,8 @@
     k = W q,  z_t = x_t.k,  v_t = x_t.u,    pull_t = d e_t/S,  g_t = pull_t (v_t - v),
     grad_u = sum_t pull_t x_t,    grad_W = (sum_t g_t x_t) q^T
 
-Every line is a combination of rows that are as long as there are heads.
+A few samples go through the network together, so that the weights of the heads in the lanes are read from the nearest
+cache. Channels come in eights, heads in whole lanes; what is missing of either is 0.
 """
 
 from __future__ import annotations
@@ -13,124 +14,214 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.training.fast.native._compile import kernel
-from certiformer.training.fast.native._lanes import exp32, tanh32
+from certiformer.training.fast.native._compile import inline, kernel
+from certiformer.training.fast.native._vectors import (
+    BYTES,
+    each,
+    exp_down,
+    larger,
+    load,
+    store,
+    tanh_of_half,
+    total,
+    zeros,
+)
 
 Single = npt.NDArray[np.float32]
 
-TOGETHER = 4
-"""Samples whose parts of the gradient of W are added at once."""
-SMALL = -60.0
+EIGHT = 8
+"""Channels that are kept in registers together."""
+SIDE = 8
+"""Samples that go through the network together; past the last, with weight 0."""
+LEAST = -60.0
 """Below e^-60 a mass counts as that: denormal numbers would cost ten times more."""
 
 
 @kernel
 def heads(x: Any, y: Single, c: Single, u: Single, W: Any, grad_c: Single, grad_u: Single, grad_W: Any) -> Any:
-    """The loss; `u` (d, m), `W` (d, d, m) and the gradients have the heads last."""
-    n, T, d = x.shape
-    m = len(c)
-    scale, weight = np.float32(m**-0.5), np.float32(1.0 / n)
-    keys, mass, values = np.empty((d, m), np.float32), np.empty((T, m), np.float32), np.empty((T, m), np.float32)
-    top, S, v, hidden = (
-        np.empty(m, np.float32),
-        np.empty(m, np.float32),
-        np.empty(m, np.float32),
-        np.empty(m, np.float32),
-    )
-    columns, queries = np.empty((d, T), np.float32), np.zeros((d, TOGETHER), np.float32)
-    moved = np.zeros((d, TOGETHER, m), np.float32)
+    """The loss; `u` (d, m), `W` (d, d, m) and the gradients have the heads last.
+
+    `x` (n, T, d) is filled up with samples to a multiple of SIDE; `c` is that of the network times m^{-1/2}.
+    """
+    n, T, d = len(y), x.shape[1], x.shape[2]
+    m, lanes = len(c), BYTES // x.itemsize
+    mass, values = np.empty(SIDE * T * m, np.float32), np.empty(SIDE * T * m, np.float32)
+    S, v, hidden = np.empty((SIDE, m), np.float32), np.empty((SIDE, m), np.float32), np.empty(m, np.float32)
+    keys, moved = np.empty((d, lanes), np.float32), np.empty((SIDE, d, lanes), np.float32)
     grad_c[:] = 0
     grad_u[:] = 0
     grad_W[:] = 0
-    total = 0.0
-    for sample in range(n):
-        tokens, query = x[sample], x[sample, T - 1]
-        for i in range(d):
-            _combine(keys[i], W[i], query, np.float32(0.0))
-        for t in range(T):
-            _combine(mass[t], keys, tokens[t], np.float32(0.0))
-            _combine(values[t], u, tokens[t], np.float32(0.0))
-        _softmax(mass, values, top, S, v)
-        output = np.float32(0.0)
-        for h in range(m):
-            hidden[h] = tanh32(v[h])
-            output += c[h] * hidden[h]
-        residual = output * scale - y[sample]
-        total += residual * residual
-        slope = np.float32(2.0) * residual * weight * scale
-        for h in range(m):
-            grad_c[h] += slope * hidden[h]
-        for h in range(m):
-            S[h] = slope * c[h] * (np.float32(1.0) - hidden[h] * hidden[h]) / S[h]
-        for t in range(T):
-            row, value = mass[t], values[t]
-            for h in range(m):
-                row[h] *= S[h]
-            for h in range(m):
-                value[h] = row[h] * (value[h] - v[h])
-        for t in range(T):
-            for i in range(d):
-                columns[i, t] = tokens[t, i]
-        place = sample % TOGETHER
-        for i in range(d):
-            _combine(grad_u[i], mass, columns[i], np.float32(1.0))
-            _combine(moved[i, place], values, columns[i], np.float32(0.0))
-            queries[i, place] = query[i]
-        if place == TOGETHER - 1 or sample == n - 1:
-            for i in range(d):
-                for j in range(d):
-                    _combine(grad_W[i, j], moved[i], queries[j], np.float32(1.0))
-            moved[:] = 0
-    return total / n
+    loss: Any = 0.0
+    for base in range(0, n, SIDE):
+        side = min(SIDE, n - base)
+        for h in range(0, m, lanes):
+            for j in range(SIDE):
+                _attend(x, base + j, u, W, h, keys, mass, values, (h * SIDE + j * lanes) * T, S, v, j * m + h)
+        for j in range(SIDE):
+            output = zeros(c)
+            for h in range(0, m, lanes):
+                one = tanh_of_half(load(v, j * m + h) * 2.0)
+                store(hidden, h, one)
+                output += load(c, h) * one
+            residual = total(output) - y[base + j] if j < side else np.float32(0.0)
+            loss += residual * residual
+            slope = np.float32(2.0 / n) * residual
+            for h in range(0, m, lanes):
+                one = load(hidden, h)
+                store(grad_c, h, load(grad_c, h) + one * slope)
+                store(S, j * m + h, load(c, h) * slope * (1.0 - one * one) / load(S, j * m + h))
+        for h in range(0, m, lanes):
+            for j in range(SIDE):
+                _gather(x, base + j, h, mass, values, (h * SIDE + j * lanes) * T, S, v, j * m + h, moved, j, grad_u)
+            _outer(x, base, h, moved, grad_W)
+    return loss / n
+
+
+@inline
+def _load_eight(array: Any, place: Any, apart: Any) -> Any:
+    """Eight lanes that are so far apart."""
+    return (
+        load(array, place),
+        load(array, place + apart),
+        load(array, place + 2 * apart),
+        load(array, place + 3 * apart),
+        load(array, place + 4 * apart),
+        load(array, place + 5 * apart),
+        load(array, place + 6 * apart),
+        load(array, place + 7 * apart),
+    )
+
+
+@inline
+def _store_eight(array: Any, place: Any, apart: Any, rows: Any) -> None:
+    store(array, place, rows[0])
+    store(array, place + apart, rows[1])
+    store(array, place + 2 * apart, rows[2])
+    store(array, place + 3 * apart, rows[3])
+    store(array, place + 4 * apart, rows[4])
+    store(array, place + 5 * apart, rows[5])
+    store(array, place + 6 * apart, rows[6])
+    store(array, place + 7 * apart, rows[7])
+
+
+@inline
+def _dot(rows: Any, x: Any, place: Any, apart: Any) -> Any:
+    """sum_i rows_i x_i over eight numbers of x that are so far apart, in two sums."""
+    even = rows[0] * each(x, place) + rows[2] * each(x, place + 2 * apart)
+    odd = rows[1] * each(x, place + apart) + rows[3] * each(x, place + 3 * apart)
+    even = rows[4] * each(x, place + 4 * apart) + even
+    odd = rows[5] * each(x, place + 5 * apart) + odd
+    even = rows[6] * each(x, place + 6 * apart) + even
+    odd = rows[7] * each(x, place + 7 * apart) + odd
+    return even + odd
+
+
+@inline
+def _plus(rows: Any, by: Any, x: Any, place: Any) -> Any:
+    """rows_i + by x_i, for eight numbers of x."""
+    return (
+        rows[0] + by * each(x, place),
+        rows[1] + by * each(x, place + 1),
+        rows[2] + by * each(x, place + 2),
+        rows[3] + by * each(x, place + 3),
+        rows[4] + by * each(x, place + 4),
+        rows[5] + by * each(x, place + 5),
+        rows[6] + by * each(x, place + 6),
+        rows[7] + by * each(x, place + 7),
+    )
 
 
 @kernel
-def _combine(out: Single, rows: Single, by: Single, keep: Any) -> None:
-    """out <- keep * out + sum_k by_k rows_k, with keep 0 or 1."""
-    count, m = rows.shape
-    k = 0
-    if keep == np.float32(0.0):
-        if count >= 4:
-            a, b, c, d = rows[0], rows[1], rows[2], rows[3]
-            p, q, r, s = by[0], by[1], by[2], by[3]
-            for h in range(m):
-                out[h] = (p * a[h] + q * b[h]) + (r * c[h] + s * d[h])
-            k = 4
-        else:
-            for h in range(m):
-                out[h] = np.float32(0.0)
-    while k + 4 <= count:
-        a, b, c, d = rows[k], rows[k + 1], rows[k + 2], rows[k + 3]
-        p, q, r, s = by[k], by[k + 1], by[k + 2], by[k + 3]
-        for h in range(m):
-            out[h] += (p * a[h] + q * b[h]) + (r * c[h] + s * d[h])
-        k += 4
-    while k < count:
-        a, p = rows[k], by[k]
-        for h in range(m):
-            out[h] += p * a[h]
-        k += 1
+def _attend(
+    x: Any,
+    sample: int,
+    u: Single,
+    W: Any,
+    h: int,
+    keys: Single,
+    mass: Single,
+    values: Single,
+    at: int,
+    S: Single,
+    v: Single,
+    to: int,
+) -> None:
+    """Masses and projections x_t.u of the heads from h on at `at`; the sums S and v at `to`."""
+    _, T, d = x.shape
+    m, lanes = u.shape[1], BYTES // mass.itemsize
+    first = sample * T * d
+    query = first + (T - 1) * d
+    for i in range(d):
+        key = _dot(_load_eight(W, i * d * m + h, m), x, query, 1)
+        for j in range(EIGHT, d, EIGHT):
+            key += _dot(_load_eight(W, (i * d + j) * m + h, m), x, query + j, 1)
+        store(keys, i * lanes, key)
+    for i in range(0, d, EIGHT):
+        k, p = _load_eight(keys, i * lanes, lanes), _load_eight(u, i * m + h, m)
+        for t in range(T):
+            score, value = _dot(k, x, first + t * d + i, 1), _dot(p, x, first + t * d + i, 1)
+            if i > 0:
+                score += load(mass, at + t * lanes)
+                value += load(values, at + t * lanes)
+            store(mass, at + t * lanes, score)
+            store(values, at + t * lanes, value)
+    top = load(mass, at)
+    for t in range(1, T):
+        top = larger(top, load(mass, at + t * lanes))
+    sum_, mean = zeros(mass), zeros(mass)
+    for t in range(T):
+        one = exp_down(load(mass, at + t * lanes) - top, LEAST)
+        store(mass, at + t * lanes, one)
+        sum_ += one
+        mean += one * load(values, at + t * lanes)
+    store(S, to, sum_)
+    store(v, to, mean / sum_)
 
 
 @kernel
-def _softmax(mass: Single, values: Single, top: Single, S: Single, v: Single) -> None:
-    """Logits become masses; their sums S, and v."""
-    T, m = mass.shape
-    for h in range(m):
-        top[h] = np.float32(-np.inf)
-        S[h] = np.float32(0.0)
-        v[h] = np.float32(0.0)
-    for t in range(T):
-        row = mass[t]
-        for h in range(m):
-            top[h] = max(top[h], row[h])
-    for t in range(T):
-        row, value = mass[t], values[t]
-        for h in range(m):
-            row[h] = exp32(max(row[h] - top[h], np.float32(SMALL)))
-        for h in range(m):
-            S[h] += row[h]
-        for h in range(m):
-            v[h] += row[h] * value[h]
-    for h in range(m):
-        v[h] /= S[h]
+def _gather(
+    x: Any,
+    sample: int,
+    h: int,
+    mass: Single,
+    values: Single,
+    at: int,
+    factor: Single,
+    v: Single,
+    to: int,
+    moved: Any,
+    j: int,
+    grad_u: Single,
+) -> None:
+    """Add the sample's part of grad_u; sum_t g_t x_t into `moved`."""
+    _, T, d = x.shape
+    m, lanes = grad_u.shape[1], BYTES // mass.itemsize
+    by, mean = load(factor, to), load(v, to)
+    for i in range(0, d, EIGHT):
+        pulled, shifted = _load_eight(grad_u, i * m + h, m), _eight_zeros(mass)
+        for t in range(T):
+            pull = load(mass, at + t * lanes) * by
+            place = (sample * T + t) * d + i
+            pulled = _plus(pulled, pull, x, place)
+            shifted = _plus(shifted, pull * (load(values, at + t * lanes) - mean), x, place)
+        _store_eight(grad_u, i * m + h, m, pulled)
+        _store_eight(moved, (j * d + i) * lanes, lanes, shifted)
+
+
+@inline
+def _eight_zeros(array: Any) -> Any:
+    zero = zeros(array)
+    return zero, zero, zero, zero, zero, zero, zero, zero
+
+
+@kernel
+def _outer(x: Any, base: int, h: int, moved: Any, grad_W: Any) -> None:
+    """grad_W_ik += sum over the samples of moved_i q_k."""
+    _, T, d = x.shape
+    m, lanes = grad_W.shape[2], moved.shape[2]
+    query, apart = (base * T + T - 1) * d, T * d
+    for i in range(d):
+        rows = _load_eight(moved, i * lanes, d * lanes)
+        for k in range(d):
+            to = (i * d + k) * m + h
+            store(grad_W, to, load(grad_W, to) + _dot(rows, x, query + k, apart))

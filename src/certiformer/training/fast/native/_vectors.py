@@ -135,6 +135,17 @@ def _emit_load(typing: Any, array: Any, place: Any) -> Any:
     return kind(array, types.intp), make
 
 
+def _emit_each(typing: Any, array: Any, place: Any) -> Any:
+    """The number at this place of the array, in memory order, in every lane."""
+    kind = _lanes_of(array.dtype)
+
+    def make(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        data = make_array(array)(context, builder, values[0]).data  # type: ignore[no-untyped-call]
+        return _spread(context, builder, kind, array.dtype, builder.load(builder.gep(data, [values[1]])))
+
+    return kind(array, types.intp), make
+
+
 def _emit_store(typing: Any, array: Any, place: Any, lanes: Any) -> Any:
     """The lanes back to this place."""
 
@@ -185,6 +196,7 @@ def _emit_power(typing: Any, shifted: Any) -> Any:
 
 # typed as anything: what stands in a kernel is compiled, never called
 load: Any = intrinsic(_emit_load)
+each: Any = intrinsic(_emit_each)
 store: Any = intrinsic(_emit_store)
 zeros: Any = intrinsic(_emit_zeros)
 total: Any = intrinsic(_emit_total)
