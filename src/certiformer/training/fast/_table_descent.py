@@ -102,10 +102,10 @@ class _Native:
         self._widths = np.array([min(group, T - first) for first in range(0, T, group)], np.int64)
         powers = 2 ** np.arange(group)
         self._codes = np.stack(
-            [validation.bits[:, f : f + group] @ powers[: min(group, T - f)] for f in range(0, T, group)]
+            [validation.bits[:, f : f + group] @ powers[: min(group, T - f)] for f in range(0, T, group)], axis=1
         ).astype(np.uint8)
-        columns = config.heads * (config.d + 1)
-        self._partial = np.empty((len(self._widths), 2**group, columns), np.float32)
+        columns, whole = config.heads * (config.d + 1), _token_table.THREE * _token_table.LANES
+        self._partial = np.zeros((len(self._widths), 2**group, columns + -columns % whole), np.float32)
 
     def epochs(
         self, weights: Flat, velocity: Flat, orders: npt.NDArray[np.int64], rates: Flat

@@ -17,6 +17,18 @@ import numpy.typing as npt
 
 from certiformer.training.fast.native._compile import kernel
 from certiformer.training.fast.native._lanes import exp32
+from certiformer.training.fast.native._vectors import (
+    BYTES,
+    exp_down,
+    if_positive,
+    larger,
+    load,
+    log_of_one_plus,
+    smaller,
+    store,
+    total,
+    zeros,
+)
 
 Flat = npt.NDArray[np.float32]
 Matrix = npt.NDArray[np.float32]
@@ -26,6 +38,12 @@ GROUP = 6
 """Bits that index a table of partial sums."""
 CANCELS = 64.0
 """The largest ratio of the mass of all tokens to the least that a sequence can have, where differences are used."""
+LANES, THREE, SAMPLES = 16, 3, 512
+"""Numbers in a register; registers that sums are gathered in; samples that are looked up together."""
+WHOLE = 8
+"""Room for as many samples as fill the last lanes."""
+FAR = 87.0
+"""A margin without loss."""
 SMALL = -80.0
 """Below e^-80 of the largest, a token has no more mass than that."""
 
@@ -54,9 +72,11 @@ def epochs(
     full, difference = np.empty((rows, columns), np.float32), np.empty((T, columns), np.float32)
     base = np.empty(columns, np.float32)
     drawn, absent = np.empty((batch, T), np.float32), np.empty((batch, T), np.float32)
-    sums, d_sums = np.empty((batch, columns), np.float32), np.empty((batch, columns), np.float32)
+    # more rows of the sums, none of them without a number: lanes may reach beyond the last one
+    sums, d_sums = np.zeros((batch + LANES, columns), np.float32), np.empty((batch, columns), np.float32)
     more = np.empty((batch, columns), np.float32)
-    hidden, signs = np.empty((batch, d), np.float32), np.empty((batch, 2), np.float32)
+    wide = (d + LANES - 1) // LANES * LANES
+    hidden, signs = np.empty((batch, wide), np.float32), np.empty((batch + WHOLE, 2), np.float32)
     d_full, d_part = np.empty((rows, columns), np.float32), np.empty((T, columns), np.float32)
     for epoch in range(len(orders)):
         order, loss, right = orders[epoch], 0.0, 0.0
@@ -82,10 +102,11 @@ def epochs(
                 for i in range(n):
                     for k in range(columns):
                         sums[i, k] += base[k]
-            found = _outputs(weights, shape, sums[:n], labels, order[begin : begin + n], hidden, signs)
+            tail = _tail(weights, shape)
+            found = _outputs(tail, shape, sums, labels, order[begin : begin + n], hidden, signs)
             loss += found[0]
             right += found[1]
-            _pull_back(weights, gradient, shape, sums[:n], hidden, signs, d_sums)
+            _pull_back(weights, gradient, shape, tail[1], sums[:n], hidden, signs, d_sums)
             np.dot(drawn[:n].T, d_sums[:n], d_part)
             _spread(d_part, d_sums[:n], d_full)
             _into_weights(weights, gradient, shape, table, mass, values, d_full)
@@ -101,9 +122,12 @@ def epochs(
 def validate(
     weights: Flat, table: Matrix, codes: Any, widths: Integers, labels: Integers, shape: Any, partial: Any
 ) -> Any:
-    """(mean loss, accuracy) on samples given by the codes of their groups of bits (groups, n)."""
+    """(mean loss, accuracy) on samples given by the codes of their groups of bits (n, groups).
+
+    `partial` (groups, codes, columns) is room for the partial sums, its columns filled up to a multiple of THREE lanes.
+    """
     d, heads, _ = shape
-    groups, n = codes.shape
+    n, groups = codes.shape
     rows, columns = len(table), heads * d + heads
     T = (rows - 1) // 2
     mass, values = np.empty((rows, heads), np.float32), np.empty((heads, rows, d), np.float32)
@@ -113,41 +137,38 @@ def validate(
     for g in range(groups):
         _partial_sums(full, T, first, widths[g], partial[g], g == 0)
         first += widths[g]
-    block = 64
-    sums, hidden = np.empty((block, columns), np.float32), np.empty((block, d), np.float32)
-    signs = np.empty((block, 2), np.float32)
+    tail = _tail(weights, shape)
+    block, wide = SAMPLES, partial.shape[2]
+    sums, hidden = np.zeros((block + 1, wide), np.float32), np.empty((block, len(tail[0])), np.float32)
+    signs = np.empty((block + WHOLE, 2), np.float32)
     order, loss, right = np.arange(n), 0.0, 0.0
     for begin in range(0, n, block):
         size = min(block, n - begin)
-        for i in range(size):
-            _look_up(sums[i], partial, codes, begin + i)
-        found = _outputs(weights, shape, sums[:size], labels, order[begin : begin + size], hidden, signs)
+        _look_up(sums, partial, codes, begin, size)
+        found = _outputs(tail, shape, sums, labels, order[begin : begin + size], hidden, signs)
         loss += found[0]
         right += found[1]
     return loss / n, right / n
 
 
 @kernel
-def _look_up(out: Flat, partial: Any, codes: Any, sample: int) -> None:
-    groups, columns = len(codes), len(out)
-    g = 1
-    first = partial[0, codes[0, sample]]
-    for k in range(columns):
-        out[k] = first[k]
-    while g + 3 <= groups:
-        a, b, c = (
-            partial[g, codes[g, sample]],
-            partial[g + 1, codes[g + 1, sample]],
-            partial[g + 2, codes[g + 2, sample]],
-        )
-        for k in range(columns):
-            out[k] += a[k] + b[k] + c[k]
-        g += 3
-    while g < groups:
-        a = partial[g, codes[g, sample]]
-        for k in range(columns):
-            out[k] += a[k]
-        g += 1
+def _look_up(sums: Matrix, partial: Any, codes: Any, begin: int, size: int) -> None:
+    """Sums of the partial sums that the samples' codes point at, three lanes of columns at a time."""
+    groups, each_group, columns = partial.shape
+    lanes = BYTES // sums.itemsize
+    for first in range(0, columns, THREE * lanes):
+        for i in range(size):
+            at = codes[begin + i, 0] * columns + first
+            a, b, c = load(partial, at), load(partial, at + lanes), load(partial, at + 2 * lanes)
+            for g in range(1, groups):
+                at = (g * each_group + codes[begin + i, g]) * columns + first
+                a += load(partial, at)
+                b += load(partial, at + lanes)
+                c += load(partial, at + 2 * lanes)
+            at = i * columns + first
+            store(sums, at, a)
+            store(sums, at + lanes, b)
+            store(sums, at + 2 * lanes, c)
 
 
 @kernel
@@ -229,47 +250,75 @@ def _columns(full: Matrix, T: int, base: Flat, difference: Matrix) -> None:
 
 @kernel
 def _outputs(
-    weights: Flat, shape: Any, sums: Matrix, labels: Integers, chosen: Integers, hidden: Matrix, signs: Matrix
+    tail: Any, shape: Any, sums: Matrix, labels: Integers, chosen: Integers, hidden: Matrix, signs: Matrix
 ) -> Any:
-    """Sums of loss and of right answers; `hidden` after the ReLU, `signs` the derivatives of the mean loss."""
+    """Sums of loss and of right answers; `hidden` after the ReLU, `signs` the derivatives of the mean loss.
+
+    Where d does not fill whole lanes, numbers of the next head stand behind those of a head; what is made of them is
+    read by zeros.
+    """
     d, heads, _ = shape
-    n = len(sums)
-    constant, read, offset = _tail(weights, shape)
-    loss, right = 0.0, 0.0
-    for i in range(n):
-        row, out = sums[i], hidden[i]
-        for j in range(d):
-            out[j] = constant[j]
+    constant, read, offset = tail
+    wide, columns, lanes = len(constant), sums.shape[1], BYTES // sums.itemsize
+    right = 0.0
+    for i in range(len(chosen)):
+        row, out = sums[i], i * wide
+        for j in range(0, wide, lanes):
+            store(hidden, out + j, load(constant, j))
         for h in range(heads):
-            inverse = np.float32(1.0) / row[heads * d + h]
-            for j in range(d):
-                out[j] += row[h * d + j] * inverse
-        zero, one = offset[0], offset[1]
-        for j in range(d):
-            out[j] = max(out[j], np.float32(0.0))
-        for j in range(d):
-            zero += out[j] * read[0, j]
-            one += out[j] * read[1, j]
+            inverse, at = np.float32(1.0) / row[heads * d + h], i * columns + h * d
+            for j in range(0, wide, lanes):
+                store(hidden, out + j, load(hidden, out + j) + load(sums, at + j) * inverse)
+        zeroth, first = zeros(sums), zeros(sums)
+        for j in range(0, wide, lanes):
+            seen = larger(load(hidden, out + j), 0.0)
+            store(hidden, out + j, seen)
+            zeroth += seen * load(read, j)
+            first += seen * load(read, wide + j)
+        zero, one = total(zeroth) + offset[0], total(first) + offset[1]
         label = labels[chosen[i]]
-        for c in range(2):
-            sign = np.float32(1.0) if label == c else np.float32(-1.0)
-            margin = sign * (zero if c == 0 else one)
-            decay = np.exp(-np.abs(margin))
-            loss += 0.5 * (np.log1p(decay) + max(-margin, np.float32(0.0)))
-            tail = decay / (np.float32(1.0) + decay) if margin > 0 else np.float32(1.0) / (np.float32(1.0) + decay)
-            signs[i, c] = -np.float32(0.5) * sign * tail / np.float32(n)
         right += 1.0 if (one > zero) == (label == 1) else 0.0
-    return loss, right
+        signs[i, 0], signs[i, 1] = (-zero, one) if label == 1 else (zero, -one)
+    return _losses(signs, labels, chosen, len(chosen)), right
+
+
+@kernel
+def _losses(margins: Matrix, labels: Integers, chosen: Integers, n: int) -> float:
+    """The sum of the losses; in place of the margins of both logits the derivatives of the mean loss in the logits.
+
+    l(m) = log(1 + e^{-|m|}) + max(-m, 0),    l'(m) = -{e^{-|m|} if m > 0, else 1} / (1 + e^{-|m|})
+    """
+    lanes, loss = BYTES // margins.itemsize, 0.0
+    for i in range(n, min(len(margins), n + lanes // 2)):
+        margins[i] = FAR
+    for place in range(0, 2 * n, lanes):
+        margin = load(margins, place)
+        below = smaller(margin, 0.0)
+        decay = exp_down(below + smaller(0.0 - margin, 0.0), -FAR)
+        loss += total(log_of_one_plus(decay) - below)
+        store(margins, place, if_positive(margin, decay, 1.0) / (decay + 1.0))
+    share = np.float32(0.5) / np.float32(n)
+    for i in range(n):
+        sign = share if labels[chosen[i]] == 1 else -share
+        margins[i, 0] *= sign
+        margins[i, 1] *= -sign
+    return 0.5 * loss
 
 
 @kernel
 def _pull_back(
-    weights: Flat, gradient: Flat, shape: Any, sums: Matrix, hidden: Matrix, signs: Matrix, d_sums: Matrix
+    weights: Flat,
+    gradient: Flat,
+    shape: Any,
+    read: Matrix,
+    sums: Matrix,
+    hidden: Matrix,
+    signs: Matrix,
+    d_sums: Matrix,
 ) -> None:
     """Gradients of everything after the attention, and of the sums."""
     d, heads, _ = shape
     n = len(sums)
-    read = _tail(weights, shape)[1]
     d_constant, d_read = np.zeros(d, np.float32), np.zeros((2, d), np.float32)
     d_offset, pull = np.zeros(2, np.float32), np.empty(d, np.float32)
     for i in range(n):
@@ -397,11 +446,12 @@ def _after(flat: Flat, shape: Any) -> Any:
 
 @kernel
 def _tail(weights: Flat, shape: Any) -> Any:
-    """What is added before the ReLU, and the two linear maps after it as one (2, d) with its offset."""
+    """What is added before the ReLU, and the two linear maps after it as one (2, d) with its offset; d in lanes."""
     d, heads, size = shape
     O = _parts(weights, shape)[4]  # noqa: E741
     bV, bO, W1, b1, W2, b2 = _after(weights, shape)
-    constant, read, offset = np.empty(d, np.float32), np.zeros((2, d), np.float32), np.empty(2, np.float32)
+    wide = (d + LANES - 1) // LANES * LANES
+    constant, read, offset = np.zeros(wide, np.float32), np.zeros((2, wide), np.float32), np.empty(2, np.float32)
     for j in range(d):
         constant[j] = bO[j]
     for h in range(heads):

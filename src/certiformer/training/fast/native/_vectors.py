@@ -158,6 +158,17 @@ def _emit_store(typing: Any, array: Any, place: Any, lanes: Any) -> Any:
     return types.none(array, types.intp, lanes), make
 
 
+def _emit_if_positive(typing: Any, sign: Any, lanes: Any, number: Any) -> Any:
+    """The lanes where the first ones are positive, the number elsewhere."""
+
+    def make(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        zero = ir.Constant(sign.llvm, [0.0] * sign.count)
+        other = _spread(context, builder, lanes, number, values[2])
+        return builder.select(builder.fcmp_ordered(">", values[0], zero), values[1], other)
+
+    return lanes(sign, lanes, number), make
+
+
 def _emit_zeros(typing: Any, array: Any) -> Any:
     """0 in every lane, of the array's precision."""
     kind = _lanes_of(array.dtype)
@@ -199,6 +210,7 @@ load: Any = intrinsic(_emit_load)
 each: Any = intrinsic(_emit_each)
 store: Any = intrinsic(_emit_store)
 zeros: Any = intrinsic(_emit_zeros)
+if_positive: Any = intrinsic(_emit_if_positive)
 total: Any = intrinsic(_emit_total)
 _power: Any = intrinsic(_emit_power)
 
@@ -273,3 +285,17 @@ def tanh_of_half(x: Any) -> Any:
     less_one, power = _parts(smaller(larger(x, -end), end))
     m = power * less_one + (power - 1.0)
     return m / (m + 2.0)
+
+
+@inline
+def log_of_one_plus(x: Any) -> Any:
+    """log(1 + x) in every lane, for x from 0 to 1 in single precision: 2 artanh(s) with s = x / (2 + x) <= 1/3."""
+    s = x / (x + 2.0)
+    square = s * s
+    p = 2.0 / 13.0 + square * (2.0 / 15.0)
+    p = 2.0 / 11.0 + square * p
+    p = 2.0 / 9.0 + square * p
+    p = 2.0 / 7.0 + square * p
+    p = 2.0 / 5.0 + square * p
+    p = 2.0 / 3.0 + square * p
+    return s * (2.0 + square * p)
