@@ -8,6 +8,7 @@ import pytest
 import certiformer
 from certiformer.core import (
     Direction,
+    InputError,
     Paper,
     Quantity,
     Result,
@@ -97,6 +98,22 @@ def test_an_instance_is_the_result_at_its_inputs():
     assert at == at.at()
     with pytest.raises(AttributeError, match="frozen"):
         at.n = 5
+
+
+def test_moving_is_the_same_as_stating_everything_again():
+    for result in results().values():
+        at = result(**{entry.name: entry.example for entry in result.inputs if entry.required})
+        for entry in result.inputs:
+            if entry.kind in ("real", "integer") and entry.required:
+                moved, again = at.moved(**{entry.name: entry.example}), at.at(**{entry.name: entry.example})
+                assert moved == again
+                assert moved.derived == again.derived
+    at = find("trauger.thm4.1")(Bw=1, Bc=2, L_sigma=1, Bv=1.5, Bx=1, C=0.5, n=1e6, d=64)
+    assert (at.moved(N=10).n, at.moved(Bx=2.0).rho, at.moved(rho=None).rho) == (10, 2.0, 1.0)
+    assert at.n == 1_000_000
+    for wrong in ({"n": 0}, {"n": None}, {"Bx": -1.0}):
+        with pytest.raises(InputError):
+            at.moved(**wrong)
 
 
 def test_what_the_docstring_assumes_is_a_hypothesis_of_every_sound_variant():

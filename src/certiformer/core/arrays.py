@@ -222,8 +222,9 @@ def evaluate_along(result: type[Result], given: Mapping[str, Any], axes: Mapping
     )
     parts: list[Part] = []
     if at_once is None or len(axes[at_once]) < _FEW:
-        for place, values in zip(places.flat, itertools.product(*axes.values()), strict=True):
-            parts.append(_single(result, {**given, **dict(zip(axes, values, strict=True))}, place))
+        start = result(**{**given, **{name: values[0] for name, values in axes.items()}})
+        for place, values in zip(places.reshape(-1, 1), itertools.product(*axes.values()), strict=True):
+            parts.append(Part(place, start.moved(**dict(zip(axes, values, strict=True))).evaluated()))
         return Evaluations(result, dict(axes), tuple(parts))
     others = [name for name in axes if name != at_once]
     rows = np.moveaxis(places, list(axes).index(at_once), -1).reshape(-1, len(axes[at_once]))

@@ -126,11 +126,13 @@ class Result:
             setattr(cls, "sound", _with_assumptions(cls.sound))  # noqa: B010
 
     def __init__(self, **given: Any) -> None:
-        known = self.named_inputs
-        values = self.__dict__
-        values.update(check_inputs(known, given, self.example))
-        derived: dict[str, str] = {}
-        for entry, factory in known.derived:
+        self.__dict__.update(check_inputs(self.named_inputs, given, self.example))
+        self._derive()
+
+    def _derive(self) -> None:
+        """What was left out and follows from the rest."""
+        values, derived = self.__dict__, {}
+        for entry, factory in self.named_inputs.derived:
             if values[entry.name] is None:
                 values[entry.name] = entry.parse(factory.rule(self))
                 derived[entry.name] = factory.how
@@ -159,6 +161,23 @@ class Result:
         """The same result at other inputs; what was derived is derived again."""
         kept = {name: value for name, value in self.as_inputs().items() if name not in self.derived}
         return type(self)(**{name: value for name, value in {**kept, **changed}.items() if value is not None})
+
+    def moved(self, **numbers: Any) -> Self:
+        """The same result at other numbers, which alone are checked; what was derived is derived again.
+
+        None is an input that is left out.
+        """
+        known, found = self.named_inputs, object.__new__(type(self))
+        values = found.__dict__
+        values.update(self.__dict__)
+        for name, number in numbers.items():
+            entry = known[name]
+            left_out = number is None and entry.optional
+            values[entry.name] = known.blank[entry.name] if left_out else entry.parse(number)
+        if known.derived:
+            values.update(dict.fromkeys(self.derived))
+            found._derive()
+        return found
 
     def printed(self) -> Variants:
         """The formula exactly as the paper has it, by variant; empty where nothing was printed."""

@@ -29,7 +29,7 @@ from certiformer.core.errors import InputError
 from certiformer.core.records import changed
 from certiformer.core.rounding import up
 from certiformer.networks.magnitude import ONE, UNBOUNDED, ZERO, Magnitude, size, total
-from certiformer.networks.weights import Use, Weight, added_coefficient, smallest_cover
+from certiformer.networks.weights import Use, Weight, added_coefficient, class_covers, smallest_cover
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +209,14 @@ class Analysis:
             quadratic=whole.quadratic * exp(2.0 * shift),
         )
 
+    def on_samples(self, samples: int) -> Analysis:
+        """The same, with covers of the points of a sample of this size allowed, where no layer has a condition."""
+        found = replace(self, samples=None if self.conditional else samples)
+        # what does not hang on the sample is not computed again
+        for name in ("_by_weight", "_of_class", "coefficients", "conditional"):
+            found.__dict__[name] = getattr(self, name)
+        return found
+
     @property
     def radius(self) -> Magnitude:
         """The distance of every output to a fixed function: to zero (or a loss's centre), or to the centre network."""
@@ -297,8 +305,14 @@ class Analysis:
             for name, parts in grouped.items()
         }
 
+    @cached_property
+    def _of_class(self) -> dict[str, Sequence[Cover]]:
+        return {name: () if uses[0].weight.cover else class_covers(uses) for name, (uses, _) in self._by_weight.items()}
+
     def _term(self, name: str, uses: list[Use], same_layer: bool) -> Term:
-        cover = smallest_cover(uses, same_layer=same_layer, proper=self.proper, samples=self.samples)
+        cover = smallest_cover(
+            uses, same_layer=same_layer, proper=self.proper, samples=self.samples, of_class=self._of_class[name]
+        )
         if not self.proper:
             # The perturbation inequality used hats that may leave the class: not for a proper chain.
             cover = changed(cover, proper=False)

@@ -8,6 +8,7 @@ Lipschitz factors and radii. Without a reference the two coincide.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -252,17 +253,19 @@ def constant_use(
     return Use(weight, beta, ONE, ONE, 1, geometry, finite=True, euclidean_discount=euclidean_discount)
 
 
-def smallest_cover(uses: list[Use], *, same_layer: bool, proper: bool, samples: int | None) -> Cover:
+def smallest_cover(
+    uses: list[Use], *, same_layer: bool, proper: bool, samples: int | None, of_class: Sequence[Cover] | None = None
+) -> Cover:
     """The smallest admissible cover of one weight at unit input norm, in a metric that serves all of its uses.
 
     `samples` allows covers of the points of a sample of that size; None asks for covers of the whole domain.
     Covers that depend on the inputs need these fixed before the weight is: one use, or several on the same inputs.
+    `of_class`: the covers that do not depend on them (`class_covers`), if they are known.
     """
     weight = uses[0].weight
-    rows, columns = weight.shape
-    geometries = {use.geometry for use in uses}
-    finite = all(use.finite for use in uses)
-    fixed_inputs = len(uses) == 1 or finite or (same_layer and not any(use.derived for use in uses))
+    fixed_inputs = len(uses) == 1 or (
+        all(use.finite for use in uses) or (same_layer and not any(use.derived for use in uses))
+    )
     stay = proper or weight.proper_only
     if weight.cover is not None:
         if not weight.cover.domain and (samples is None or not fixed_inputs):
@@ -270,8 +273,20 @@ def smallest_cover(uses: list[Use], *, same_layer: bool, proper: bool, samples: 
                 f"cover of {weight.name}", "of the points of a sample", "one of the whole domain", "Give `samples`"
             )
         return _all_of(weight, weight.cover.made_proper() if stay else weight.cover)
-    discount = max(use.euclidean_discount for use in uses).value
+    found = list(class_covers(uses) if of_class is None else of_class)
+    geometry = uses[0].geometry
+    if fixed_inputs and all(use.geometry is geometry for use in uses):
+        found += _for_points(weight, geometry, uses, samples)
+    admissible = [cover.made_proper() if stay else cover for cover in found if cover.domain or samples is not None]
+    return _all_of(weight, covers.smallest(*admissible))
 
+
+def class_covers(uses: list[Use]) -> list[Cover]:
+    """The covers of one weight at unit input norm that hold whatever the inputs are."""
+    weight = uses[0].weight
+    rows, columns = weight.shape
+    geometries = {use.geometry for use in uses}
+    discount = max(use.euclidean_discount for use in uses).value
     # The spectral norm of the error dominates every other geometry; the largest row serves ROWS and LOOKUP.
     radius = weight.spectral_radius if Geometry.OPERATOR in geometries else weight.row_radius
     found = [
@@ -288,11 +303,7 @@ def smallest_cover(uses: list[Use], *, same_layer: bool, proper: bool, samples: 
     if Geometry.LOOKUP not in geometries:
         ratios = (use.l1 / use.radius for use in uses if math.isfinite(use.radius.ln))
         found += _for_l1_inputs(weight, max(ratios, default=ONE))
-
-    if len(geometries) == 1 and fixed_inputs:
-        found += _for_points(weight, geometries.pop(), uses, samples)
-    admissible = [cover.made_proper() if stay else cover for cover in found if cover.domain or samples is not None]
-    return _all_of(weight, covers.smallest(*admissible))
+    return found
 
 
 def _all_of(weight: Weight, cover: Cover) -> Cover:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import math
 
 from certiformer.calculus.activations import Activation
@@ -42,10 +43,7 @@ def _quadrature_kernel(
     eigenvalues, vectors = np.linalg.eigh(S)
     roots = np.sqrt(np.maximum(eigenvalues, 0.0))
     inverse = np.where(eigenvalues > 1e-12, 1.0 / np.maximum(roots, 1e-6), 0.0)
-    points, weights = np.polynomial.hermite_e.hermegauss(NODES)
-    first, second = np.meshgrid(points, points, indexing="ij")
-    mass = np.outer(weights, weights) / (2.0 * math.pi)
-    xi = np.stack([first, second])
+    xi, mass = _nodes()
     s = np.einsum("ij,jkl->ikl", vectors * roots, xi)
     values, slopes = sigma.value(s), sigma.slope(s)
     weight = mass * slopes[0] * slopes[1]
@@ -57,6 +55,13 @@ def _quadrature_kernel(
     outside = mean_slopes * (trace - float(np.trace(whitened.T @ N @ whitened)))
     K_c = float(np.sum(mass * values[0] * values[1]))
     return K_c, mean_slopes * float(S[0, 1]), query * (inside + outside)
+
+
+@functools.cache
+def _nodes() -> tuple[np.ndarray, np.ndarray]:
+    """The nodes in the plane, and their masses."""
+    points, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    return np.stack(np.meshgrid(points, points, indexing="ij")), np.outer(weights, weights) / (2.0 * math.pi)
 
 
 def _blocks(

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import replace
+from typing import NamedTuple
 
 from certiformer import networks
 from certiformer.calculus.allocation import Term, network_cover, quadratic_total
@@ -83,18 +85,14 @@ class Lemma6(Result):
 
     def head(self) -> networks.Analysis:
         """The head on the engine: row norms have external covers, of the tokens of a sample."""
-        return networks.analyse(self._attention(), proper=False, samples=self.n)
+        return _head(self._class()).on_samples(self.n)
 
     def network(self, norm: float) -> networks.Analysis:
         """The scalar class on the engine, ||w_O|| <= norm: covers of row norms at half the radius, which are proper."""
-        read = networks.Weight("w_O", (1, self.dm), frobenius=norm)
-        return networks.analyse(networks.readout(networks.mean_pool(self._attention()), read), samples=self.n)
+        return _scalar(self._class(), norm).on_samples(self.n)
 
-    def _attention(self) -> networks.Node:
-        z = networks.tokens(self.d, self.BX, positions=self.ds, half_diameter=min(self.rho, self.BX))
-        value = networks.Weight("W_V", (self.dm, self.d), rows_two_one=self.V21, spectral=self.V2)
-        scores = networks.Weight("A", (self.d, self.d), rows_two_one=self.A21)
-        return networks.attention(z, networks.Head(value=value, score=scores))
+    def _class(self) -> _Class:
+        return _Class(self.d, self.dm, self.ds, self.BX, min(self.rho, self.BX), self.V21, self.V2, self.A21)
 
     def _with_readout(self, read: Cover, norm: float) -> float:
         """The engine takes errors at hatted inputs, which have no bound here; w_O takes its own at the others."""
@@ -102,3 +100,33 @@ class Lemma6(Result):
             return 0.0  # zero is near every network
         parts = [replace(term, ln_beta=term.ln_beta + math.log(norm)) for term in self.head().terms]
         return network_cover([*parts, Term("w_O", read, 0.0)]).log_size(self.eps)
+
+
+class _Class(NamedTuple):
+    """What the class is made of, whatever the sample."""
+
+    d: int
+    dm: int
+    ds: int
+    BX: float
+    rho: float
+    V21: float
+    V2: float
+    A21: float
+
+    def attention(self) -> networks.Node:
+        z = networks.tokens(self.d, self.BX, positions=self.ds, half_diameter=self.rho)
+        value = networks.Weight("W_V", (self.dm, self.d), rows_two_one=self.V21, spectral=self.V2)
+        scores = networks.Weight("A", (self.d, self.d), rows_two_one=self.A21)
+        return networks.attention(z, networks.Head(value=value, score=scores))
+
+
+@functools.lru_cache(maxsize=64)
+def _head(members: _Class) -> networks.Analysis:
+    return networks.analyse(members.attention(), proper=False)
+
+
+@functools.lru_cache(maxsize=64)
+def _scalar(members: _Class, norm: float) -> networks.Analysis:
+    read = networks.Weight("w_O", (1, members.dm), frobenius=norm)
+    return networks.analyse(networks.readout(networks.mean_pool(members.attention()), read))

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import replace
+from typing import NamedTuple, Self
 
 from certiformer import networks
 from certiformer.calculus import chaining
@@ -71,7 +71,7 @@ class DeepTransformer(Result):
     @property
     def network(self) -> Self:
         """The same network whatever the radius and the sample size: equal ones compare equal."""
-        return self.at(eps=1.0, n=None)
+        return self.moved(eps=1.0, n=None)
 
     @property
     def half_diameter(self) -> float:
@@ -94,8 +94,7 @@ class SizedTransformer(DeepTransformer):
     k: int = count("hidden dimension", example=8)
 
 
-@dataclass(frozen=True, slots=True)
-class Weight:
+class Weight(NamedTuple):
     """One weight: which kind, and the logarithms of the norm of its inputs and of the output's sensitivity to it."""
 
     kind: str
@@ -185,10 +184,10 @@ def l1_input_variants(
 
 def ln_total(net: DeepTransformer, constants: Mapping[str, float], *, proper: bool = False) -> float:
     """ln of gamma^3 (Lemma E.1), where a weight of kind i costs constants[i] (input norm/eps)^2."""
+    costs, ln_heads = {kind: _ln(constant) for kind, constant in constants.items()}, math.log(net.heads)
     parts = [
-        (_ln(constants[weight.kind]) + 2.0 * weight.ln_input + 2.0 * weight.ln_beta) / 3.0
-        + (0.0 if weight.kind == "w" else math.log(net.heads))
-        for weight in weights(net, proper=proper)
+        (costs[kind] + 2.0 * (ln_input + ln_beta)) / 3.0 + (0.0 if kind == "w" else ln_heads)
+        for kind, ln_input, ln_beta in weights(net, proper=proper)
     ]
     return 3.0 * float(np.logaddexp.reduce(parts))
 
