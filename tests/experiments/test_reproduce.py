@@ -89,11 +89,14 @@ def test_the_page_says_where_it_comes_from(tmp_path):
 
 def test_a_part_of_the_grid_shares_its_runs_with_the_whole(tmp_path):
     assert reproduce(tmp_path, scale="smoke", only={"n": 10}).document["runs"] == 2
-    assert reproduce(tmp_path, scale="smoke").document["reused"] == 2
+    assert reproduce(tmp_path, scale="smoke", only={"n": [10, 100], "seed": [0]}).document["runs"] == 2
+    assert reproduce(tmp_path, scale="smoke").document["reused"] == 3
     with pytest.raises(UnknownNameError, match="width"):
         reproduce(tmp_path, scale="smoke", only={"width": 3})
     with pytest.raises(InputError, match="10, 100, 1000"):
         reproduce(tmp_path, scale="smoke", only={"n": 11})
+    with pytest.raises(InputError, match="10, 100, 1000"):
+        reproduce(tmp_path, scale="smoke", only={"n": [10, 11]})
 
 
 def test_a_failed_run_stops_nobody_and_is_retried_on_request(tmp_path, monkeypatch):

@@ -98,7 +98,7 @@ def reproduce(
     ledger    the file that remembers finished runs, by default in the user's data directory;
     out       table, figures and page go to `out/id`;
     engine    who does the runs: `sweep.Local` (the default, all cores), `sweep.Dask`, `sweep.Inline`;
-    only      a part of the grid, {"width": 64}: the runs whose configuration says so;
+    only      a part of the grid, {"width": [64, 128]}: the runs whose configuration says so;
     values    another grid, {"seed": range(20), "lag": [4, 16, 128]}: these values, whether the grid has them or not;
     retry     do failed runs again; fresh: do all of them again;
     announce  told how long it will take, before it starts.

@@ -12,11 +12,15 @@ from certiformer.sweep.run import Config, Experiment, canonical
 
 
 def part(experiment: Experiment, only: Mapping[str, Any]) -> Experiment:
-    """The runs whose configuration has these values; keys stay the same, so that nothing is ever done twice."""
+    """The runs whose configuration has these values, of several one of them.
+
+    Keys stay the same, so that nothing is ever done twice.
+    """
     _known(experiment, only)
-    kept = [c for c in experiment.configs if all(name in c and c[name] == value for name, value in only.items())]
-    if not kept:
-        there = {name: _values(experiment, name) for name in only}
+    wanted = {name: value if isinstance(value, (list, tuple)) else [value] for name, value in only.items()}
+    there = {name: _values(experiment, name) for name in only}
+    kept = [c for c in experiment.configs if all(name in c and c[name] in values for name, values in wanted.items())]
+    if not kept or any(value not in there[name] for name, values in wanted.items() for value in values):
         raise InputError("--only", dict(only), f"values that occur in the grid: {there}")
     return dataclasses.replace(experiment, configs=kept)
 

@@ -9,7 +9,7 @@ import typer
 
 from certiformer.cli._output import console, print_json
 from certiformer.cli.reproduce._engines import engine
-from certiformer.cli.reproduce._given import lists, pairs
+from certiformer.cli.reproduce._given import lists
 
 
 def adopt(
@@ -17,7 +17,8 @@ def adopt(
     scale: Annotated[str, typer.Option(help="smoke, quick or paper.")] = "paper",
     runs: Annotated[int, typer.Option("--runs", metavar="K", help="How many to do again.")] = 3,
     only: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only the runs with this in their configuration.")
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUES", help="Only the runs with one of these in their configuration."),
     ] = None,
     values: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUES", help="Another grid.")] = None,
     seed: Annotated[int | None, typer.Option(help="Chooses the runs to do again; random by default.")] = None,
@@ -36,7 +37,7 @@ def adopt(
     from certiformer.sweep import Ledger
     from certiformer.sweep import adopt as take_over
 
-    grid = grid_of(find(id), checked_scale(scale), pairs("--only", only), lists("--set", values))
+    grid = grid_of(find(id), checked_scale(scale), lists("--only", only), lists("--set", values))
     with Ledger(ledger or default_ledger()) as book, engine("local", workers) as running:
         found = take_over(grid, book, runs, running, seed=seed)
     if json:

@@ -28,7 +28,8 @@ def run(
         str | None, typer.Option(help="smoke (seconds), quick (a self-test, minutes) or paper (hours).")
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only the runs with this in their configuration.")
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUES", help="Only the runs with one of these in their configuration: lag=4,16."),
     ] = None,
     values: Annotated[
         list[str] | None,
@@ -95,7 +96,7 @@ def run(
     if workers is not None and workers < 1:
         raise InputError("--workers", workers, "at least 1")
     chosen = studies() if id in (None, "all") else (find(str(id)),)
-    part, grid = pairs("--only", only), lists("--set", values)
+    part, grid = lists("--only", only), lists("--set", values)
     if (part or grid) and len(chosen) > 1:
         raise InputError("--only", only or values, "one experiment", "Name it instead of `all`.")
     if status:
