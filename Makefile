@@ -43,12 +43,12 @@ real: $(STAMP)
 	$(BIN)/python -m pytest -q -m real --timeout 1800
 	$(BIN)/python tools/generate_checkpoints.py
 
-# RELEASE=DIR: a checkout of the release that bounds are compared with. What is measured is kept in build/, so that a run
-# that was stopped goes on where it was; a whole run takes it away.
+# RELEASE=DIR: a checkout of the release that bounds are compared with; AUTHORS=DIR: of enesarda22/nonasymptotic-transformer.
+# What is measured is kept in build/, so that a run that was stopped goes on where it was; a whole run takes it away.
 # PyTorch is only compared with: 2.13.0 from the default index brings CUDA along (several GB) where there is no CPU build.
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
-	$(BIN)/python -m benchmarks $(if $(RELEASE),--release $(RELEASE)) --keep build/bench.json --write docs/benchmarks.md
+	$(BIN)/python -m benchmarks $(if $(RELEASE),--release $(RELEASE)) $(if $(AUTHORS),--authors $(AUTHORS)) --keep build/bench.json --write docs/benchmarks.md
 
 # The demo's certificates, alone and shared, beside the previous release and what was asked for.
 bench-certificates: $(STAMP)

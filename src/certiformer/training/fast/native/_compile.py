@@ -4,7 +4,7 @@
 that diverges is seen to. `inline` is for the small functions that a kernel calls in its inner loops.
 
 Numba looks at the file of a kernel only when it decides whether what it kept is still good: after a change to
-`_lanes.py` delete the `__pycache__` folder of this package.
+`_lanes.py` or `_vectors.py` delete the `__pycache__` folder of this package.
 """
 
 from __future__ import annotations
