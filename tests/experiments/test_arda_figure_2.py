@@ -153,6 +153,7 @@ def planted(lags=(4, 8, 16, 32, 64), seeds=range(1, 7), skip=()):
                 }
                 if (network, lag, seed) not in skip:
                     config = {"network": network, "lag": lag, "seed": seed, "steps": 10, "every": 5}
+                    config |= {"precision": "float32"} if recurrent else {}
                     rows.append(Row("", "", "", config, "done", values=values))
     return rows
 
@@ -164,7 +165,9 @@ def test_scales():
         assert len({c["seed"] for c in configs}) >= seeds
         assert len({c["lag"] for c in configs}) >= lags
         assert {c["steps"] for c in configs} == {runs.LONG if scale is paper else runs.SHORT}
-        assert len(configs) == len({c["seed"] for c in configs}) * len({c["lag"] for c in configs}) * 2
+        released = [c for c in configs if runs.precision(c) == "float32"]
+        assert len(released) == len({c["seed"] for c in configs}) * len({c["lag"] for c in configs}) * 2
+        assert len(configs) - len(released) == runs.CONTROLS * len({c["lag"] for c in configs})
 
 
 def words(analysis, *parts):
@@ -226,6 +229,23 @@ def test_the_first_steps_make_the_upper_panel_and_all_of_them_the_rest(config):
     upper, whole, *_ = figure.analyse(rows).plots["figure_2"].panels
     assert "first 500" in upper.title
     assert upper.series[0].y[0] == pytest.approx(3.0 * whole.series[0].y[0])
+
+
+def test_double_precision_is_compared_and_not_shown():
+    rows = planted()
+    doubled = [
+        Row("", "", "", {k: v for k, v in row.config.items() if k != "precision"}, "done", values=dict(row.values))
+        for row in rows
+        if row.config["network"] == "indrnn" and row.config["seed"] <= 2
+    ]
+    for row in doubled:
+        row.values["validation"] *= 1.25
+    alone, both = figure.analyse(rows), figure.analyse([*rows, *doubled])
+    compared = both.fits["lowest validation loss in 10 steps, IndRNN: in double / in single precision"]
+    assert compared["value"] == pytest.approx(1.25)
+    kept = {name: fit for name, fit in both.fits.items() if "precision" not in name}
+    assert kept == alone.fits
+    assert both.headline == alone.headline
 
 
 @pytest.mark.parametrize(
