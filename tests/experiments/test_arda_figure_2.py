@@ -243,6 +243,7 @@ def test_double_precision_is_compared_and_not_shown():
     alone, both = figure.analyse(rows), figure.analyse([*rows, *doubled])
     compared = both.fits["lowest validation loss in 10 steps, IndRNN: in double / in single precision"]
     assert compared["value"] == pytest.approx(1.25)
+    assert any("1.25 (lowest validation loss in 10 steps)" in remark for remark in both.remarks)
     kept = {name: fit for name, fit in both.fits.items() if "precision" not in name}
     assert kept == alone.fits
     assert both.headline == alone.headline
