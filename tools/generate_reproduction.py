@@ -74,7 +74,8 @@ def section(document: Document) -> list[str]:
     for picture in document["figures"]:
         caption = document["captions"][picture.removesuffix(".png")]
         lines += [f"![{document['id']}](reproduction/reports/{document['id']}/{picture})", "", caption, ""]
-    lines += [f"<sub>{shown.provenance(document)}</sub>", "", "```", shown.command(document), "```", ""]
+    again = f"certiformer reproduce {document['id']} --from docs/reproduction/runs"
+    lines += [f"<sub>{shown.provenance({**document, 'reused': 0})}</sub>", "", "```", again, "```", ""]
     lines += ["<details><summary>Side by side</summary>", "", shown.findings_markdown(document), "", "</details>", ""]
     for remark in document["remarks"]:
         lines += [remark, ""]
@@ -90,18 +91,24 @@ def page() -> str:
         "# The papers' experiments",
         "",
         "Redrawn from the runs published in [reproduction/runs](reproduction/runs), without running anything:",
-        "`certiformer reproduce ID --from docs/reproduction/runs`. The digest under a figure is that of its runs;",
-        "whoever does them again, or some of them (`--verify 5`), gets the same numbers. Each verdict is one of nine",
-        "words, by [rules that were fixed before the runs](verdicts.md).",
+        "`certiformer reproduce ID --from docs/reproduction/runs`. Under a figure stands the digest of its runs:",
+        "whoever does them again, or some of them (`--verify 5`), gets the same bits with the same code and libraries",
+        "on the same type of processor. Each verdict is one of nine words, by [rules](verdicts.md) that were written",
+        "down before the runs.",
         "",
         "What is here is what has been run: the last two columns say how many cells of a paper's figure or table have",
         "as many seeds as the paper has there (of our own designs: all seeds of the grid), and how many runs of the",
-        "grid exist. Runs go seed by seed over all cells. Two commands, on any machine, go on from here:",
+        "grid exist. Runs go seed by seed over all cells (of Trauger and Tewari over five lengths first). On any",
+        "machine one goes on from here:",
         "",
         "```",
         "certiformer reproduce merge docs/reproduction/runs/*.runs",
-        "certiformer reproduce all --scale paper       # or one ID; --estimate says how long, --only takes a part",
+        "certiformer reproduce adopt ID            # where the code of the runs has changed: a few are done again",
+        "certiformer reproduce ID --scale paper    # --estimate says how long it takes, --only takes a part",
         "```",
+        "",
+        "`--set seed=0:40` or `--set lag=4,16,128` goes beyond the grid, with the study's own analysis; such cells do",
+        "not count as the paper's. [More](reproduction/runs/README.md)",
         "",
         "Scale `quick` is a self-test of minutes on smaller grids: it shows that the machinery works, and says nothing",
         "about a paper.",

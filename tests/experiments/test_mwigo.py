@@ -241,6 +241,21 @@ def test_a_batch_that_grows_with_n_is_a_reading_of_its_own():
     assert found(analysis, "reading: batches of 32 and").verdict.word == "incompatible"
 
 
+def test_what_the_growing_batch_predicts_is_a_row_of_its_own():
+    grown = {**runs.BASE, "batch": runs.batch_that_grows(10_000)}
+    ours = [
+        row(64, n, s, loss * noise(s), epochs=600, best=150 + 10 * s)
+        for n, loss in ((400, 0.1), (1200, 0.07))
+        for s in range(5)
+    ]
+    unseen = [row(1024, 10_000, s, 0.0227 * noise(s), epochs=600, best=250 + s, chosen=grown) for s in range(2)]
+    analysis = mwigo_table_1.analyse([*ours, *unseen])
+    predicted = f"{mwigo_table_1.GROWS}, as predicted for d_m = 1,024, N = 10,000"
+    assert found(analysis, f"{predicted}: lowest test loss").verdict.word == "incompatible"
+    assert found(analysis, f"{predicted}: its epoch").verdict.word == "compatible"
+    assert not any("4,096" in finding.setting for finding in analysis.findings)
+
+
 def test_the_headline_counts_what_lies_where_one_more_run_would_fall(analysed):
     assert "2 of 4 printed numbers" in analysed.headline
     assert "(5 seeds in a cell)" in analysed.headline

@@ -101,3 +101,13 @@ def test_differences_pay_for_their_number():
 def test_there_are_no_other_words():
     with pytest.raises(ValueError, match="inconclusive"):
         Verdict("inconclusive")
+
+
+def test_no_increase_needs_seeds_by_its_distance_from_the_margin():
+    """A fall is further away from an increase of 75 than a rise of the same size."""
+    falls, rises = (
+        verdicts.no_more_than(Interval(value, value - 285.0, value + 285.0, 5), 75.0) for value in (-126.0, 40.0)
+    )
+    assert falls.word == rises.word == "cannot tell"
+    needed = [int(found.detail.split()[1].replace(",", "")) for found in (falls, rises)]
+    assert needed[0] < 10 < needed[1]

@@ -66,7 +66,10 @@ def p_value(values: Sequence[float] | Vector, truth: float, spread: Spread) -> f
 
 
 def survivors(scores: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """For each reading its score less the best one's, on the numbers that both have; at least -log 20 survives."""
+    """For each reading its score less that of the best among those with most numbers, on the numbers that both have.
+
+    At least -log 20 survives; above 0 it fits better there than the one it is compared with.
+    """
     if not scores:
         return {}
     most = max(len(numbers) for numbers in scores.values())

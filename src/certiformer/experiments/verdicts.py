@@ -1,15 +1,18 @@
-"""What may be said, in nine words, by rules that were fixed before the runs.
+"""What may be said, in nine words, by rules that were written down before the runs.
 
 A number theta0 of the paper against ours, theta from n seeds, with a margin delta that the study declares:
     agrees        the 90 % interval lies within theta0 +- delta (two one-sided tests of level 5 %);
     differs       the 95 % interval lies at or beyond the margin;
     cannot tell   neither, with the number of seeds that would tell.
+A direction (below 0, above 1) by the 95 % interval; "no increase" by the upper end of the 90 % interval (agrees) and
+the lower end of the 95 % one (differs), against a margin.
 One single run of the paper against where one more run of ours would fall:
     compatible    inside the 95 % prediction interval, whose half-width is at most log 2;
     incompatible  outside the 99 % one.
 A bound, printed or sound, by the same reading:
     violated      more runs above it than its confidence allows (or one, if it is deterministic);
-    holds         so few that the claimed confidence is confirmed (or: an upper end that stays below);
+    holds         so few that the claimed confidence is confirmed (or: an upper end that stays below); never said of a
+                  deterministic bound, of which no number of runs is a confirmation;
     not violated  neither.
     measured      nothing is claimed.
 """
@@ -29,7 +32,7 @@ from certiformer.experiments.statistics import Interval, Vector
 WORDS = (
     "agrees", "differs", "cannot tell", "compatible", "incompatible", "holds", "violated", "not violated", "measured",
 )  # fmt: skip
-SLOPE_MARGIN, LOSS_MARGIN, ACCURACY_MARGIN = 0.05, math.log(1.25), 0.02
+SLOPE_MARGIN = 0.05
 MOST_SEEDS = 100_000
 Relation = Literal["=", "<=", "<", ">"]
 SHARPEST = math.log(2.0)  # the half-width beyond which a prediction interval says nothing
@@ -108,7 +111,7 @@ def no_more_than(found: Interval, margin: float) -> Verdict:
         return Verdict("agrees", "", margin, p)
     if found.low >= margin:
         return Verdict("differs", "", margin, p)
-    return Verdict("cannot tell", _needs(found, abs(found.value), margin), margin, p)
+    return Verdict("cannot tell", _needs(found, found.value, margin), margin, p)
 
 
 def one_run(

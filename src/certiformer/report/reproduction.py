@@ -128,7 +128,7 @@ def said(row: Mapping[str, Any]) -> str:
 
 def provenance(document: Document) -> str:
     """What stands under each figure: the digest of the runs, the code, the seeds, the time, and what computed them."""
-    words = [f"ledger {document['ledger'][:16]}", f"code {document['version'][:12]}"]
+    words = [f"runs {document['ledger'][:16]}", f"code {document['version'][:12]}"]
     runs = f"{document['finished']:,} of {document['runs']:,} runs"
     words.append(runs + (f", {document['failed']} failed" if document["failed"] else ""))
     if document["seeds"]:
@@ -142,10 +142,15 @@ def provenance(document: Document) -> str:
 
 def command(document: Document) -> str:
     """The command that gives this document."""
-    part = {name: entry if isinstance(entry, str) else json.dumps(entry) for name, entry in document["only"].items()}
-    only = "".join(f" --only {name}={text}" for name, text in part.items())
-    only += "".join(f" --set {name}={','.join(map(json.dumps, chosen))}" for name, chosen in document["set"].items())
-    return f"certiformer reproduce {document['id']} --scale {document['scale']}{only}"
+    given = [("--only", document["only"]), ("--set", document["set"])]
+    part = "".join(f" {option} {name}={_typed(of)}" for option, values in given for name, of in values.items())
+    return f"certiformer reproduce {document['id']} --scale {document['scale']}{part}"
+
+
+def _typed(entry: Any) -> str:
+    """One value or several, as one types them."""
+    several = entry if isinstance(entry, list | tuple) else [entry]
+    return ",".join(each if isinstance(each, str) else json.dumps(each) for each in several)
 
 
 def value(entry: Any) -> str:
