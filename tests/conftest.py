@@ -4,6 +4,7 @@ Two workers share the suite: tests of a file with a fixture of its own go to one
 """
 
 import os
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +20,17 @@ settings.register_profile("random", max_examples=8, print_blob=True, **PATIENT)
 settings.register_profile("deep", max_examples=1000, print_blob=True, **PATIENT)
 settings.register_profile("default", max_examples=50, **PATIENT)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Kernels compiled with older helpers are forgotten: Numba looks at the file of a kernel only."""
+    native = Path(__file__).parents[1] / "src" / "certiformer" / "training" / "fast" / "native"
+    helpers = [native / f"{name}.py" for name in ("_compile", "_lanes", "_vectors")]
+    newest = max(helper.stat().st_mtime for helper in helpers)
+    for kept in (native / "__pycache__").glob("*.nb[ci]"):
+        with suppress(FileNotFoundError):  # another worker was quicker
+            if kept.stat().st_mtime < newest:
+                kept.unlink()
 
 
 @cache

@@ -104,12 +104,27 @@ def test_moving_is_the_same_as_stating_everything_again():
     for result in results().values():
         at = result(**{entry.name: entry.example for entry in result.inputs if entry.required})
         for entry in result.inputs:
-            if entry.kind in ("real", "integer") and entry.required:
-                moved, again = at.moved(**{entry.name: entry.example}), at.at(**{entry.name: entry.example})
-                assert moved == again
-                assert moved.derived == again.derived
+            if entry.kind not in ("real", "integer"):
+                continue
+            other = entry.example + 1 if entry.kind == "integer" else 0.9 * entry.example
+            try:
+                again = at.at(**{entry.name: other})
+            except InputError:
+                continue  # out of its range
+            moved = at.moved(**{entry.name: other})
+            assert moved == again
+            assert getattr(moved, entry.name) == other
+            assert moved.derived == again.derived
     at = find("trauger.thm4.1")(Bw=1, Bc=2, L_sigma=1, Bv=1.5, Bx=1, C=0.5, n=1e6, d=64)
-    assert (at.moved(N=10).n, at.moved(Bx=2.0).rho, at.moved(rho=None).rho) == (10, 2.0, 1.0)
+    assert (at.moved(N=10).n, at.moved(Bx=2.0).rho, at.moved(rho=0.5).rho, at.moved(rho=None).rho) == (
+        10,
+        2.0,
+        0.5,
+        1.0,
+    )
+    assert at.moved(rho=0.5).moved(Bx=2.0).rho == 0.5
+    with pytest.raises(UnknownNameError):
+        at.moved(rhoo=1.0)
     assert at.n == 1_000_000
     for wrong in ({"n": 0}, {"n": None}, {"Bx": -1.0}):
         with pytest.raises(InputError):

@@ -24,9 +24,9 @@ TINY = {
 }
 
 
-@pytest.fixture(scope="module", params=figure.NETWORKS)
+@pytest.fixture(scope="module", params=[*({"network": name} for name in figure.NETWORKS), {"precision": "float32"}])
 def config(request):
-    return TINY | {"network": request.param}
+    return TINY | request.param
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def outcome(config):
 def test_a_run_is_plain_gradient_descent(config, outcome):
     """Loss, gradient and Jacobian norms of every step, from outputs alone by central differences."""
     patch = pytest.MonkeyPatch()
-    patch.setattr(runs, "PRECISION", runs.PRECISION | {"transformer": "float64"})
+    patch.setattr(runs, "precision", lambda config: "float64")
     params, data = runs._weights(config), runs._batches(config)
     patch.undo()
     names, x, y = tuple(params), _whole(data.train), data.train.y

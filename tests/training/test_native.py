@@ -53,12 +53,13 @@ def test_patch_epochs(batch):
     assert losses[0][-1][0] < 0.9 * losses[0][0][0]
 
 
+@pytest.mark.parametrize("width", [6, 40])
 @pytest.mark.parametrize(
     ("kind", "dtype", "rtol"),
     [("heads", "float32", SINGLE), ("units", "float32", SINGLE), ("units", "float64", DOUBLE)],
 )
-def test_windows(kind, dtype, rtol):
-    """Gradient descent for a hundred steps; 11 samples leave some lanes empty."""
+def test_windows(kind, dtype, rtol, width):
+    """Gradient descent for a hundred steps; 11 samples leave the last group with gaps, 40 heads the last lanes."""
     name, make = {
         "heads": ("independent_heads", fast.window_heads),
         "units": ("indrnn", fast.window_units),
@@ -69,7 +70,7 @@ def test_windows(kind, dtype, rtol):
     data = fast.windows(x, np.tanh(x[:, 0, 0]), dtype)
     with jax.enable_x64(dtype == "float64"):
         model = models.build(
-            name, jax.random.key(0), d=5, dtype=dtype, **{"heads": {"heads": 6}, "units": {"units": 6}}[kind]
+            name, jax.random.key(0), d=5, dtype=dtype, **{"heads": {"heads": width}, "units": {"units": width}}[kind]
         )
     losses = []
     for kernel in (True, False):
@@ -80,7 +81,7 @@ def test_windows(kind, dtype, rtol):
             seen.append((loss, descent.loss(weights, data)))
             weights = {part: value - np.float32(0.05) * gradient[part] for part, value in weights.items()}
         losses.append(seen)
-    np.testing.assert_allclose(losses[0], losses[1], rtol=rtol)
+    np.testing.assert_allclose(losses[0], losses[1], rtol=rtol, atol=0.1 * rtol)
     assert losses[0][-1][0] < 0.7 * losses[0][0][0]
 
 
@@ -102,13 +103,13 @@ def test_jacobians_of_windows(name, block, jacobian):
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("heads", [4, 64], ids=["few", "many"])
-def test_head_descent(heads):
-    """Projected descent for a hundred steps; 130 samples leave the second block of lanes nearly empty."""
+@pytest.mark.parametrize(("heads", "d", "tokens"), [(4, 5, 6), (64, 5, 6), (40, 20, 3), (16, 8, 1)])
+def test_head_descent(heads, d, tokens):
+    """Projected descent for a hundred steps; 130 samples leave the last group nearly empty, 40 heads the last lanes."""
     rng = np.random.default_rng(0)
-    x = 0.5 * rng.normal(size=(130, 6, 5))
-    y = np.tanh(x[:, 2, 0])
-    model = models.build("independent_heads", jax.random.key(0), d=5, heads=heads)
+    x = np.asfortranarray(0.5 * rng.normal(size=(130, tokens, d)))
+    y = np.tanh(x[:, tokens // 2 - 1, 0])
+    model = models.build("independent_heads", jax.random.key(0), d=d, heads=heads)
     start = {part: np.array(value) for part, value in models.weights(model).items()}
     losses = []
     for kernel in (True, False):

@@ -5,7 +5,8 @@ import pytest
 
 numba = pytest.importorskip("numba")
 vectors = pytest.importorskip("certiformer.training.fast.native._vectors")
-from certiformer.training.fast.native._compile import kernel  # noqa: E402
+# not the compiler of the kernels, which keeps what it made of an older `_vectors`
+kernel = numba.njit(error_model="numpy")
 
 
 @kernel
@@ -17,6 +18,14 @@ def functions(x, least, exps, downs, tanhs, kept):
         vectors.store(downs, place, vectors.exp_down(one, -60.0))
         vectors.store(tanhs, place, vectors.tanh_of_half(one))
         vectors.store(kept, place, vectors.flushed(one, least))
+
+
+@kernel
+def losses(x, logs, chosen):
+    for place in range(0, len(x), 16):
+        one = vectors.load(x, place)
+        vectors.store(logs, place, vectors.log_of_one_plus(one))
+        vectors.store(chosen, place, vectors.if_positive(one - 0.5, one, 2.0))
 
 
 @kernel
@@ -45,6 +54,22 @@ def test_exp_and_tanh(dtype):
     np.testing.assert_allclose(downs, np.exp(exact), rtol=ERRORS[dtype])
     np.testing.assert_allclose(tanhs, np.tanh(exact / 2), rtol=2 * ERRORS[dtype])
     np.testing.assert_array_equal(kept, np.where(np.abs(x) < 0.25, 0.0, x))
+
+
+def test_logarithms_and_choices():
+    x = np.linspace(0.0, 1.0, 1024).astype(np.float32)
+    logs, chosen = np.empty_like(x), np.empty_like(x)
+    losses(x, logs, chosen)
+    np.testing.assert_allclose(logs, np.log1p(x.astype(np.longdouble)), rtol=3e-7)
+    np.testing.assert_array_equal(chosen, np.where(x > 0.5, x, np.float32(2.0)))
+
+
+@pytest.mark.parametrize(("dtype", "ends"), [("float32", (-86.0, 87.0)), ("float64", (-699.0, 699.0))])
+def test_exp_to_its_ends(dtype, ends):
+    x = np.linspace(*ends, 4096).astype(dtype)
+    exps, downs, tanhs, kept = (np.empty_like(x) for _ in range(4))
+    functions(x, 0.25, exps, downs, tanhs, kept)
+    np.testing.assert_allclose(exps, np.exp(x.astype(np.longdouble)), rtol=2 * ERRORS[dtype])
 
 
 @pytest.mark.parametrize("dtype", ERRORS)

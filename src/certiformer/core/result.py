@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, dataclass_transform
 
 from certiformer.core import notebook, story
 from certiformer.core.bound import Bound, json_number
-from certiformer.core.errors import CertiformerError, FormulaError, RangeError
+from certiformer.core.errors import CertiformerError, FormulaError, RangeError, UnknownNameError
 from certiformer.core.hypothesis import Hypothesis, assumed, together
 from certiformer.core.inputs import Input, Known, by_name, check_inputs, choice, count, flag, integers, real, reals
 from certiformer.core.quantity import Direction, Quantity
@@ -165,17 +165,19 @@ class Result:
     def moved(self, **numbers: Any) -> Self:
         """The same result at other numbers, which alone are checked; what was derived is derived again.
 
-        None is an input that is left out.
+        None leaves an optional input out.
         """
         known, found = self.named_inputs, object.__new__(type(self))
         values = found.__dict__
         values.update(self.__dict__)
+        values.update(dict.fromkeys(self.derived))
         for name, number in numbers.items():
-            entry = known[name]
+            entry = known.get(name)
+            if entry is None:
+                raise UnknownNameError("input", name, known)
             left_out = number is None and entry.optional
             values[entry.name] = known.blank[entry.name] if left_out else entry.parse(number)
         if known.derived:
-            values.update(dict.fromkeys(self.derived))
             found._derive()
         return found
 

@@ -28,6 +28,7 @@ from certiformer.experiments.table import Table
 from certiformer.experiments.trend import Notes, Theory, Trend
 from certiformer.experiments.verdicts import MEASURED, sign
 from certiformer.sweep import Row
+from certiformer.sweep.run import canonical
 
 NAMES = {"indrnn": "IndRNN", "transformer": "Transformer"}
 
@@ -155,16 +156,20 @@ def _precision(notes: Notes, shown: Sequence[Measure], every: Table) -> None:
     """What double precision changes, in the runs of the IndRNN that have both: on average, and at most."""
     most = []
     for measure in shown:
-        single = {(r.config["lag"], r.config["seed"]): r for r in measure.table.where(network="indrnn")}
-        pairs = [
-            (row, single[place])
-            for row in every.where(network="indrnn", steps=measure.table.config["steps"])
-            if precision(row.config) != RELEASED and (place := (row.config["lag"], row.config["seed"])) in single
-        ]
-        if pairs:
-            logs = [math.log(double.values[measure.value] / row.values[measure.value]) for double, row in pairs]
-            notes.found(f"{measure.name}, IndRNN: in double / in single precision", _exp(mean_interval(logs)))
-            most.append(f"{math.exp(max(map(abs, logs))):.3g} ({measure.name})")
+        kept: dict[str, dict[str, Row]] = {"float32": {}, "float64": {}}
+        for row in every.where(network="indrnn"):
+            same = canonical({name: value for name, value in row.config.items() if name != "precision"})
+            kept[precision(row.config)][same] = row
+        logs: dict[int, list[float]] = {}
+        for same in kept["float32"].keys() & kept["float64"].keys():
+            double, single = kept["float64"][same], kept["float32"][same]
+            ratio = double.values[measure.value] / single.values[measure.value]
+            logs.setdefault(single.config["seed"], []).append(math.log(ratio))
+        if logs:
+            # a seed is one draw for all lags
+            found = _exp(mean_interval([sum(of) / len(of) for of in logs.values()]))
+            notes.found(f"{measure.name}, IndRNN: in double / in single precision", found)
+            most.append(f"{math.exp(max(abs(log) for of in logs.values() for log in of)):.3g} ({measure.name})")
     if most:
         notes.remarks.append(
             f"The same run of the IndRNN in double instead of single precision differs by factors of up to "

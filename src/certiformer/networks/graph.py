@@ -307,7 +307,10 @@ class Analysis:
 
     @cached_property
     def _of_class(self) -> dict[str, Sequence[Cover]]:
-        return {name: () if uses[0].weight.cover else class_covers(uses) for name, (uses, _) in self._by_weight.items()}
+        return {
+            name: () if uses[0].weight.cover is not None else class_covers(uses)
+            for name, (uses, _) in self._by_weight.items()
+        }
 
     def _term(self, name: str, uses: list[Use], same_layer: bool) -> Term:
         cover = smallest_cover(

@@ -18,4 +18,4 @@ def filled(rows: npt.NDArray[Any], whole: int, axis: int = -1) -> npt.NDArray[An
         return np.ascontiguousarray(rows)
     shape = list(rows.shape)
     shape[axis] = missing
-    return np.concatenate([rows, np.zeros(shape, rows.dtype)], axis=axis)
+    return np.ascontiguousarray(np.concatenate([rows, np.zeros(shape, rows.dtype)], axis=axis))

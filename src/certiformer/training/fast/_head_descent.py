@@ -54,10 +54,12 @@ class _Native:
         from certiformer.training.fast.native import _heads
 
         self._kernel: Any = _heads.heads
-        self._x, self._y = filled(filled(x, _heads.EIGHT), _heads.SIDE, axis=0), y
+        self._x, self._y, self._d = filled(filled(x, _heads.EIGHT), _heads.SIDE, axis=0), y, x.shape[-1]
 
     def gradient(self, weights: Weights) -> tuple[float, dict[str, Numbers]]:
         (m, d), channels = weights["u"].shape, self._x.shape[-1]
+        if d != self._d:
+            raise InputError("u", f"weights for tokens of {d} channels", f"{self._d}, as the samples have")
         scale = np.float32(m**-0.5)
         c = filled(weights["c"] * scale, WHOLE)
         u, W = np.zeros((channels, len(c)), np.float32), np.zeros((channels, channels, len(c)), np.float32)

@@ -63,7 +63,11 @@ class WindowDescent(Protocol):
 
 def window_heads(train: Windows, *, native_kernel: bool | None = None) -> WindowDescent:
     """Arda's shallow Transformer (tanh, query = last token), weights c, u, W; the kernel is in single precision."""
-    return _NativeHeads(train) if native.wanted(native_kernel) else _Compiled("heads", train)
+    if not native.wanted(native_kernel):
+        return _Compiled("heads", train)
+    if train.values.dtype != np.float32:
+        raise InputError("train", f"windows in {train.values.dtype}", "float32", "Or take native_kernel=False")
+    return _NativeHeads(train)
 
 
 def window_units(train: Windows, *, native_kernel: bool | None = None) -> WindowDescent:

@@ -49,19 +49,19 @@ def descend(x: Any, y: Table, weights: Table, factor: Table, rate: Table, U: Tab
             output[:] = 0.0
             for k in range(kinds):
                 for j in range(d):
-                    _product(keys, j, d, tokens, W, (k * d + j) * d, 1, False)
+                    _product(keys, j, d, tokens, W, (k * d + j) * d, False)
                 for t in range(T):
-                    _product(mass, (k * T + t) * T, 1, tokens, keys, t * d, 1, False)
-                    _product(moved, (k * T + t) * T, 1, tokens, U, (k * T + t) * d, 1, False)
+                    _product(mass, (k * T + t) * T, 1, tokens, keys, t * d, False)
+                    _product(moved, (k * T + t) * T, 1, tokens, U, (k * T + t) * d, False)
                     _attend(mass, moved, (k * T + t) * T, T, factor[k], output)
             _lose(output, y[sample], weights[sample], loss, pull)
             for k in range(kinds):
                 _pulled(mass, moved, k * T * T, T * T, factor[k], pull)
                 for t in range(T):
-                    _product(grad_U, (k * T + t) * d, 1, columns, mass, (k * T + t) * T, 1, True)
-                    _product(gathered, t, T, columns, moved, (k * T + t) * T, 1, False)
+                    _product(grad_U, (k * T + t) * d, 1, columns, mass, (k * T + t) * T, True)
+                    _product(gathered, t, T, columns, moved, (k * T + t) * T, False)
                 for j in range(d):
-                    _product(grad_W, (k * d + j) * d, 1, columns, gathered, j * T, 1, True)
+                    _product(grad_W, (k * d + j) * d, 1, columns, gathered, j * T, True)
         for k in range(kinds):
             U[k * T * d : (k + 1) * T * d] -= rate[k] * grad_U[k * T * d : (k + 1) * T * d]
             W[k * d * d : (k + 1) * d * d] -= rate[k] * grad_W[k * d * d : (k + 1) * d * d]
@@ -69,7 +69,7 @@ def descend(x: Any, y: Table, weights: Table, factor: Table, rate: Table, U: Tab
 
 
 @kernel
-def _product(out: Table, o: int, o_apart: int, by: Table, rows: Table, r: int, r_apart: int, add: bool) -> None:
+def _product(out: Table, o: int, o_apart: int, by: Table, rows: Table, r: int, add: bool) -> None:
     """out_p <- sum_q by_pq rows_q, added to what is there if told so; four rows p at a time."""
     many, count = by.shape
     p, to, apart = 0, o * BLOCK, o_apart * BLOCK
@@ -80,7 +80,7 @@ def _product(out: Table, o: int, o_apart: int, by: Table, rows: Table, r: int, r
             c, d = load(out, to + 2 * apart), load(out, to + 3 * apart)
         place = p * count
         for q in range(count):
-            row = load(rows, (r + q * r_apart) * BLOCK)
+            row = load(rows, (r + q) * BLOCK)
             a += row * each(by, place + q)
             b += row * each(by, place + count + q)
             c += row * each(by, place + 2 * count + q)
@@ -96,7 +96,7 @@ def _product(out: Table, o: int, o_apart: int, by: Table, rows: Table, r: int, r
         if add:
             a = load(out, to)
         for q in range(count):
-            a += load(rows, (r + q * r_apart) * BLOCK) * each(by, p * count + q)
+            a += load(rows, (r + q) * BLOCK) * each(by, p * count + q)
         store(out, to, a)
         p += 1
         to += apart

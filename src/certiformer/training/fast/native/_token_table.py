@@ -40,8 +40,8 @@ CANCELS = 64.0
 """The largest ratio of the mass of all tokens to the least that a sequence can have, where differences are used."""
 LANES, THREE, SAMPLES = 16, 3, 512
 """Numbers in a register; registers that sums are gathered in; samples that are looked up together."""
-WHOLE = 8
-"""Room for as many samples as fill the last lanes."""
+ROOM = 8
+"""For as many samples as fill the last lanes."""
 FAR = 87.0
 """A margin without loss."""
 SMALL = -80.0
@@ -76,7 +76,7 @@ def epochs(
     sums, d_sums = np.zeros((batch + LANES, columns), np.float32), np.empty((batch, columns), np.float32)
     more = np.empty((batch, columns), np.float32)
     wide = (d + LANES - 1) // LANES * LANES
-    hidden, signs = np.empty((batch, wide), np.float32), np.empty((batch + WHOLE, 2), np.float32)
+    hidden, signs = np.empty((batch, wide), np.float32), np.empty((batch + ROOM, 2), np.float32)
     d_full, d_part = np.empty((rows, columns), np.float32), np.empty((T, columns), np.float32)
     for epoch in range(len(orders)):
         order, loss, right = orders[epoch], 0.0, 0.0
@@ -140,7 +140,7 @@ def validate(
     tail = _tail(weights, shape)
     block, wide = SAMPLES, partial.shape[2]
     sums, hidden = np.zeros((block + 1, wide), np.float32), np.empty((block, len(tail[0])), np.float32)
-    signs = np.empty((block + WHOLE, 2), np.float32)
+    signs = np.empty((block + ROOM, 2), np.float32)
     order, loss, right = np.arange(n), 0.0, 0.0
     for begin in range(0, n, block):
         size = min(block, n - begin)
@@ -255,7 +255,7 @@ def _outputs(
     """Sums of loss and of right answers; `hidden` after the ReLU, `signs` the derivatives of the mean loss.
 
     Where d does not fill whole lanes, numbers of the next head stand behind those of a head; what is made of them is
-    read by zeros.
+    set to 0.
     """
     d, heads, _ = shape
     constant, read, offset = tail
@@ -269,6 +269,8 @@ def _outputs(
             inverse, at = np.float32(1.0) / row[heads * d + h], i * columns + h * d
             for j in range(0, wide, lanes):
                 store(hidden, out + j, load(hidden, out + j) + load(sums, at + j) * inverse)
+        for j in range(d, wide):
+            hidden[i, j] = np.float32(0.0)
         zeroth, first = zeros(sums), zeros(sums)
         for j in range(0, wide, lanes):
             seen = larger(load(hidden, out + j), 0.0)
