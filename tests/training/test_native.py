@@ -140,7 +140,7 @@ def test_table_descent(scale):
     source = SparseMajority.draw(keys[0], tokens=9, relevant=3, d=8)
     model = models.build("keras_cls_transformer", keys[1], d=8, heads=2, key_size=8)
     model = replace(model, W_Q=scale * model.W_Q, W_K=scale * model.W_K)
-    drawn = source.sample_bits(keys[2], 70)
+    drawn = source.sample_bits(keys[2], 620)  # of which 600 validate: more than are looked up together
     bits, labels = np.array(drawn, np.float32), np.array(source.labels(drawn), np.int64)
     train, validation = fast.Bits(bits[:20], labels[:20]), fast.Bits(bits[20:], labels[20:])
     rng = np.random.default_rng(0)
