@@ -83,7 +83,7 @@ def _trend(table: Table, measure: str, teacher: str) -> Trend:
     sound = None
     if len(widths) > 1 and measure != "approximation_released":
         after = " after unlimited steps" if result == "training" else ""
-        sound = Theory(f"slope of the sound bound{after}", exponent=sound_exponent(result, widths), relation="<=")
+        sound = Theory(f"slope of the sound bound{after}", exponent=sound_exponent(result, widths), claimed=False)
     short = {"linearisation": "mean", "linearisation_largest": "largest", "approximation_released": "own features"}
     return Trend(
         f"{MEASURES[measure]}{where}, exponent in m",

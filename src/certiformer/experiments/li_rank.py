@@ -118,7 +118,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         "d",
         "local",
         printed=Theory("printed, Theorem B.4", at(_printed_exact), relation="<="),
-        sound=Theory("sound (S2)", at(lambda c: sound_bound(THEOREM, exact_inputs(c))), relation="<="),
+        sound=Theory("sound (S2)", at(lambda c: sound_bound(THEOREM, exact_inputs(c))), claimed=False),
         label="exact least squares",
     )
     panels.append(Panel("dimension d", "excess risk", notes.note(exact), "exact example of rank one", "xy"))

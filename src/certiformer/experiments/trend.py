@@ -27,6 +27,8 @@ class Theory:
 
     relation  "=": the measured exponent is this one, within the study's margin; "<=": it is at most this one.
     scaled    draw the curve through the first measured point, where only its growth matters.
+    claimed   whether the exponent is a claim. That of a bound with its constants is none: what stays below the bound
+              may fall more slowly than it. Its values are put to the test instead.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Theory:
     exponent: float | None = None
     relation: Relation = "="
     scaled: bool = False
+    claimed: bool = True
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ class Trend:
         for side, theory in (("paper", self.printed), ("sound", self.sound)):
             if theory is not None:
                 claim = Claim(self.said(theory), theory.relation)
-                verdict = claim.judge(self.slope, self.margin)
+                verdict = claim.judge(self.slope, self.margin) if theory.claimed else MEASURED
                 rows.append(Finding.of(f"{self.name}: {theory.name}", self.slope, verdict, **{side: str(claim)}))
         return rows
 
