@@ -20,7 +20,7 @@ IDS = ("li.thm5.3", "mwigo.thm5", "trauger.corD.0.1")
 SIZES = sorted({round(n) for n in np.geomspace(1e5, 1e9, 200)})
 """Two hundred sample sizes; the release, which knows only single numbers, is timed at every 25th of them."""
 ASKED = SIZES[::25]
-_SWEPT, _ROUNDS, _TURNS = 10, 5, 3
+_SWEPT, _ROUNDS, _TURNS = 10, 5, 6
 NOISE = 1.05
 """Two measurements of the same code differ by a few per cent."""
 

@@ -32,9 +32,9 @@ _DECADES = 12.0
 _POINTS = 480
 _BLOCK = 48
 _FINER = 8
-_NODES = 256
+_NODES_PER_DECADE = 25
 _ROWS = 1024
-_ADJUSTMENTS = (0.02, 0.005, 0.00125)
+_ADJUSTMENTS = (0.02, 0.008, 0.003, 0.001)
 _ROUNDS = 4
 _REPEATS = 5
 
@@ -128,10 +128,11 @@ def _chains(cover: Cover, radius: float, n: Array, additive: float, *, external:
         if coarse[-1].max() >= np.max(n) / 2.0:
             break
     table = np.concatenate(coarse)
-    if len(n) <= _NODES:
+    nodes = _nodes(n)
+    if len(nodes) >= len(n):
         best, _ = _searched(sizes, table, n, external=external)
     else:
-        best = _between_nodes(sizes, table, n, external=external)
+        best = _between_nodes(sizes, table, nodes, n, external=external)
     return np.minimum(radius, best * radius)
 
 
@@ -141,9 +142,17 @@ def _tabulated(cover: Cover, radius: float, start: int) -> Array:
     return cover.log_sizes(radius * np.exp(-_grid()[start : start + _BLOCK]))
 
 
-def _between_nodes(sizes: Callable[[Array], Array], table: Array, n: Array, *, external: bool) -> Array:
-    """Many n: chains are sought at some of them, and those of the two next to each are adjusted to it."""
-    nodes = np.unique(np.quantile(n, np.linspace(0.0, 1.0, _NODES), method="nearest"))
+def _nodes(n: Array) -> Array:
+    """Some of the n, the least and the largest among them: so many to a decade."""
+    ordered = np.unique(n)
+    low, high = float(ordered[0]), float(ordered[-1])
+    many = math.ceil(_NODES_PER_DECADE * math.log10(high / low)) + 1 if high > low else 1
+    places = np.searchsorted(ordered, np.geomspace(low, high, many + 1))
+    return np.unique(ordered[np.minimum(places, len(ordered) - 1)])
+
+
+def _between_nodes(sizes: Callable[[Array], Array], table: Array, nodes: Array, n: Array, *, external: bool) -> Array:
+    """Many n: chains are sought at the nodes, and those of the two next to each n are adjusted to it."""
     _, found = _searched(sizes, table, nodes, external=external)
     above = np.searchsorted(nodes, n)  # at most the last: the largest n is a node
     below = np.maximum(above - 1, 0)
