@@ -14,10 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from certiformer.core.later import Array, np
 from certiformer.core.rounding import MARGIN
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Modulus = Callable[[Array | float], Array]
 
