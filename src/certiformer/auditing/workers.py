@@ -58,7 +58,8 @@ def _feed(child: subprocess.Popen[bytes], work: Work, tasks: Sequence[Any], wait
         try:
             _send(child.stdin, (work, tasks[index]))
             good, result = pickle.load(child.stdout)
-        except (EOFError, OSError) as error:
+        except (EOFError, OSError, ValueError, pickle.UnpicklingError) as error:
+            # it ended, or was ended because another had failed: what it was sending is cut off or its pipe closed
             finished.put((index, None, RuntimeError(f"a worker of the audit ended unexpectedly ({error})")))
             return
         finished.put((index, result, None) if good else (index, None, result))
