@@ -175,8 +175,11 @@ class Result:
             entry = known.get(name)
             if entry is None:
                 raise UnknownNameError("input", name, known)
-            left_out = number is None and entry.optional
-            values[entry.name] = known.blank[entry.name] if left_out else entry.parse(number)
+            if type(number) is float and entry.kind == "real" and entry.low < number < entry.high:
+                values[entry.name] = number  # what most are, without the many questions of `parse`
+            else:
+                left_out = number is None and entry.optional
+                values[entry.name] = known.blank[entry.name] if left_out else entry.parse(number)
         if known.derived:
             found._derive()
         return found
