@@ -67,7 +67,7 @@ def ar_transformer(authors: str | None) -> dict[str, Side]:
 
 
 def ar_indrnn(authors: str | None) -> dict[str, Side]:
-    """The same windows through 64 recurrent units, in double precision as in the experiment."""
+    """The same windows through 64 recurrent units, in double precision, as the control runs of the experiment."""
     data, start = _windows("indrnn")
     x, y = _whole(data), data.y
     inputs, labels = torch.tensor(x), torch.tensor(y)

@@ -184,8 +184,9 @@ Losses of ours and of plain PyTorch agree to {apart:.1e} or better.
 
 "Plain" is the experiment as one writes it in PyTorch; "our algebra in PyTorch" separates what is saved on paper from
 what the kernels save; the released program is the authors' network and projection from a checkout
-(`python -m benchmarks --authors DIR`). Data, precision and positions are the experiments' own. The kernels are
-Numba's, compiled on the machine (the extra `fast`); without it the same steps run in JAX.
+(`python -m benchmarks --authors DIR`). Data, precision and positions are the experiments' own; of the IndRNN, which
+runs in single precision and as a control in double, the latter. The kernels are Numba's, compiled on the machine (the
+extra `fast`); without it the same steps run in JAX.
 
 What makes the difference: Trauger's network reads only the CLS row and its tokens come from 2T + 1 vectors, so
 attention is a product with a 0/1 matrix, and validation a few looked-up sums; Mwigo's W_K^T W_Q collapses to d x d and

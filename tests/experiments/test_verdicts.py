@@ -12,7 +12,10 @@ from scipy import special
 
 from certiformer.experiments import verdicts
 from certiformer.experiments.statistics import Interval, mean_interval
+from certiformer.experiments.table import Table
+from certiformer.experiments.trend import Theory, Trend
 from certiformer.experiments.verdicts import Claim, Verdict
+from certiformer.sweep import Row
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "verdicts.json").read_text())
 
@@ -111,3 +114,17 @@ def test_no_increase_needs_seeds_by_its_distance_from_the_margin():
     assert falls.word == rises.word == "cannot tell"
     needed = [int(found.detail.split()[1].replace(",", "")) for found in (falls, rises)]
     assert needed[0] < 10 < needed[1]
+
+
+def test_the_slope_of_a_bound_with_its_constants_is_no_claim():
+    """What stays below a bound may fall more slowly than it: only a rate that is claimed can be violated."""
+    rows = [
+        Row("", "", "", {"n": n, "seed": seed}, "done", values={"risk": n**-0.3 * (1 + 0.001 * seed)})
+        for n in (10, 100, 1000)
+        for seed in range(5)
+    ]
+    words = []
+    for claimed in (True, False):
+        bound = Theory("bound", exponent=-0.5, relation="<=", claimed=claimed)
+        words += [finding.verdict.word for finding in Trend("risk", Table(rows), "n", "risk", sound=bound).findings()]
+    assert words == ["violated", "measured"]
