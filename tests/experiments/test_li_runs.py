@@ -11,7 +11,7 @@ import pytest
 from scipy import optimize
 
 from certiformer.experiments import _li_exact
-from certiformer.experiments._li_runs import Sample, Teacher, least_squares, run
+from certiformer.experiments._li_runs import CHUNK, Sample, Teacher, least_squares, run
 from certiformer.models.cls_transformer import ClsTransformer, ClsTransformerConfig
 
 HEAD = {
@@ -78,21 +78,23 @@ def test_tokens_are_no_longer_than_one() -> None:
     assert 0.2 < np.mean(norms > 1.0 - 1e-12) < 0.8
 
 
-def test_normal_equations_agree_with_finite_differences_and_ignore_the_filling() -> None:
+@pytest.mark.parametrize("n", [37, CHUNK + 37])
+def test_normal_equations_agree_with_finite_differences_and_ignore_the_filling(n: int) -> None:
     teacher = Teacher.of(HEAD)
     rng = np.random.default_rng(2)
-    weights, x, y = teacher.draw(rng), teacher.inputs(rng, 37), rng.standard_normal(37)
+    weights, x, y = teacher.draw(rng), teacher.inputs(rng, n), rng.standard_normal(n)
     with jax.enable_x64(True):
         sample = Sample(teacher, x, y)
         gram, slope, loss = sample.normal(weights)
-        values = sample.predictions(weights)
+        values, alone = sample.predictions(weights), sample.loss(weights)
         steps = 1e-6 * np.eye(len(weights))
         jacobian = np.stack(
             [(sample.predictions(weights + s) - sample.predictions(weights - s)) / 2e-6 for s in steps], axis=1
         )
-    np.testing.assert_allclose(gram, jacobian.T @ jacobian / 37, atol=1e-8)
-    np.testing.assert_allclose(slope, jacobian.T @ (y - values) / 37, atol=1e-8)
+    np.testing.assert_allclose(gram, jacobian.T @ jacobian / n, atol=1e-8)
+    np.testing.assert_allclose(slope, jacobian.T @ (y - values) / n, atol=1e-8)
     assert loss == pytest.approx(np.mean((y - values) ** 2))
+    assert alone == pytest.approx(loss, rel=1e-12)
 
 
 def test_least_squares_finds_the_linear_solution() -> None:

@@ -19,7 +19,7 @@ import functools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -171,51 +171,51 @@ class Fit:
     steps: int
 
 
-Moments = Callable[[Vectors, Any, Any, Any], tuple[Array, Array, Array, Array]]
+class _Programs(NamedTuple):
+    """f(X), and f(X) with its gradient in the weights, for a chunk of inputs."""
+
+    values: Callable[[Vectors, Array], Array]
+    slopes: Callable[[Vectors, Array], tuple[Array, Array]]
 
 
 @functools.lru_cache(maxsize=64)
-def _moments(teacher: Teacher) -> Moments:
-    """J^T J, J^T r, sum r^2 and the predictions for a chunk of weighted examples; J is the Jacobian of f."""
-
-    def moments(weights: Array, x: Array, y: Array, counts: Array) -> tuple[Array, Array, Array, Array]:
-        gradient = jax.value_and_grad(teacher.predict)
-        values, jacobian = jax.vmap(lambda sequence: gradient(weights, sequence))(x)
-        residuals = counts * (y - values)
-        return (counts[:, None] * jacobian).T @ jacobian, jacobian.T @ residuals, jnp.sum(residuals**2), values
-
-    return jax.jit(moments)
+def _programs(teacher: Teacher) -> _Programs:
+    slopes = jax.vmap(jax.value_and_grad(teacher.predict), (None, 0))
+    return _Programs(jax.jit(jax.vmap(teacher.predict, (None, 0))), jax.jit(slopes))
 
 
 class Sample:
-    """Examples cut into chunks of one size (the last is filled up with examples that do not count)."""
+    """Examples cut into chunks of one size (the last is filled up with inputs that do not count)."""
 
     def __init__(self, teacher: Teacher, inputs: Vectors, labels: Vectors | None = None) -> None:
         self.n = len(inputs)
-        self.moments = _moments(_shape(teacher))
-        whole = -(-self.n // CHUNK) * CHUNK
-        x = np.zeros((whole, *inputs.shape[1:]))
-        y, counts = np.zeros(whole), np.zeros(whole)
-        x[: self.n], counts[: self.n] = inputs, 1.0
-        if labels is not None:
-            y[: self.n] = labels
-        cuts = [slice(i, i + CHUNK) for i in range(0, whole, CHUNK)]
-        self.chunks = [tuple(jnp.asarray(part[cut]) for part in (x, y, counts)) for cut in cuts]
+        self.labels = np.zeros(self.n) if labels is None else labels
+        self.programs = _programs(_shape(teacher))
+        whole = np.zeros((-(-self.n // CHUNK) * CHUNK, *inputs.shape[1:]))
+        whole[: self.n] = inputs
+        self.chunks = [jnp.asarray(whole[first : first + CHUNK]) for first in range(0, len(whole), CHUNK)]
 
     def normal(self, weights: Vectors) -> tuple[Vectors, Vectors, float]:
         """J^T J / n, J^T r / n and the mean of r^2: the normal equations of least squares."""
         size = len(weights)
         gram, slope, loss = np.zeros((size, size)), np.zeros(size), 0.0
-        for chunk in self.chunks:
-            found = self.moments(weights, *chunk)
-            gram += found[0]
-            slope += found[1]
-            loss += float(found[2])
+        for first, chunk in zip(range(0, self.n, CHUNK), self.chunks, strict=True):
+            count = min(CHUNK, self.n - first)
+            values, jacobian = (np.asarray(found)[:count] for found in self.programs.slopes(weights, chunk))
+            residuals = self.labels[first : first + count] - values
+            gram += jacobian.T @ jacobian  # one triangle of it is computed: half the work of two different factors
+            slope += jacobian.T @ residuals
+            loss += float(residuals @ residuals)
         return gram / self.n, slope / self.n, loss / self.n
 
     def predictions(self, weights: Vectors) -> Vectors:
-        parts = [np.asarray(self.moments(weights, *chunk)[3]) for chunk in self.chunks]
+        parts = [np.asarray(self.programs.values(weights, chunk)) for chunk in self.chunks]
         return np.concatenate(parts)[: self.n]
+
+    def loss(self, weights: Vectors) -> float:
+        """The mean of r^2 alone."""
+        residuals = self.labels - self.predictions(weights)
+        return float(residuals @ residuals) / self.n
 
 
 def _shape(teacher: Teacher) -> Teacher:
@@ -288,7 +288,7 @@ def _run(config: Config) -> Outcome:
         if fits:
             best = min(fits, key=lambda fit: fit.loss)
             values |= {
-                name: test.normal(best.weights)[2],
+                name: test.loss(best.weights),
                 f"{name}_loss": best.loss,
                 f"{name}_steps": best.steps,
                 f"{name}_fits": best.loss <= teacher_loss * (1.0 + 1e-12),
