@@ -40,7 +40,7 @@ GRIDS: dict[Scale, dict[str, Any]] = {
     "smoke": {"seeds": 2, "test": 512, "n": 512, "layers": (1, 2), "rate": (256,)},
     "quick": {"seeds": 8, "test": 2048, "n": 4096, "layers": (1, 2, 3, 4, 5), "rate": (512, 1024, 2048, 8192)},
     "paper": {
-        "seeds": 40,
+        "seeds": 20,
         "test": 16384,
         "n": 16384,
         "layers": (1, 2, 3, 4, 5, 6),

@@ -59,7 +59,7 @@ GRIDS: dict[Scale, dict[str, Any]] = {
         "exact_d": (4, 16, 64, 256, 1024),
     },
     "paper": {
-        "seeds": 40,
+        "seeds": 20,
         "test": 16384,
         "n": 16384,
         "d": (4, 6, 8, 12, 16, 24, 32),

@@ -58,7 +58,7 @@ GRIDS: dict[Scale, dict[str, Any]] = {
         "ball": range(3, 13),
     },
     "paper": {
-        "seeds": 40,
+        "seeds": 20,
         "test": 16384,
         "n": tuple(256 * 2**i for i in range(10)),
         "loud": tuple(2048 * 2**i for i in range(8)),
