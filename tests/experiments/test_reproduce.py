@@ -287,6 +287,24 @@ def test_published_runs_are_redrawn_verified_merged_and_adopted(tmp_path, monkey
     assert "all agree in every bit; 4 others taken over" in adopted.stdout
 
 
+@pytest.mark.parametrize("older", ["0" * 16, "f" * 16])
+def test_of_several_runs_of_one_configuration_that_of_the_present_code_is_redrawn(tmp_path, ledger, older):
+    first = reproduce(tmp_path, scale="smoke")
+    stale = [
+        dataclasses.replace(row, key=f"{older}{row.key}", version=older, values={"risk": 1.0}, finished=1e12)
+        for row in first.rows
+    ]
+    with Ledger(ledger) as book:
+        book.absorb(stale)
+    assert module.redraw("li.toy", ledger, out=tmp_path / "again").document["ledger"] == first.document["ledger"]
+    before = tmp_path / "before.db"
+    with Ledger(before) as book:
+        book.absorb([dataclasses.replace(row, key=f"a{row.key}", version="a", finished=1e11) for row in first.rows])
+        book.absorb(stale)
+    rows = module.redraw("li.toy", before, out=tmp_path / "before").rows
+    assert {row.version for row in rows} == {older}
+
+
 def test_another_grid_has_the_same_analysis(tmp_path):
     found = reproduce(tmp_path, scale="smoke", values={"seed": range(4), "n": [10, 50]})
     assert found.document["runs"] == 8

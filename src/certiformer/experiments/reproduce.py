@@ -128,11 +128,13 @@ def redraw(
 ) -> Reproduction:
     """Table, figures and page of the experiment `id` from published runs or from a ledger, without running anything.
 
-    Runs are recognised by their configuration, whatever code computed them; the scale is the one they fit best, if it
-    is not given.
+    Runs are recognised by their configuration, whatever code computed them: where there are several of one, that of
+    the code as it is now counts, else the latest. The scale is the one they fit best, if it is not given.
     """
     study = find(id)
-    kept = {canonical(row.config): row for row in recorded(study, source)}
+    present = study.experiment("smoke").version
+    rows = sorted(recorded(study, source), key=lambda row: (row.version == present, row.finished or 0.0))
+    kept = {canonical(row.config): row for row in rows}
     sizes = SCALES if scale is None else (checked_scale(scale),)
     grids = {size: grid_of(study, size, only, values) for size in sizes}
     found = {
