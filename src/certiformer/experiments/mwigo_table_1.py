@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from scipy import special
@@ -68,12 +68,12 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     plots = {"lowest_test_loss": _figure_cells(base)}
     if len(behind) > 1:
         plots["readings"] = _figure_readings(table, behind)
-    return notes.analysis(_headline(base, said), **plots)
+    return notes.analysis(_headline(base, said, _other_ways(table, spreads)), **plots)
 
 
-def _headline(base: Table, said: Sequence[tuple[str, Verdict]]) -> str:
+def _headline(base: Table, said: Sequence[tuple[str, Verdict]], other: Mapping[str, list[str]]) -> str:
     seeds = [len(part) for cell, part in base.by(_cell).items() if cell in PAPER_TABLE_1]
-    p = _p_values(base)
+    p = _p_values(base, _spreads(base))
     sharp = sum(verdict.word == "compatible" for _, verdict in said)
     outside = [name for name, verdict in said if verdict.word == "incompatible"]
     if not p:
@@ -84,7 +84,23 @@ def _headline(base: Table, said: Sequence[tuple[str, Verdict]]) -> str:
         f"of Table 1 lie where one more run of ours would fall ({count} seeds in a cell), {sharp} of them in an "
         "interval sharp enough to say compatible"
     )
-    return f"{text}; not explained: {', '.join(outside)}." if outside else f"{text}."
+    never = [name for name in outside if not other.get(name)]
+    if never:
+        text += f"; no reading that was run there explains {', '.join(never)}"
+    if len(never) < len(outside):
+        some = [f"{name} ({' or '.join(other[name])})" for name in outside if name not in never]
+        text += f"; ours does not, but another one can: {', '.join(some)}"
+    return f"{text}."
+
+
+def _other_ways(table: Table, spreads: Mapping[str, Spread]) -> dict[str, list[str]]:
+    """For each printed number, the readings besides ours that do not exclude it."""
+    found: dict[str, list[str]] = {}
+    for part in table.where(lambda row: reading(row.config) != BASE).by(lambda c: repr(reading(c))).values():
+        for name, (values, truth) in _numbers(part, math.inf).items():
+            if one_run(values, truth, *_known(spreads[_kind(name)])).word != "incompatible":
+                found.setdefault(name, []).append(spoken(reading(part.config)))
+    return found
 
 
 def _cell(config: Config) -> Cell:
@@ -133,7 +149,6 @@ def _of_cell(notes: Notes, cell: Cell, table: Table, spreads: Mapping[str, Sprea
     """Both printed numbers of a cell, and the loss at the paper's epoch, against where one more run would fall."""
     by_loss, by_epoch = spreads["loss"], spreads["epoch"]
     lowest = one_more_run(table.column("lowest"), by_loss)
-    where = f"({cell[0]:,}, {cell[1]:,})"
     length = min(row.config["epochs"] for row in table)
     if cell not in PAPER_TABLE_1:
         notes.found(f"{_name(cell)}: lowest test loss", lowest)
@@ -143,7 +158,7 @@ def _of_cell(notes: Notes, cell: Cell, table: Table, spreads: Mapping[str, Sprea
         notes.found(f"{_name(cell)}: lowest test loss by epoch {length}, before the paper's {epoch}", lowest)
         return []
     verdict = one_run(table.column("lowest"), loss, *_known(by_loss))
-    said = [(f"the loss at {where}", verdict)]
+    said = [(_number("loss", cell), verdict)]
     notes.found(f"{_name(cell)}: lowest test loss", lowest, verdict, paper=loss)
     then = table.column(lambda row: _at(row, epoch))
     notes.found(
@@ -157,7 +172,7 @@ def _of_cell(notes: Notes, cell: Cell, table: Table, spreads: Mapping[str, Sprea
         setting = f"{_name(cell)}: epoch of the lowest test loss"
         setting += f" ({censored} of {len(table)} runs still improve at the end and do not count)" if censored else ""
         notes.found(setting, one_more_run(when, by_epoch), verdict, paper=epoch)
-        said.append((f"the epoch at {where}", verdict))
+        said.append((_number("epoch", cell), verdict))
     return said
 
 
@@ -168,10 +183,10 @@ def _numbers(table: Table, length: float) -> dict[str, tuple[Vector, float]]:
         if cell in PAPER_TABLE_1:
             best = [_best_until(row, length) for row in part]
             loss, epoch = PAPER_TABLE_1[cell]
-            found[f"{_name(cell)}: loss"] = (np.array([b[0] for b in best]), loss)
+            found[_number("loss", cell)] = (np.array([b[0] for b in best]), loss)
             uncensored = np.array([float(b[1]) for b in best if not b[2]])
             if len(uncensored):
-                found[f"{_name(cell)}: epoch"] = (uncensored, float(epoch))
+                found[_number("epoch", cell)] = (uncensored, float(epoch))
     return found
 
 
@@ -191,9 +206,17 @@ def score(table: Table, spreads: Mapping[str, Spread]) -> dict[str, float]:
     return {name: math.log(sum(each) / len(each)) for name, each in densities.items()}
 
 
+def _number(kind: str, cell: Cell) -> str:
+    """A printed number, as a reader says it."""
+    return f"the {kind} at ({cell[0]:,}, {cell[1]:,})"
+
+
 def _kind(name: str) -> str:
     """Which of the two printed numbers of a cell."""
-    return "epoch" if name.endswith("epoch") else "loss"
+    return "epoch" if name.startswith("the epoch") else "loss"
+
+
+TO_CHOOSE = {_number(kind, cell) for kind in ("loss", "epoch") for cell in CHOSEN_ON}
 
 
 def _spreads(table: Table) -> dict[str, Spread]:
@@ -205,47 +228,68 @@ def _spreads(table: Table) -> dict[str, Spread]:
 
 
 def _readings(notes: Notes, table: Table) -> dict[str, float]:
-    """Every reading by its score, on all cells it was run in; chosen on some cells, confirmed on the others."""
+    """Every reading by its score: on the cells used to choose among them, and, for those that went on, on the others.
+
+    A score counts from that of the best among the readings with most numbers, on those that both have. The scores on
+    the first cells are returned.
+    """
+    table = table.where(lambda row: _cell(row.config) in PAPER_TABLE_1)
     parts = {spoken(reading(part.config)): part for part in table.by(lambda c: repr(reading(c))).values()}
     growing = table.where(lambda row: reading(row.config) == {**BASE, "batch": batch_that_grows(row.config["n"])})
+    ours = spoken(BASE)
+    if ours not in parts:
+        return {}
+    spreads = _spreads(parts[ours])
+    raced = _scored(notes, parts, spreads, "the cells used to choose", lambda number: number in TO_CHOOSE)
     if any(reading(row.config) != BASE for row in growing):
         parts[GROWS] = growing
-    chosen = {
-        name: known
+    _scored(notes, parts, spreads, "the other cells", lambda number: number not in TO_CHOOSE)
+    _predicted(notes, growing, spreads)
+    _adequate(notes, parts, spreads)
+    return raced
+
+
+def _scored(
+    notes: Notes, parts: Mapping[str, Table], spreads: Mapping[str, Spread], where: str, there: Callable[[str], bool]
+) -> dict[str, float]:
+    """The readings by their score on the numbers that are `there`: more than log 20 behind excludes one."""
+    scores = {
+        name: numbers
         for name, part in parts.items()
-        if len(known := part.where(lambda row: _cell(row.config) in PAPER_TABLE_1))
+        if (numbers := {number: p for number, p in score(part, spreads).items() if there(number)})
     }
-    ours = spoken(BASE)
-    if ours not in chosen:
-        return {}
-    spreads = _spreads(chosen[ours])
-    scores = {name: score(part, spreads) for name, part in chosen.items()}
     behind = survivors(scores)
     for name, less in sorted(behind.items(), key=lambda item: -item[1]):
         verdict = Verdict("compatible")
         if less < -SURVIVES:
             verdict = Verdict("incompatible", "more than log 20 behind")
-        who = _named(BASE) if name == ours else name
-        setting = (
-            f"reading: {who}: score less that of the reading with most numbers, on those both have; "
-            f"{len(scores[name])} numbers, {len(chosen[name])} runs"
-        )
+        who = _named(BASE) if name == spoken(BASE) else name
+        setting = f"reading: {who}: score on {where} ({len(scores[name])} numbers) less that of the reading with most"
         notes.findings.append(Finding(setting, None, less, None, verdict))
-    _predicted(notes, growing, spreads)
-    p = _p_values(chosen[ours])
-    if not p:
-        return behind
-    inside = sum(value > LEVEL for value in p.values())
-    adequate = min(p.values()) * len(p) > LEVEL and inside >= ADEQUATE / 18 * len(p)
-    notes.fits["adequacy of our reading"] = {"p": p, "inside": inside, "of": len(p), "adequate": adequate}
-    apart = {n: value for n, value in p.items() if not any(n.startswith(f"{_name(c)}:") for c in CHOSEN_ON)}
-    notes.remarks.append(
-        f"Our reading explains {inside} of {len(p)} printed numbers at 5 %, {sum(v > LEVEL for v in apart.values())} "
-        f"of {len(apart)} in the cells that had no part in choosing it; as a whole it is "
-        + ("adequate." if adequate else f"not adequate: least p {min(p.values()):.2g}, at {min(p, key=p.__getitem__)}.")
-    )
-    notes.fits["scores"] = {name: sum(each.values()) for name, each in scores.items()}
+    notes.fits[f"scores on {where}"] = {name: math.fsum(each.values()) for name, each in scores.items()}
     return behind
+
+
+def _adequate(notes: Notes, parts: Mapping[str, Table], spreads: Mapping[str, Spread]) -> None:
+    """How many printed numbers a reading explains, and how many where it was not chosen; ours also as a whole."""
+    for name, part in parts.items():
+        p = _p_values(part, spreads)
+        apart = {number: value for number, value in p.items() if number not in TO_CHOOSE}
+        if not p or not (apart or name == spoken(BASE)):
+            continue
+        inside, inside_apart = (sum(value > LEVEL for value in each.values()) for each in (p, apart))
+        who = f"Our reading, {_named(BASE)}," if name == spoken(BASE) else f"The reading “{name}”"
+        told = (
+            f"{who} explains {inside} of {len(p)} printed numbers at 5 %, {inside_apart} of {len(apart)} in the cells "
+            "that had no part in choosing it"
+        )
+        if name == spoken(BASE):
+            adequate = min(p.values()) * len(p) > LEVEL and inside >= ADEQUATE / 18 * len(p)
+            notes.fits["adequacy of our reading"] = {"p": p, "inside": inside, "of": len(p), "adequate": adequate}
+            worst = min(p, key=p.__getitem__)
+            least = f"not adequate: least p {p[worst]:.2g}, for {worst}"
+            told += f"; as a whole it is {'adequate' if adequate else least}"
+        notes.remarks.append(f"{told}.")
 
 
 def _predicted(notes: Notes, growing: Table, spreads: Mapping[str, Spread]) -> None:
@@ -266,10 +310,9 @@ def _predicted(notes: Notes, growing: Table, spreads: Mapping[str, Spread]) -> N
             notes.found(setting, one_more_run(values, spread), verdict, paper=truth)
 
 
-def _p_values(base: Table) -> dict[str, float]:
-    """How often one more run of our reading would lie as far away, for each printed number whose epoch was reached."""
-    reached = base.where(lambda row: PAPER_TABLE_1.get(_cell(row.config), (0.0, math.inf))[1] <= row.config["epochs"])
-    spreads = _spreads(base)
+def _p_values(table: Table, spreads: Mapping[str, Spread]) -> dict[str, float]:
+    """How often one more run of a reading would lie as far away, for each printed number whose epoch was reached."""
+    reached = table.where(lambda row: PAPER_TABLE_1.get(_cell(row.config), (0.0, math.inf))[1] <= row.config["epochs"])
     return {
         name: p_value(values, truth, spreads[_kind(name)])
         for name, (values, truth) in _numbers(reached, math.inf).items()
