@@ -63,7 +63,7 @@ def experiment(scale: Scale) -> Experiment:
     lengths, seeds, n, draws, test = {
         "smoke": ((8, 32), 2, 64, 4, 512),
         "quick": ((8, 16, 32, 64, 128, 256, 512), 5, 256, 10, 2048),
-        "paper": ((8, 16, 32, 64, 128, 256, 512, 1024, 2048), 40, 1024, 5, 4096),
+        "paper": ((8, 16, 32, 64, 128, 256, 512, 1024, 2048), 20, 1024, 5, 4096),
     }[scale]
     shape = {
         "tail": "gaussian",
