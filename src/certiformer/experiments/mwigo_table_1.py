@@ -418,7 +418,8 @@ def _figure_readings(table: Table, behind: Mapping[str, float]) -> Plot:
                 series.append(Series(label, part.column("epoch").tolist(), part.column("lowest").tolist(), line=False))
         loss, epoch = PAPER_TABLE_1[cell]
         series.append(Series("paper", [epoch], [loss], kind="paper"))
-        panels.append(Panel("epoch of the lowest test loss", "lowest test loss (nats)", series, _name(cell), "xy"))
+        title = f"$d_m$ = {cell[0]:,}, N = {cell[1]:,}"
+        panels.append(Panel("epoch of the lowest test loss", "lowest test loss (nats)", series, title, "xy"))
     return Plot(
         panels, "Single runs under the readings that fit best, and the paper's run, in the cells used to choose."
     )
