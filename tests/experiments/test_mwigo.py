@@ -229,25 +229,40 @@ def test_readings_are_scored(analysed):
     assert analysed.fits["adequacy of our reading"]["of"] == 4
 
 
-def test_a_batch_that_grows_with_n_is_a_reading_of_its_own():
+def test_a_batch_that_grows_with_n_is_scored_on_the_cells_that_it_had_not_seen():
     grown = {**runs.BASE, "batch": runs.batch_that_grows(10_000)}
-    cells = {400: (0.1048, 150, runs.BASE), 1200: (0.0668, 160, runs.BASE), 10_000: (0.05, 100, runs.BASE)}
+    cells = [
+        ((64, 400), (0.1048, 150, runs.BASE)),
+        ((64, 1200), (0.0668, 160, runs.BASE)),
+        ((64, 10_000), (0.0263, 540, runs.BASE)),
+        ((64, 10_000), (0.0263, 540, grown)),
+        ((1024, 10_000), (0.02, 100, runs.BASE)),
+        ((1024, 10_000), (0.0045, 245, grown)),
+    ]
     rows = [
-        row(64, n, s, loss * noise(s), epochs=600, best=best + 10 * s, chosen=chosen)
-        for n, (loss, best, chosen) in [*cells.items(), (10_000, (0.0263, 540, grown))]
+        row(d_m, n, s, loss * noise(s), epochs=600, best=best + 10 * s, chosen=chosen)
+        for (d_m, n), (loss, best, chosen) in cells
         for s in range(3)
     ]
     analysis = mwigo_table_1.analyse(rows)
     one = found(analysis, f"reading: {mwigo_table_1.GROWS}")
     assert (one.ours, one.verdict.word) == (0.0, "compatible")
     assert "the other cells (2 numbers)" in one.setting
-    alone = found(analysis, "reading: batches of 128: score on the other cells")
-    assert alone.ours == one.ours
     ours = "reading: batches of 32 and pixels in [0, 1]: score on"
     assert found(analysis, f"{ours} the other cells").verdict.word == "incompatible"
     assert found(analysis, f"{ours} the cells used to choose").verdict.word == "compatible"
-    assert "another one can: the loss at (64, 10,000) (batches of 128), the epoch at (64, 10,000)" in analysis.headline
-    assert any("grows with N” explains 6 of 6 printed numbers at 5 %, 2 of 2 in" in told for told in analysis.remarks)
+    both = "the loss at (1,024, 10,000) (batches of 128), the epoch at (1,024, 10,000) (batches of 128)"
+    assert analysis.headline.endswith(f"ours does not, but another one can: {both}.")
+    assert any("grows with N” explains 2 of 2 printed numbers at 5 %, 2 of 2 in" in told for told in analysis.remarks)
+
+
+def test_what_is_excluded_on_the_cells_used_to_choose_does_not_go_on(planted):
+    late = [row(64, 10_000, s, 0.0263 * noise(s), epochs=600, best=540 + s) for s in range(3)]
+    symmetric = {**runs.BASE, "pixels": "symmetric"}
+    late += [row(64, 10_000, s, 0.0263 * noise(s), epochs=600, best=540 + s, chosen=symmetric) for s in range(3)]
+    settings = [f.setting for f in mwigo_table_1.analyse([*planted, *late]).findings if f.setting.startswith("reading")]
+    assert [s for s in settings if "the other cells" in s] == [s for s in settings if "the other" in s and "of 32" in s]
+    assert len(settings) == 3
 
 
 def test_the_readings_that_went_on_are_those_that_fitted_best_with_three_seeds():

@@ -48,7 +48,8 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     )
     return notes.analysis(
         f"at width {d_m:,} training drives the training loss to between {min(fitted):.2g} and {max(fitted):.2g} of its "
-        f"start, and the test loss after {last} epochs changes with N with exponent {falls.slope}.",
+        f"start, and the test loss after {last} epochs changes with N with exponent {falls.slope} (falls: "
+        f"{notes.word(falls.name)}).",
         losses=Plot(panels, caption, columns=max(1, len(table.by("n")))),
     )
 

@@ -24,7 +24,7 @@ from certiformer.experiments.readings import SURVIVES, Spread, log_density, p_va
 from certiformer.experiments.statistics import Interval, Vector, prediction_interval
 from certiformer.experiments.study import Analysis, Finding, Study
 from certiformer.experiments.table import Table
-from certiformer.experiments.trend import Notes, Theory, Trend
+from certiformer.experiments.trend import Notes, Theory, Trend, told
 from certiformer.experiments.verdicts import Verdict, bound_frequency, one_run
 from certiformer.sweep import Row
 from certiformer.sweep.run import Config
@@ -54,18 +54,21 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     base = table.where(lambda row: reading(row.config) == BASE)
     spreads = _spreads(base)
     said = [said for cell, part in base.by(_cell).items() for said in _of_cell(notes, cell, part, spreads)]
+    slopes: dict[int, Interval] = {}
     for d_m, row in base.by("d_m").items():
         theirs = {n: loss for (width, n), (loss, _) in PAPER_TABLE_1.items() if width == d_m}
         ends = list(row.by("n"))
         name = f"d_m = {d_m:,}, exponent of N in the lowest test loss, N = {ends[0]:,} to {ends[-1]:,}"
-        notes.note(Trend(name, row, "n", "lowest", Theory("falls", exponent=0.0, relation="<"), paired=True))
+        falls = Trend(name, row, "n", "lowest", Theory("falls", exponent=0.0, relation="<"), paired=True)
+        notes.note(falls)
+        slopes[d_m] = falls.slope
         notes.fits[f"d_m = {d_m}: the paper's exponent"] = float(
             np.polyfit(np.log(list(theirs)), np.log(list(theirs.values())), 1)[0]
         )
     behind = _readings(notes, table)
     _theorem_5(notes, base)
     _remarks(notes, table, base)
-    plots = {"lowest_test_loss": _figure_cells(base)}
+    plots = {"lowest_test_loss": _figure_cells(base, slopes)}
     if len(behind) > 1:
         plots["readings"] = _figure_readings(table, behind)
     return notes.analysis(_headline(base, said, _other_ways(table, spreads)), **plots)
@@ -75,7 +78,7 @@ def _headline(base: Table, said: Sequence[tuple[str, Verdict]], other: Mapping[s
     seeds = [len(part) for cell, part in base.by(_cell).items() if cell in PAPER_TABLE_1]
     p = _p_values(base, _spreads(base))
     sharp = sum(verdict.word == "compatible" for _, verdict in said)
-    outside = [name for name, verdict in said if verdict.word == "incompatible"]
+    outside = [name for name, value in p.items() if value <= LEVEL]
     if not p:
         return f"no cell of Table 1 was run to the paper's epoch under {_named(BASE)}."
     count = f"{min(seeds)}" if min(seeds) == max(seeds) else f"{min(seeds)} to {max(seeds)}"
@@ -94,11 +97,11 @@ def _headline(base: Table, said: Sequence[tuple[str, Verdict]], other: Mapping[s
 
 
 def _other_ways(table: Table, spreads: Mapping[str, Spread]) -> dict[str, list[str]]:
-    """For each printed number, the readings besides ours that do not exclude it."""
+    """For each printed number, the readings besides ours of which one more run may well give it."""
     found: dict[str, list[str]] = {}
     for part in table.where(lambda row: reading(row.config) != BASE).by(lambda c: repr(reading(c))).values():
-        for name, (values, truth) in _numbers(part, math.inf).items():
-            if one_run(values, truth, *_known(spreads[_kind(name)])).word != "incompatible":
+        for name, p in _p_values(part, spreads).items():
+            if p > LEVEL:
                 found.setdefault(name, []).append(spoken(reading(part.config)))
     return found
 
@@ -230,8 +233,8 @@ def _spreads(table: Table) -> dict[str, Spread]:
 def _readings(notes: Notes, table: Table) -> dict[str, float]:
     """Every reading by its score: on the cells used to choose among them, and, for those that went on, on the others.
 
-    A score counts from that of the best among the readings with most numbers, on those that both have. The scores on
-    the first cells are returned.
+    A reading that is excluded on the first does not go on to the others. The batch that grows with N is one of ours on
+    the first, and is scored on the cells that it had not seen when it was made. The scores on the first are returned.
     """
     table = table.where(lambda row: _cell(row.config) in PAPER_TABLE_1)
     parts = {spoken(reading(part.config)): part for part in table.by(lambda c: repr(reading(c))).values()}
@@ -241,8 +244,9 @@ def _readings(notes: Notes, table: Table) -> dict[str, float]:
         return {}
     spreads = _spreads(parts[ours])
     raced = _scored(notes, parts, spreads, "the cells used to choose", lambda number: number in TO_CHOOSE)
-    if any(reading(row.config) != BASE for row in growing):
-        parts[GROWS] = growing
+    parts = {name: part for name, part in parts.items() if raced.get(name, -math.inf) >= -SURVIVES}
+    if len(unseen := growing.where(lambda row: _cell(row.config) in UNSEEN)):
+        parts[GROWS] = unseen
     _scored(notes, parts, spreads, "the other cells", lambda number: number not in TO_CHOOSE)
     _predicted(notes, growing, spreads)
     _adequate(notes, parts, spreads)
@@ -252,7 +256,7 @@ def _readings(notes: Notes, table: Table) -> dict[str, float]:
 def _scored(
     notes: Notes, parts: Mapping[str, Table], spreads: Mapping[str, Spread], where: str, there: Callable[[str], bool]
 ) -> dict[str, float]:
-    """The readings by their score on the numbers that are `there`: more than log 20 behind excludes one."""
+    """The readings by their score on the numbers that are `there`: more than log 20 behind another excludes one."""
     scores = {
         name: numbers
         for name, part in parts.items()
@@ -262,9 +266,9 @@ def _scored(
     for name, less in sorted(behind.items(), key=lambda item: -item[1]):
         verdict = Verdict("compatible")
         if less < -SURVIVES:
-            verdict = Verdict("incompatible", "more than log 20 behind")
+            verdict = Verdict("incompatible", "more than log 20 behind another")
         who = _named(BASE) if name == spoken(BASE) else name
-        setting = f"reading: {who}: score on {where} ({len(scores[name])} numbers) less that of the reading with most"
+        setting = f"reading: {who}: score on {where} ({len(scores[name])} numbers) less that of the best beside it"
         notes.findings.append(Finding(setting, None, less, None, verdict))
     notes.fits[f"scores on {where}"] = {name: math.fsum(each.values()) for name, each in scores.items()}
     return behind
@@ -298,13 +302,9 @@ def _predicted(notes: Notes, growing: Table, spreads: Mapping[str, Spread]) -> N
         part = growing.where(d_m=cell[0], n=cell[1])
         if not len(part):
             continue
-        for kind, values, truth in zip(
-            ("lowest test loss", "its epoch"),
-            (part.column("lowest"), np.maximum(part.column("epoch"), 1.0)),
-            PAPER_TABLE_1[cell],
-            strict=True,
-        ):
-            spread = spreads["epoch" if kind == "its epoch" else "loss"]
+        for number, (values, truth) in _numbers(part, math.inf).items():
+            spread = spreads[_kind(number)]
+            kind = "its epoch" if _kind(number) == "epoch" else "lowest test loss"
             verdict = one_run(values, truth, *_known(spread))
             setting = f"{GROWS}, as predicted for {_name(cell)}: {kind}"
             notes.found(setting, one_more_run(values, spread), verdict, paper=truth)
@@ -380,7 +380,7 @@ def _remarks(notes: Notes, table: Table, base: Table) -> None:
         notes.remarks.append(f"{diverged} of {len(table)} runs diverged; their lowest loss is from before.")
 
 
-def _figure_cells(base: Table) -> Plot:
+def _figure_cells(base: Table, slopes: Mapping[int, Interval]) -> Plot:
     panels = []
     spreads = _spreads(base)
     for what, column, index in (("lowest test loss (nats)", "lowest", 0), ("its epoch", "epoch", 1)):
@@ -396,7 +396,10 @@ def _figure_cells(base: Table) -> Plot:
                 Series("single runs", [n for n, _ in dots], [v for _, v in dots], kind="runs"),
                 Series("paper, one run", list(theirs), list(theirs.values()), kind="paper"),
             ]
-            panels.append(Panel("training images N", what, series, f"$d_m$ = {d_m:,}", "xy"))
+            title = f"$d_m$ = {d_m:,}"
+            if not index and len(points) > 1:
+                title += f": slope {told(slopes[d_m])}"
+            panels.append(Panel("training images N", what, series, title, "xy"))
     return Plot(
         panels,
         "Lowest test loss of a run and its epoch against the number of training images: geometric mean over seeds, "

@@ -198,7 +198,10 @@ def _measured(axes: Axes, series: Series, index: int, positive: bool) -> None:
         return
     colour = COLOURS[index % len(COLOURS)]
     if series.low is not None and series.high is not None:
-        low, high = (np.where(np.isfinite(e), e, y) for e in (_drawable(series.low, positive), np.asarray(series.high)))
+        low, high = (np.where(np.isfinite(e), e, y) for e in (np.asarray(series.low, float), np.asarray(series.high)))
+        if positive:
+            # an end that is not positive lies below every axis
+            low = np.where(low > 0.0, low, 1e-3 * np.nanmin(y))
         axes.fill_between(x, low, high, color=colour, alpha=0.18, lw=0)
     marker = MARKERS[index % len(MARKERS)] if series.points else None
     dashes = "-" if series.line else ""

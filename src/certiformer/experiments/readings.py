@@ -7,8 +7,8 @@ z = s sqrt(1 + 1/n)
 
     log p = log( 0.95 t_nu((x - m)/z)/z + 0.05/log(1000) ),     S_r = sum over cells and numbers.
 
-The uniform part, over three decades, keeps one number from deciding everything. A reading survives if its score is at
-least the best one less log 20, on the cells that both have.
+The uniform part, over three decades, keeps one number from deciding everything. A reading survives if no other scores
+more than log 20 above it on the numbers that both have.
 """
 
 from __future__ import annotations
@@ -66,20 +66,14 @@ def p_value(values: Sequence[float] | Vector, truth: float, spread: Spread) -> f
 
 
 def survivors(scores: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """For each reading its score less that of the best among those with most numbers, on the numbers that both have.
+    """For each reading its score less that of the one that beats it most, on the numbers that both have; else 0.
 
-    At least -log 20 survives; above 0 it fits better there than the one it is compared with.
+    At least -log 20 survives.
     """
-    if not scores:
-        return {}
-    most = max(len(numbers) for numbers in scores.values())
-    whole = {name: math.fsum(numbers.values()) for name, numbers in scores.items() if len(numbers) == most}
-    best = max(whole, key=lambda name: whole[name])
-    behind = {}
-    for name, numbers in scores.items():
-        shared = numbers.keys() & scores[best].keys()
-        behind[name] = math.fsum(numbers[key] - scores[best][key] for key in shared)
-    return behind
+    return {
+        name: min(math.fsum(own[key] - other[key] for key in own.keys() & other.keys()) for other in scores.values())
+        for name, own in scores.items()
+    }
 
 
 def _student(t: float, freedom: int) -> float:

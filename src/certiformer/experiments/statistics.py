@@ -53,6 +53,10 @@ class Interval:
         ends = "no interval" if math.isinf(self.low) and math.isinf(self.high) else f"{self.low:.3g}, {self.high:.3g}"
         return f"{self.value:.3g} [{ends}]"
 
+    def __neg__(self) -> Interval:
+        inner = (None, None) if self.low_90 is None or self.high_90 is None else (-self.high_90, -self.low_90)
+        return Interval(-self.value, -self.high, -self.low, self.seeds, *inner)
+
     def contains(self, value: float) -> bool:
         return self.low <= value <= self.high
 

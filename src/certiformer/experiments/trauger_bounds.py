@@ -123,12 +123,12 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         notes.remarks.append(f"None of {len(everything)} runs has learned: bounds at them say nothing about training.")
         return notes.analysis(f"none of {len(everything)} networks has learned, so there is nothing to bound.")
     found = {row.key: of_run(row) for row in table}
+    negative = sum(each.printed <= 0 for each in found.values())
     for side in ("printed", "sound"):
         values = {key: getattr(each, side) for key, each in found.items()}
         ratios = [abs(gap(row.values)) / values[row.key] if values[row.key] > 0 else math.inf for row in table]
-        negative = sum(value <= 0 for value in values.values())
         setting = f"gap over the {side} bound, largest of {len(table)} networks that learned"
-        setting += f" ({negative} printed bounds are negative)" if negative else ""
+        setting += f" ({negative} printed bounds are negative)" if negative and side == "printed" else ""
         row_of = Finding(setting, None, max(ratios), None, bound_always(ratios))
         notes.findings.append(row_of.told(**{"paper" if side == "printed" else "sound": "≤ 1"}))
     above = table.column(lambda row: decades(found[row.key].sound))
@@ -137,7 +137,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         notes.found(f"T = {T}: decades of the sound bound above the loss of guessing", level)
     moving = slope(table, lambda row: math.log10(found[row.key].sound))
     setting = "log10 of the sound bound, all norms measured: slope per 100 tokens"
-    notes.found(setting, moving, no_more_than(moving, GROWTH), paper="0")
+    notes.found(setting, moving, no_more_than(moving, GROWTH), paper="no increase")
     _weights_fixed(notes, table)
     capped = sum(each.sound >= each.ceiling for each in found.values())
     literal = sum(each.literal < 0 for each in found.values())
@@ -147,14 +147,18 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         f"printed formula is negative for {literal} of them."
     )
     level = mean_interval(above)
+    moves = ""
+    if len(table.by("tokens")) > 1:
+        moves = f"; it changes by {moving} decades per 100 tokens (no increase: {notes.word(setting)})"
     caption = (
         "Bounds on the gap of the networks that learned sparse majority, and the gaps measured, for each number of "
         "tokens T: means of logarithms of the bounds, means of the gaps with 95 % intervals. A bound above the dotted "
         "line, the loss of guessing, says nothing."
+        + (f" Of the printed bounds {negative} of {len(table)} are negative and cannot be drawn." if negative else "")
     )
     return notes.analysis(
         f"at the {len(table)} of {len(everything)} networks that learned, the sound Theorem 4.1 is {level} decades "
-        f"above the loss of guessing{': it says nothing' if level.low > 0 else ''}.",
+        f"above the loss of guessing{': it says nothing' if level.low > 0 else ''}{moves}.",
         bounds=Plot([_panel(table, found)], caption, height=3.0),
     )
 
@@ -193,7 +197,7 @@ def _weights_fixed(notes: Notes, table: Table) -> None:
         short, long = at.values()
         for name, index in ((f"sound bound for {SAMPLES:,} samples", 0), ("samples until the loss of guessing", 1)):
             setting = f"{name}, T = {max(at)} / T = {min(at)}, weight norms fixed, tokens as they are"
-            notes.findings.append(Finding(setting, 1.0, long[index] / short[index]))
+            notes.findings.append(Finding(setting, None, long[index] / short[index]))
 
 
 def _median(dictionaries: Sequence[Config]) -> Config:

@@ -29,25 +29,29 @@ LONG = 100
 @dataclass(frozen=True)
 class Measure:
     """A number of each run: its name, where it comes from, a change per 100 tokens worth speaking of, its curve during
-    training, what the paper picks among runs, and a level to compare with."""
+    training with a name, what the paper picks among runs, and a level to compare with."""
 
     name: str
     of: Callable[[Row], float]
     size: float
     curve: str
+    during: str
     pick: str
     level: tuple[str, float]
     unit: str = ""
 
 
 # 5 % of the 1-norm of the starting weights, which is 1530 and does not depend on T
-NORM = Measure("total 1-norm of the weights kept", lambda r: float(r.values["l1"]), 75.0, "l1", "largest", ("", 0.0))
+NORM = Measure(
+    "total 1-norm of the weights kept", lambda r: float(r.values["l1"]), 75.0, "l1", "total 1-norm", "largest",
+    ("", 0.0),
+)  # fmt: skip
 GAP = Measure(
-    "gap at the weights kept", lambda r: gap(r.values), 0.05, "gap", "worst", ("no gap", 0.0), " (nats)"
+    "gap at the weights kept", lambda r: gap(r.values), 0.05, "gap", "gap", "worst", ("no gap", 0.0), " (nats)"
 )  # fmt: skip
 ACCURACY = Measure(
-    "validation accuracy", lambda r: float(r.values["validation_accuracy"]), 0.05, "validation_accuracy", "best",
-    ("guessing", 0.5),
+    "validation accuracy", lambda r: float(r.values["validation_accuracy"]), 0.05, "validation_accuracy",
+    "validation accuracy", "best", ("guessing", 0.5),
 )  # fmt: skip
 
 
@@ -77,7 +81,7 @@ def analyse_accuracy(rows: Sequence[Row]) -> Analysis:
     """Figure 3."""
 
     def no_decrease(found: Interval, margin: float) -> Verdict:
-        return no_more_than(Interval(-found.value, -found.high, -found.low, found.seeds), margin)
+        return no_more_than(-found, margin)
 
     return _analyse(rows, ACCURACY, no_decrease, "no decrease")
 
@@ -86,15 +90,16 @@ def _analyse(rows: Sequence[Row], main: Measure, judge: Callable[[Interval, floa
     table, notes = Table(rows), Notes()
     able = learned(table)
     found = slope(able, main.of)
-    notes.found(f"{main.name}, runs that learned: slope per 100 tokens", found, judge(found, main.size), paper=claim)
+    setting = f"{main.name}, runs that learned: slope per 100 tokens"
+    notes.found(setting, found, judge(found, main.size), paper=claim)
     if main is ACCURACY:
         tail = slope(able.where(lambda row: row.config["tokens"] >= LONG), main.of)
-        setting = f"{main.name}, T ≥ {LONG}, runs that learned: slope per 100 tokens"
-        notes.found(setting, tail, number(tail, 0.0, main.size), paper="levels off")
+        late = f"{main.name}, T ≥ {LONG}, runs that learned: slope per 100 tokens"
+        notes.found(late, tail, number(tail, 0.0, main.size), paper="levels off")
         for T, part in table.by("tokens").items():
             reached = mean_interval(part.column(main.of))
-            setting = f"T = {T}: {main.name} above guessing"
-            notes.found(setting, reached, sign(reached, LEARNED, below=False), paper="learns")
+            above = f"T = {T}: {main.name} above guessing"
+            notes.found(above, reached, sign(reached, LEARNED, below=False), paper="learns")
     else:
         for T, part in able.by("tokens").items():
             values = part.column(main.of)
@@ -109,32 +114,37 @@ def _analyse(rows: Sequence[Row], main: Measure, judge: Callable[[Interval, floa
     )
     if not len(able):
         headline = f"none of {len(table)} runs has learned: they say nothing about trained networks."
+    elif len(able.by("tokens")) < 2:
+        headline = f"{len(able)} of {len(table)} runs learned, all of one length: no trend can be seen."
     else:
         headline = (
             f"over the {len(able)} of {len(table)} runs that learned, the {main.name} changes by {found} per 100 "
-            f"tokens, against “{claim}”, of more than {main.size:g}, in the paper."
+            f"tokens; the paper says “{claim}”: {notes.word(setting)} (our margin is {main.size:g})."
         )
     caption = (
         f"Left: {main.name} against the number of tokens T, runs that learned: mean with 95 % interval, and the "
-        f"{main.pick} run, which is what the paper shows. Right: the same during training, mean of the runs that "
-        f"learned."
+        f"{main.pick} of these runs, as the paper shows it for its own. Right: {main.during} during training, mean of "
+        "the runs that learned."
     )
-    return notes.analysis(headline, figure=Plot(_panels(able, main), caption))
+    return notes.analysis(headline, figure=Plot(_panels(able, main, found), caption))
 
 
-def _panels(table: Table, main: Measure) -> list[Panel]:
+def _panels(table: Table, main: Measure, found: Interval) -> list[Panel]:
     points = table.points("tokens", main.of)
+    mean = f"mean: slope {found} per {TOKENS_PER_UNIT:g} tokens" if len(points) > 1 else "mean"
     left = [
-        Series.means("mean of the runs", points),
-        Series(f"{main.pick} run (the paper's)", list(points), [float(v.max()) for v in points.values()]),
+        Series.means(mean, points),
+        Series(f"{main.pick} of our runs", list(points), [float(v.max()) for v in points.values()]),
     ]
     lengths = list(points)
     chosen = np.unique(np.linspace(0, max(0, len(lengths) - 1), min(SHOWN, len(lengths))).round().astype(int))
     right = [_training(table.where(tokens=lengths[i]), main) for i in chosen]
     name, level = main.level
-    axis = f"{main.name}{main.unit}"
     marks = {name: level} if name else {}
-    return [Panel("tokens T", axis, left, marks=marks), Panel("epoch", axis, right, marks=marks)]
+    return [
+        Panel("tokens T", f"{main.name}{main.unit}", left, marks=marks),
+        Panel("epoch", f"{main.during}{main.unit}", right, marks=marks),
+    ]
 
 
 def _training(table: Table, main: Measure) -> Series:

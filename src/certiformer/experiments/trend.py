@@ -104,7 +104,7 @@ class Trend:
         if not self.points:
             return []
         middle = {x: self._middle(y) for x, y in self.points.items()}
-        slope = f"{self.label or 'measured'}: slope {_told(self.slope)}" if len(middle) > 1 else self.label
+        slope = f"{self.label or 'measured'}: slope {told(self.slope)}" if len(middle) > 1 else self.label
         out = [Series.measured(slope, middle)]
         first = next(iter(middle))
         for theory, printed in ((self.printed, True), (self.sound, False)):
@@ -113,7 +113,7 @@ class Trend:
             curve = self._curve(theory)
             if theory.scaled or theory.curve is None:
                 curve = {x: middle[first].value * y / curve[first] for x, y in curve.items()}
-            exponent = f": slope {self.said(theory):.2f}" if len(curve) > 1 else ""
+            exponent = f": slope {self.said(theory):z.2f}" if len(curve) > 1 else ""
             out.append(Series.theory(f"{theory.name}{exponent}", curve, printed=printed))
         return out
 
@@ -166,11 +166,11 @@ class Notes:
         return Analysis(tuple(self.findings), headline, self.fits, plots, tuple(self.remarks))
 
 
-def _told(slope: Interval) -> str:
+def told(slope: Interval) -> str:
     """-0.52 [-0.55, -0.49]; without ends that are not known."""
     if math.isinf(slope.low) and math.isinf(slope.high):
-        return f"{slope.value:.2f}"
-    return f"{slope.value:.2f} [{slope.low:.2f}, {slope.high:.2f}]"
+        return f"{slope.value:z.2f}"
+    return f"{slope.value:z.2f} [{slope.low:z.2f}, {slope.high:z.2f}]"
 
 
 def fitted_exponent(x: Sequence[float], y: Sequence[float]) -> float:

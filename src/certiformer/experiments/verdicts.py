@@ -210,7 +210,9 @@ class Claim:
     relation: Relation = "="
 
     def __str__(self) -> str:
-        return {"=": "", "<=": "≤ ", "<": "< ", ">": "> "}[self.relation] + f"{self.value:.3g}"
+        return {"=": "", "<=": "≤ ", "<": "< ", ">": "> "}[
+            self.relation
+        ] + f"{0.0 if abs(self.value) < ROUNDING else self.value:.3g}"
 
     def judge(self, found: Interval, margin: float) -> Verdict:
         """The rule that belongs to the relation; the margin is for "=" alone."""
