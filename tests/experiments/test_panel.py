@@ -67,3 +67,32 @@ def test_a_panel_without_runs_says_so():
     empty, drawn = plot.figure.axes
     assert [text.get_text() for text in empty.texts] == ["no runs yet"]
     assert not drawn.texts
+
+
+def test_a_band_whose_lower_end_is_not_positive_reaches_the_bottom_of_a_logarithmic_axis():
+    wide = Series("measured", [1, 10], [2.0, 1.0], [-1.0, 0.5], [5.0, 2.0])
+    unknown = Series("no interval", [1, 10], [2.0, 1.0], [-math.inf, -math.inf], [math.inf, math.inf])
+    for series, bottom in ((wide, 0.0), (unknown, 2.0)):
+        plot = Plot([Panel("n", "gap", [series], log="y")], "")
+        plot.figure.draw_without_rendering()
+        (axes,) = plot.figure.axes
+        (band,) = axes.collections
+        lowest = min(y for x, y in band.get_paths()[0].vertices if x == 1.0)
+        assert lowest <= max(axes.get_ylim()[0], bottom)
+        assert axes.get_ylim()[0] >= 0.1
+
+
+def test_theories_of_one_side_have_dashes_of_their_own():
+    others = [Series.theory(f"sound {i}", {1: 1.0 + i, 10: 1.0}) for i in range(3)]
+    plot = Plot([Panel("n", "risk", [SOUND, *others, PRINTED], log="xy")], "")
+    lines = plot.figure.axes[0].get_lines()
+    assert len({(line.get_color(), str(line._unscaled_dash_pattern)) for line in lines}) == 5
+
+
+def test_a_short_logarithmic_axis_has_several_names():
+    plot = Plot([Panel("epoch", "loss", [Series("runs", [50, 90, 200], [0.075, 0.1, 0.16])], log="xy")], "")
+    plot.figure.draw_without_rendering()
+    (axes,) = plot.figure.axes
+    low, high = axes.get_ylim()
+    inside = [t for t in axes.yaxis.get_major_ticks() if low <= t.get_loc() <= high and t.label1.get_text()]
+    assert len(inside) >= 2

@@ -64,6 +64,26 @@ def test_a_sign():
     assert verdicts.sign(student(-0.1, 0.3, 5), 0.0).detail == "needs 38 seeds"
 
 
+def test_seeds_that_have_not_told_are_too_few():
+    """A skewed interval reaches out of the margin where a symmetric one of its width would not."""
+    skewed = Interval(-0.5, -0.58, -0.47, 10, -0.56, -0.48)
+    assert verdicts.number(skewed, -0.5, 0.05) == Verdict("cannot tell", "needs 11 seeds", 0.05, 1.0)
+    assert verdicts.sign(Interval(1.0, -math.inf, math.inf, 3), 0.0).detail.endswith("needs 4 seeds")
+    assert verdicts.sign(Interval(1.0, -math.inf, math.inf), 0.0).detail == "too few points for an interval"
+
+
+def test_an_interval_of_an_unknown_number_of_seeds_can_differ():
+    found = verdicts.sign(Interval(0.5, 0.3, 0.7), 1.0, below=False)
+    assert (found.word, found.p) == ("differs", pytest.approx(2 * special.ndtr(-0.5 * 1.959964 / 0.2)))
+    assert verdicts.holm([found]) == [found]
+
+
+def test_a_decrease_is_an_increase_of_the_opposite():
+    found = Interval(-0.2, -0.3, -0.1, 5, -0.27, -0.13)
+    assert -found == Interval(0.2, 0.1, 0.3, 5, 0.13, 0.27)
+    assert -Interval(1.0, 0.0, 3.0) == Interval(-1.0, -3.0, -0.0)
+
+
 def test_one_run_of_the_paper():
     runs = [0.100, 0.105, 0.110, 0.095, 0.102]
     assert verdicts.one_run(runs, 0.1048).word == "compatible"
@@ -71,7 +91,8 @@ def test_one_run_of_the_paper():
     between = verdicts.one_run(runs, float(np.exp(np.mean(np.log(runs)) + 3.6 * np.std(np.log(runs), ddof=1))))
     assert between == Verdict("cannot tell", "between the 95 % and the 99 % interval")
     assert "no number of seeds" in verdicts.one_run([0.01, 0.1, 1.0], 0.1).detail
-    assert verdicts.one_run([0.08, 0.12], 0.1).detail == "the interval is too wide"
+    assert verdicts.one_run([0.08, 0.12], 0.1).detail == "the interval is too wide: needs 10 seeds"
+    assert verdicts.one_run([0.1], 0.11, 0.3, 3).detail == "the interval is too wide: needs 10 seeds"
     assert verdicts.one_run([0.08], 0.1).word == "cannot tell"
     assert verdicts.one_run([0.1], 0.11, 0.1, 14).word == "compatible"
     assert verdicts.one_run([0.1], 0.2, 0.1, 14).word == "incompatible"

@@ -107,6 +107,8 @@ def _headline(notes: Notes, shown: Sequence[Measure], trends: Mapping[tuple[str,
         return f"{trend.slope}{claim}"
 
     first, jacobian, loss = shown[0], shown[-2], shown[-1]
+    if len(first.table.by("lag")) < 2:
+        return "one lag only: nothing can be said about growth."
     text = (
         f"the {first.name} changes with the lag with exponent {told(first, 'indrnn')} for the IndRNN and "
         f"{told(first, 'transformer')} for the Transformer, whose {jacobian.name} has {told(jacobian, 'transformer')}"
@@ -184,18 +186,20 @@ def _exp(found: Interval) -> Interval:
 
 def _spread(table: Table, measure: str) -> Interval:
     """Standard deviation of the logarithm between seeds, IndRNN over Transformer, with Fisher's interval."""
-    variances, freedoms = [], []
+    variances, freedoms, seeds = [], [], []
     for network in NETWORKS:
         groups = [np.log(part.column(measure)) for part in table.where(network=network).by("lag").values()]
         freedom = sum(len(logs) - 1 for logs in groups)
         around = sum(float(np.sum((logs - logs.mean()) ** 2)) for logs in groups)
         variances.append(around / freedom if freedom else 0.0)
         freedoms.append(freedom)
+        seeds += [len(logs) for logs in groups]
     if min(variances) == 0.0:
         return Interval(math.nan, -math.inf, math.inf)
     quotient = variances[0] / variances[1]
     below, above = (float(special.fdtri(freedoms[0], freedoms[1], p)) for p in (0.975, 0.025))
-    return Interval(math.sqrt(quotient), math.sqrt(quotient / below), math.sqrt(quotient / above))
+    ends = math.sqrt(quotient / below), math.sqrt(quotient / above)
+    return Interval(math.sqrt(quotient), *ends, seeds=min(seeds))
 
 
 def _series(trends: Mapping[tuple[str, str], Trend], measure: Measure) -> list[Series]:

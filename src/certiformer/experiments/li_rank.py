@@ -117,7 +117,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         ball,
         "d",
         "local",
-        printed=Theory("printed, Theorem B.4", at(_printed_exact), relation="<="),
+        printed=Theory("printed, Theorem B.4", at(_printed_exact), claimed=False),
         sound=Theory("sound (S2)", at(lambda c: sound_bound(THEOREM, exact_inputs(c))), claimed=False),
         label="exact least squares",
     )

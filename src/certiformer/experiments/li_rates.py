@@ -199,7 +199,7 @@ def _ball_trend(ball: Table) -> Trend:
         ball,
         "n",
         "local",
-        printed=Theory("printed, Theorem B.1", at(_printed_ball), relation="<="),
+        printed=Theory("printed, Theorem B.1", at(_printed_ball), claimed=False),
         sound=Theory("sound (S2, S4chain)", at(sound), claimed=False),
         label="exact least squares",
     )
@@ -220,10 +220,10 @@ def _ball(notes: Notes, ball: Table) -> str:
     if len(trend.points) < 2 or trend.printed is None:
         return "too few runs in the l1 ball of growing dimension."
     told = (
-        f"in the l1 ball of growing dimension the excess risk changes with n with exponent {trend.slope}; "
-        f"the printed Theorem B.1 allows {trend.said(trend.printed):.2f}: {notes.word(f'{trend.name}: printed')}"
+        f"in the l1 ball of growing dimension the excess risk changes with n with exponent {trend.slope}, "
+        f"the printed Theorem B.1 with {trend.said(trend.printed):.2f}"
     )
-    return told + ("." if start is None else f", and the bound itself is violated from n = {start:.0e} on.")
+    return told + ("." if start is None else f": it is violated from n = {start:.0e} on.")
 
 
 def _calibration(notes: Notes, quiet: Table, loud: Table, ball: Table) -> Panel:

@@ -22,6 +22,7 @@ from certiformer.report.plots import COLOURS, COLUMN, HEIGHT, MARKERS, PAGE
 Kind = Literal["measured", "runs", "printed", "sound", "paper"]
 Place = Literal["none", "inside", "above"]  # of a panel's legend
 MOST_TICKS = 9
+OTHER_DASHES: tuple[tuple[int, tuple[int, ...]], ...] = ((0, (1, 1)), (0, (6, 2)), (0, (3, 1, 1, 1, 1, 1)))
 MOST_INSIDE = 2  # lines of a legend that find a place among the curves
 LINE, LETTER = 10.5, 3.6  # a line of a legend and a letter in it, in points
 MARGIN = 0.85  # inches of a panel's width beside the letters of its legend
@@ -139,12 +140,13 @@ def _folded(panel: Panel, letters: int) -> list[str]:
 
 
 def _draw(axes: Axes, panel: Panel, place: Place, above: Sequence[str]) -> None:
-    measured, shown = 0, _shown(panel)
+    measured, shown, said = 0, _shown(panel), {"sound": 0, "printed": 0, "paper": 0}
     for series in panel.series:
         if series in shown and series.kind in ("measured", "runs"):
             _measured(axes, series, measured, "y" in panel.log)
         elif series in shown:
-            _said(axes, series)
+            _said(axes, series, said[series.kind])
+            said[series.kind] += 1
         measured += series.kind == "measured"  # a curve keeps its colour where another one is missing
     for name, level in panel.marks.items():
         axes.axhline(level, color="0.5", lw=1.0, ls=":", label=name)
@@ -208,8 +210,10 @@ def _measured(axes: Axes, series: Series, index: int, positive: bool) -> None:
     axes.plot(x, y, color=colour, lw=1.4, ls=dashes, marker=marker, ms=4, label=series.label or None)
 
 
-def _said(axes: Axes, series: Series) -> None:
-    colour, dashes = ("#000000", "-.") if series.kind == "sound" else (PRINTED_COLOUR, "--")
+def _said(axes: Axes, series: Series, index: int) -> None:
+    """Theory by its side's colour; several curves of one side by their dashes."""
+    colour, first = ("#000000", "-.") if series.kind == "sound" else (PRINTED_COLOUR, "--")
+    dashes = (first, *OTHER_DASHES)[index % (1 + len(OTHER_DASHES))]
     marker = "X" if series.kind == "paper" else None
     y = np.where(np.isfinite(series.y), series.y, np.nan)
     axes.plot(series.x, y, color=colour, ls=dashes, lw=1.3, marker=marker, ms=5, label=series.label or None, zorder=3)
@@ -250,10 +254,11 @@ def _apart(at: Sequence[float], log: bool) -> list[float]:
 
 
 def _few_ticks(axis: Axis) -> None:
-    """Over less than two decades 1, 2, 5, 10; over more, powers of ten alone."""
+    """Over less than half a decade every half, over less than two 1, 2, 5, 10; over more, powers of ten alone."""
     low, high = axis.get_view_interval()
     if low > 0 and high < 100 * low:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        subs = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0) if high < 4 * low else (1.0, 2.0, 5.0)
+        axis.set_major_locator(LogLocator(subs=subs))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     axis.set_minor_formatter(NullFormatter())
 

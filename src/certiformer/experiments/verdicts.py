@@ -27,13 +27,14 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
-from certiformer.experiments.statistics import Interval, Vector
+from certiformer.experiments.statistics import FEWEST, Interval, Vector
 
 WORDS = (
     "agrees", "differs", "cannot tell", "compatible", "incompatible", "holds", "violated", "not violated", "measured",
 )  # fmt: skip
 SLOPE_MARGIN = 0.05
 MOST_SEEDS = 100_000
+MOST_SHARP = 1_000  # seeds of a prediction interval, which more hardly sharpen
 Relation = Literal["=", "<=", "<", ">"]
 SHARPEST = math.log(2.0)  # the half-width beyond which a prediction interval says nothing
 ROUNDING = 1e-9
@@ -59,7 +60,7 @@ MEASURED = Verdict("measured")
 def number(found: Interval, truth: float, margin: float) -> Verdict:
     """Our estimate against the paper's number: equivalence within the margin, a difference beyond it, or neither."""
     if not (math.isfinite(found.low) and math.isfinite(found.high)):
-        return Verdict("cannot tell", "too few seeds for an interval", margin)
+        return _without_interval(found, margin)
     gap = abs(found.value - truth)
     p = _p_beyond(found, gap - margin)
     low, high = found.inner
@@ -91,7 +92,7 @@ def seeds_needed(gap: float, deviation: float, margin: float) -> int | None:
 def sign(found: Interval, level: float, *, below: bool = True) -> Verdict:
     """The claim that something lies below a level (an exponent below 0, a ratio below 1), or above it."""
     if not (math.isfinite(found.low) and math.isfinite(found.high)):
-        return Verdict("cannot tell", "too few seeds for an interval")
+        return _without_interval(found)
     side = 1.0 if below else -1.0
     away = side * (found.value - level)
     p = _p_beyond(found, away)
@@ -105,7 +106,7 @@ def sign(found: Interval, level: float, *, below: bool = True) -> Verdict:
 def no_more_than(found: Interval, margin: float) -> Verdict:
     """The claim that there is no increase: one of more than the margin is excluded, found, or neither."""
     if not (math.isfinite(found.low) and math.isfinite(found.high)):
-        return Verdict("cannot tell", "too few seeds for an interval", margin)
+        return _without_interval(found, margin)
     p = _p_beyond(found, found.value - margin)
     if found.inner[1] <= margin:
         return Verdict("agrees", "", margin, p)
@@ -126,7 +127,7 @@ def one_run(
     if deviation is None or freedom is None:
         deviation, freedom = (float(logs.std(ddof=1)) if n > 1 else math.inf), n - 1
     if n < 1 or freedom < 1:
-        return Verdict("cannot tell", "too few seeds for an interval")
+        return Verdict("cannot tell", "too few seeds for an interval: needs 2 seeds")
     spread = deviation * math.sqrt(1.0 + 1.0 / n)
     away = abs(math.log(truth) - float(logs.mean()))
     half, wide = (float(special.stdtrit(freedom, level)) * spread for level in (0.975, 0.995))
@@ -136,8 +137,21 @@ def one_run(
         return Verdict("compatible")
     if 1.96 * deviation > SHARPEST:
         return Verdict("cannot tell", "runs differ too much: no number of seeds would do")
-    why = "between the 95 % and the 99 % interval" if away > half else "the interval is too wide"
-    return Verdict("cannot tell", why)
+    if away > half:
+        return Verdict("cannot tell", "between the 95 % and the 99 % interval")
+    enough = _sharp_enough(deviation, freedom, n)
+    needs = "no number of seeds would do" if enough is None else f"needs {enough:,} seeds"
+    return Verdict("cannot tell", f"the interval is too wide: {needs}")
+
+
+def _sharp_enough(deviation: float, freedom: int, n: int) -> int | None:
+    """The number of seeds, more than n, with which a prediction interval is sharp enough, if they vary as these do."""
+    for more in range(n + 1, MOST_SHARP):
+        # each of them is one more degree of freedom, of these runs or of all that are pooled
+        t = float(special.stdtrit(freedom + more - n, 0.975))
+        if t * deviation * math.sqrt(1.0 + 1.0 / more) <= SHARPEST:
+            return more
+    return None
 
 
 def bound_frequency(violations: int, runs: int, delta: float) -> Verdict:
@@ -186,20 +200,31 @@ def holm(verdicts: Sequence[Verdict], level: float = 0.05) -> list[Verdict]:
 
 
 def _p_beyond(found: Interval, beyond: float) -> float:
-    """Two-sided p-value for a gap that exceeds its margin by `beyond`."""
-    n, deviation = found.seeds, found.deviation
-    if n < 2 or not math.isfinite(deviation):
+    """Two-sided p-value for a gap that exceeds its margin by `beyond`; normal, if the number of seeds is not known."""
+    half = (found.high - found.low) / 2.0
+    if not math.isfinite(half):
         return 1.0
-    if deviation == 0.0:
+    if half == 0.0:
         return 0.0 if beyond > 0.0 else 1.0
-    return min(1.0, 2.0 * float(special.stdtr(n - 1, -beyond * math.sqrt(n) / deviation)))
+    if found.seeds < 2:
+        return min(1.0, 2.0 * float(special.ndtr(-beyond * float(special.ndtri(0.975)) / half)))
+    freedom = found.seeds - 1
+    return min(1.0, 2.0 * float(special.stdtr(freedom, -beyond * float(special.stdtrit(freedom, 0.975)) / half)))
 
 
 def _needs(found: Interval, gap: float, margin: float) -> str:
+    """More seeds than there are: these have not told, whatever a symmetric interval of the same width would say."""
     if found.seeds < 2:
-        return ""
+        return "the interval reaches both sides"
     seeds = seeds_needed(gap, found.deviation, margin)
-    return "no number of seeds would do" if seeds is None else f"needs {seeds:,} seeds"
+    return "no number of seeds would do" if seeds is None else f"needs {max(seeds, found.seeds + 1):,} seeds"
+
+
+def _without_interval(found: Interval, margin: float | None = None) -> Verdict:
+    """What so few seeds, or points, say."""
+    if 0 < found.seeds < FEWEST:
+        return Verdict("cannot tell", f"too few seeds for an interval: needs {FEWEST} seeds", margin)
+    return Verdict("cannot tell", "too few points for an interval", margin)
 
 
 @dataclass(frozen=True)
