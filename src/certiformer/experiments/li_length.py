@@ -162,7 +162,8 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         curve = table.curve("tokens", bound(side))
         grown.append(curve[max(curve)] / curve[min(curve)])
         power = fitted_exponent(list(curve), list(curve.values()))
-        notes.findings.append(Finding(f"exponent in T of the {who} bound (Theorem B.4)", "0 (no T)", power))
+        claimed = "0 (no T)" if who == "printed" else None
+        notes.findings.append(Finding(f"exponent in T of the {who} bound (Theorem B.4)", claimed, power))
     lengths = sorted(squares)
     first, last = (mean_interval(risk.points[T]) for T in (lengths[0], lengths[-1]))
     unit = table.config["sigma"] ** 2 / n
