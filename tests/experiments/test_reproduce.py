@@ -305,6 +305,19 @@ def test_of_several_runs_of_one_configuration_that_of_the_present_code_is_redraw
     assert {row.version for row in rows} == {older}
 
 
+def test_a_part_that_occurs_at_one_scale_only_is_redrawn_and_verified(tmp_path, ledger, monkeypatch):
+    monkeypatch.setattr("certiformer.sweep.Local", lambda *_, **__: Inline())
+    reproduce(tmp_path, scale="paper", only={"seed": [10, 11]})
+    places = ("--from", ledger, "--out", tmp_path / "again")
+    told = json.loads(command(tmp_path, "li.toy", *places, "--only", "seed=10", "--json").stdout)
+    assert (told["scale"], told["finished"]) == ("paper", 3)
+    assert "2 runs done again" in command(tmp_path, "li.toy", *places, "--only", "seed=10", "--verify", 2).stdout
+    with pytest.raises(InputError, match="17, 18, 19"):
+        module.redraw("li.toy", ledger, out=tmp_path, only={"seed": 20})
+    with pytest.raises(InputError, match=r"\[0, 1\]"):
+        module.redraw("li.toy", ledger, out=tmp_path, only={"seed": 10}, scale="smoke")
+
+
 def test_another_grid_has_the_same_analysis(tmp_path):
     found = reproduce(tmp_path, scale="smoke", values={"seed": range(4), "n": [10, 50]})
     assert found.document["runs"] == 8

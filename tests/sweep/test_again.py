@@ -103,6 +103,18 @@ def test_runs_done_again_agree_in_every_bit(ledger):
         verify(walk(), [], 1, Inline())
 
 
+@pytest.mark.parametrize("latest", [0.0, 1e12])
+def test_runs_of_the_present_code_are_those_that_are_compared_else_the_latest(ledger, latest):
+    sweep(walk(), ledger, Inline())
+    rows = ledger.rows(walk())
+    other = [dataclasses.replace(r, version="old", values={**r.values, "n": 6}, finished=latest) for r in rows]
+    assert verify(walk(), [*rows, *other], 2, Inline()).agrees
+    assert verify(walk(), [*other, *rows], 2, Inline()).agrees
+    former = [dataclasses.replace(row, version="older") for row in rows]
+    assert verify(walk(), [*former, *other], 2, Inline()).agrees is (latest == 0.0)
+    assert verify(walk(), [*other, *former], 2, Inline()).agrees is (latest == 0.0)
+
+
 def test_another_form_is_a_difference(ledger):
     sweep(walk(1), ledger, Inline())
     (row,) = ledger.rows(walk(1))

@@ -31,6 +31,7 @@ from certiformer.sweep import (
     Local,
     Row,
     Swept,
+    counting,
     estimate,
     export,
     extended,
@@ -132,15 +133,12 @@ def redraw(
     the code as it is now counts, else the latest. The scale is the one they fit best, if it is not given.
     """
     study = find(id)
-    present = study.experiment("smoke").version
-    rows = sorted(recorded(study, source), key=lambda row: (row.version == present, row.finished or 0.0))
-    kept = {canonical(row.config): row for row in rows}
-    sizes = SCALES if scale is None else (checked_scale(scale),)
-    grids = {size: grid_of(study, size, only, values) for size in sizes}
+    grids = grids_of(study, scale, only, values)
+    kept = counting(recorded(study, source), study.experiment("smoke").version)
     found = {
         size: [kept[c] for run in grid.runs if (c := canonical(run.config)) in kept] for size, grid in grids.items()
     }
-    size = max(sizes, key=lambda s: (len(found[s]) / len(grids[s].runs), len(found[s])))
+    size = max(grids, key=lambda s: (len(found[s]) / len(grids[s].runs), len(found[s])))
     if not found[size]:
         raise CertiformerError(f"{source} has no finished run of {id}" + (f" at scale {scale}" if scale else ""))
     rows = found[size]
@@ -173,6 +171,27 @@ def grid_of(
     """The grid of a study at a scale, with other values, and then a part of it."""
     grid = study.experiment(scale)
     return part(extended(grid, values) if values else grid, only) if only else extended(grid, values or {})
+
+
+def grids_of(
+    study: Study,
+    scale: str | None,
+    only: Mapping[str, Any] | None = None,
+    values: Mapping[str, Sequence[Any]] | None = None,
+) -> dict[Scale, Experiment]:
+    """The same at the named scale, or at every scale that has such a part: a value may occur at one scale only.
+
+    Where none has it, what the full grid says against it is raised.
+    """
+    grids: dict[Scale, Experiment] = {}
+    for size in SCALES if scale is None else (checked_scale(scale),):
+        try:
+            grids[size] = grid_of(study, size, only, values)
+        except CertiformerError as error:
+            refused = error
+    if not grids:
+        raise refused
+    return grids
 
 
 def time_left(grid: Experiment, book: Ledger | None, *, retry: bool = False, probe: bool = True) -> Estimate:

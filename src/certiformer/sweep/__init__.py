@@ -1,6 +1,7 @@
 """Sweeps: many runs of a pure function, remembered in a ledger, done here or on a cluster. Knows no Transformers."""
 
 from certiformer.sweep.again import Repeated, adopt, verify
+from certiformer.sweep.choice import counting
 from certiformer.sweep.dask import Dask
 from certiformer.sweep.engine import Engine, Swept, sweep
 from certiformer.sweep.estimate import Estimate, estimate
@@ -31,6 +32,7 @@ __all__ = [
     "Swept",
     "adopt",
     "code_version",
+    "counting",
     "estimate",
     "export",
     "extended",

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from certiformer.core.errors import CertiformerError, InputError
+from certiformer.sweep.choice import counting
 from certiformer.sweep.engine import Engine, sweep
 from certiformer.sweep.ledger import Ledger, Row
 from certiformer.sweep.origin import same_arithmetic
@@ -75,7 +76,7 @@ def verify(
     experiment: Experiment, kept: Sequence[Row], count: int, engine: Engine, *, seed: int | None = None
 ) -> Repeated:
     """Do `count` runs of the grid, chosen at random among those kept, again, and compare."""
-    by_config = {canonical(row.config): row for row in kept if row.state == "done"}
+    by_config = counting(kept, experiment.version)
     chosen, seed = _chosen(experiment, by_config, count, seed)
     again = _done_again(chosen, engine)
     return Repeated(tuple(_comparisons(by_config, again)), seed)
@@ -88,10 +89,8 @@ def adopt(experiment: Experiment, ledger: Ledger, count: int, engine: Engine, *,
     """
     states = ledger.states(experiment)
     missing = {canonical(run.config): run for run in experiment.runs if states.get(run.key) != "done"}
-    older = [row for row in ledger.rows(experiment.name) if row.state == "done" and row.version != experiment.version]
-    # of several older versions the latest run counts
-    kept = {canonical(row.config): row for row in sorted(older, key=lambda row: row.finished or 0.0)}
-    kept = {config: row for config, row in kept.items() if config in missing}
+    older = [row for row in ledger.rows(experiment.name) if row.version != experiment.version]
+    kept = {config: row for config, row in counting(older, experiment.version).items() if config in missing}
     if not kept:
         raise CertiformerError(f"{ledger.path} has no runs of {experiment.name} by older code that are missing here")
     chosen, seed = _chosen(experiment, kept, count, seed)

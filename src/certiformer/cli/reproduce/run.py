@@ -222,8 +222,7 @@ def _verify(
     form: Form,
 ) -> None:
     """Do some of the kept runs again, and say whether they agree."""
-    from certiformer.experiments import SCALES
-    from certiformer.experiments.reproduce import checked_scale, default_ledger, grid_of, recorded
+    from certiformer.experiments.reproduce import default_ledger, grids_of, recorded
     from certiformer.sweep import verify
     from certiformer.sweep.run import canonical
 
@@ -231,8 +230,7 @@ def _verify(
     for study in chosen:
         kept = recorded(study, source or default_ledger())
         configs = {canonical(row.config) for row in kept}
-        sizes = SCALES if scale is None else (checked_scale(scale),)
-        grids = [grid_of(study, size, part, grid) for size in sizes]
+        grids = grids_of(study, scale, part, grid).values()
         best = max(grids, key=lambda g: sum(canonical(c) in configs for c in g.configs))
         found = verify(best, kept, count, engine)
         answers.append({"id": study.id, "agrees": found.agrees, "runs": len(found.comparisons), "said": str(found)})
