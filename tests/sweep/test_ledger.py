@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -380,6 +381,69 @@ def test_a_ledger_can_be_read_where_nothing_can_be_written(path, tmp_path):
     (tmp_path / "text.db").write_text("no database at all, but some text of some length")
     with pytest.raises(LedgerError, match="not a ledger"):
         Ledger(tmp_path / "text.db", read_only=True)
+
+
+def left_by_a_killed_writer(path, place, *endings):
+    """The files of a ledger with three runs, all of them still in the file of latest transactions."""
+    with Ledger(path) as ledger:
+        ledger._db.execute("PRAGMA wal_autocheckpoint = 0")
+        sweep(walk(3), ledger, Inline())
+        place.mkdir()
+        for ending in ("", *endings):
+            shutil.copy(f"{path}{ending}", place)
+        return ledger.digest(walk(3))
+
+
+@pytest.mark.parametrize("endings", [("-wal",), ("-wal", "-shm")])
+def test_a_reader_sees_the_latest_transactions_and_leaves_all_files_as_they_were(path, tmp_path, endings):
+    place = tmp_path / "killed"
+    digest = left_by_a_killed_writer(path, place, *endings)
+    before = {file.name: file.read_bytes() for file in place.iterdir() if file.suffix != ".db-shm"}
+    with Ledger(place / path.name, read_only=True) as reader:
+        assert reader.digest(walk(3)) == digest
+        copy = reader._copy
+    assert sorted(file.name for file in place.iterdir()) == sorted(f"{path.name}{e}" for e in ("", *endings))
+    assert {name: (place / name).read_bytes() for name in before} == before
+    assert (copy is None) == ("-shm" in endings)
+    assert copy is None or not os.path.exists(copy.name)
+
+
+def test_the_latest_transactions_are_not_lost_where_nothing_can_be_written(path, tmp_path):
+    place = tmp_path / "killed"
+    digest = left_by_a_killed_writer(path, place, "-wal")
+    (place / f"{path.name}-shm").symlink_to(tmp_path / "nowhere" / "index")  # SQLite cannot make it
+    with Ledger(place / path.name, read_only=True) as reader:
+        assert reader.digest(walk(3)) == digest
+        copy = reader._copy.name
+        with pytest.raises(LedgerError, match="readonly"):
+            reader.enrol(walk(5))
+    assert not os.path.exists(copy)
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_a_reader_leaves_nothing_behind(path, monkeypatch, writable):
+    with Ledger(path) as ledger:
+        sweep(walk(3), ledger, Inline())
+    before = path.read_bytes()
+    monkeypatch.setattr("certiformer.sweep._looking.os.access", lambda *_: writable)
+    with Ledger(path, read_only=True) as reader:
+        assert reader.status(walk(3)).done == 3
+        with pytest.raises(LedgerError, match="readonly"):
+            reader.enrol(walk(5))
+    assert list(path.parent.iterdir()) == [path]
+    assert path.read_bytes() == before
+
+
+def test_a_writer_may_come_while_somebody_reads(path):
+    with Ledger(path) as ledger:
+        sweep(walk(3), ledger, Inline())
+    with Ledger(path, read_only=True) as reader:
+        with Ledger(path) as ledger:
+            sweep(walk(5), ledger, Inline())
+        assert reader.status(walk(5)).done == 5
+    assert list(path.parent.iterdir()) == [path]
+    with Ledger(path) as ledger:
+        assert ledger.status(walk(5)).done == 5
 
 
 def test_runs_keep_their_origin_and_the_time_of_the_processor(path):

@@ -12,8 +12,8 @@ import hashlib
 import json
 import os
 import sqlite3
+import tempfile
 import time
-import urllib.parse
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,6 +25,7 @@ import numpy as np
 
 from certiformer.core.errors import CertiformerError
 from certiformer.sweep._closing import Closing
+from certiformer.sweep._looking import read_only_connection
 from certiformer.sweep.origin import Origin
 from certiformer.sweep.run import Array, Config, Experiment, Failure, Finished, Outcome, Run, canonical
 
@@ -112,9 +113,10 @@ class Ledger(Closing):
 
     def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
         self.path, self.read_only = Path(path), read_only
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
         try:
             if read_only:
-                self._db = _read_only(self.path)
+                self._db, self._copy = read_only_connection(self.path)
             else:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 self._db = sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
@@ -123,12 +125,14 @@ class Ledger(Closing):
         try:
             self._open()
         except BaseException:
-            self._db.close()
+            self.close()
             raise
 
     def close(self) -> None:
         """Close the file."""
         self._db.close()
+        if self._copy is not None:
+            self._copy.cleanup()
 
     # What is in it
 
@@ -478,25 +482,6 @@ def fingerprint(row: Row) -> str:
         total.update(canonical([name, array.dtype.str, array.shape]).encode())
         total.update(array.tobytes())
     return total.hexdigest()
-
-
-def _read_only(path: Path) -> sqlite3.Connection:
-    """A connection that writes nothing, not even the files beside a ledger that writers share.
-
-    SQLite reads a ledger in use through those files; where it may not touch them nobody writes, and it is told so.
-    """
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
-    where = f"file:{urllib.parse.quote(str(path.resolve()))}"
-    connection = sqlite3.connect(f"{where}?mode=ro", uri=True, timeout=60.0, isolation_level=None)
-    try:
-        connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError:
-        connection.close()
-        connection = sqlite3.connect(f"{where}?immutable=1", uri=True, timeout=60.0, isolation_level=None)
-    except sqlite3.DatabaseError:
-        pass  # not a database: the reason is given where its header is read
-    return connection
 
 
 def _selection(experiment: Experiment | str | None) -> tuple[str, tuple[str, ...]]:
