@@ -233,6 +233,8 @@ def test_wall_time_counts_no_pause_and_no_overlap_twice():
     rows = [row("a", 10.0, 4.0), row("b", 12.0, 4.0), row("a", 100.0, 3.0), row("a", 100.00001, 3.0)]
     assert module.wall_seconds(rows) == pytest.approx(6.0 + 6.0, abs=1e-3)
     assert module.wall_seconds([]) == 0.0
+    # what ran side by side is not known
+    assert module.wall_seconds([*rows, row(None, 100.0, 3.0)]) is None
 
 
 def test_an_experiment_that_fails_altogether_stops_no_other(tmp_path, monkeypatch):
@@ -270,6 +272,12 @@ def test_published_runs_are_redrawn_verified_merged_and_adopted(tmp_path, monkey
         assert [again[name] for name in ("rows", "ledger", "headline")] == [
             first[name] for name in ("rows", "ledger", "headline")
         ]
+    # published runs do not say which worker did them: only their work can be told
+    told = module.redraw("li.toy", file, out=tmp_path / "again")
+    assert told.document["wall_seconds"] is None
+    assert "wall time" not in told.page.read_text()
+    assert "of work" in told.page.read_text()
+    assert "wall time" in module.redraw("li.toy", tmp_path / "ledger.db", out=tmp_path / "again").page.read_text()
     assert "all agree in every bit" in command(tmp_path, "li.toy", "--from", file, "--verify", 2).stdout
     told = json.loads(command(tmp_path, "li.toy", "--from", file, "--verify", 2, "--json").stdout)
     assert told["agrees"]

@@ -275,7 +275,7 @@ def write(
         "version": swept.version,
         "origins": sorted({described(row.origin) for row in done}),
         "seconds": round(swept.seconds, 3),
-        "wall_seconds": round(wall_seconds(done), 3),
+        "wall_seconds": None if (wall := wall_seconds(done)) is None else round(wall, 3),
         "work_seconds": round(math.fsum(_work(row) for row in done), 3),
     }
     drawings = {stem: _svg(plot.figure, f"{study.id}/{stem}") for stem, plot in analysis.plots.items()}
@@ -318,15 +318,20 @@ def _work(row: Row) -> float:
     return row.cpu if row.cpu is not None else row.seconds or 0.0
 
 
-def wall_seconds(rows: Sequence[Row]) -> float:
-    """How long at least one of these runs was under way, by the ledger: pauses between sweeps do not count."""
+def wall_seconds(rows: Sequence[Row]) -> float | None:
+    """How long at least one of these runs was under way, by the ledger: pauses between sweeps do not count.
+
+    Nobody knows where it is not kept which worker did a run, as in published files: what ran side by side is not told.
+    """
     later: dict[str, float] = {}
     spans = []
     # a worker does one thing after another; runs of a batch end together and share its time
     for row in sorted(rows, key=lambda row: -(row.finished or 0.0)):
-        end = min(row.finished or 0.0, later.get(row.worker or "", math.inf))
-        later[row.worker or ""] = end - (row.seconds or 0.0)
-        spans.append((later[row.worker or ""], end))
+        if row.worker is None:
+            return None
+        end = min(row.finished or 0.0, later.get(row.worker, math.inf))
+        later[row.worker] = end - (row.seconds or 0.0)
+        spans.append((later[row.worker], end))
     total, reached = 0.0, -math.inf
     for start, end in sorted(spans):
         total += max(0.0, end - max(start, reached))

@@ -133,7 +133,8 @@ def provenance(document: Document) -> str:
     words.append(runs + (f", {document['failed']} failed" if document["failed"] else ""))
     if document["seeds"]:
         words.append(f"seeds {seeds(document['seeds'])}")
-    words.append(f"{span(document['wall_seconds'])} wall time, {span(document['work_seconds'])} of work")
+    wall = document["wall_seconds"]
+    words.append(("" if wall is None else f"{span(wall)} wall time, ") + f"{span(document['work_seconds'])} of work")
     if document["reused"]:
         words.append(f"{document['reused']} runs reused")
     words += document["origins"]
