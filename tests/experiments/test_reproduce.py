@@ -162,6 +162,36 @@ def test_status_looks_and_does_not_touch(tmp_path, ledger):
     assert [(e["scale"], e["done"], e["pending"]) for e in part] == [("smoke", 2, 0), ("quick", 2, 3), ("paper", 2, 18)]
 
 
+def test_runs_of_older_code_are_pointed_out(tmp_path, ledger, monkeypatch):
+    first = reproduce(tmp_path, scale="smoke")
+    with Ledger(ledger) as book:
+        book.forget(toy_studies.experiment("smoke"))
+        book.absorb([dataclasses.replace(row, key=f"a{row.key}", version="old") for row in first.rows])
+    hint = (
+        f"6 runs of older code: `certiformer reproduce adopt li.toy --ledger {ledger}` takes them over if a few agree"
+    )
+    assert f"li.toy: {hint}" in command(tmp_path, "li.toy", "--status").stdout
+    assert hint in command(tmp_path, "--status").stdout
+    (entry,) = json.loads(command(tmp_path, "li.toy", "--status", "--scale", "smoke", "--json").stdout)["experiments"]
+    assert (entry["scale"], entry["done"], entry["older"]) == ("smoke", 0, 6)
+    assert hint in command(tmp_path, "li.toy", "--scale", "paper", "--estimate").stdout
+    part = command(tmp_path, "li.toy", "--scale", "smoke", "--set", "seed=1", "--estimate", "--csv").stdout
+    assert part.splitlines()[1].endswith(",3")
+    said = []
+    reproduce(tmp_path, scale="smoke", only={"n": 10}, announce=said.append)
+    assert "2 runs of older code: `certiformer reproduce adopt li.toy --scale smoke --only n=10 --ledger" in said[0]
+    monkeypatch.setattr("certiformer.sweep.Local", lambda *_, **__: Inline())
+    command(tmp_path, "adopt", "li.toy")
+    assert "older code" not in command(tmp_path, "li.toy", "--status").stdout
+
+
+def test_status_is_that_of_the_grid_that_was_asked_for(tmp_path):
+    reproduce(tmp_path, scale="smoke")
+    told = command(tmp_path, "li.toy", "--status", "--scale", "smoke", "--set", "seed=1:4", "--json").stdout
+    (entry,) = json.loads(told)["experiments"]
+    assert (entry["scale"], entry["done"], entry["pending"]) == ("smoke", 3, 6)
+
+
 def test_the_command_line_runs_processes_exports_and_indexes(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", python_path())
     monkeypatch.chdir(tmp_path)

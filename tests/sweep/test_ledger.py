@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import random
 import shutil
@@ -102,6 +103,28 @@ def test_the_counts(path):
             assert summary == status
         assert ledger.status(experiment).pending == 4
         assert ledger.status(walk(2)).total == 2
+
+
+def test_the_work_of_finished_runs_is_the_processors_where_it_is_known(path):
+    experiment = walk(2)
+    with Ledger(path) as ledger:
+        ledger.enrol(experiment)
+        with ledger.claims() as claims:
+            mine, _ = claims.take(experiment.runs)
+            claims.record(mine, [finished(), dataclasses.replace(finished(), cpu=0.125)])
+        assert ledger.status(experiment).seconds == ledger.summary()[0].seconds == 0.5 + 0.125
+        ledger._db.execute("DROP TABLE origins")
+        assert ledger.status(experiment).seconds == ledger.summary()[0].seconds == 1.0
+
+
+def test_runs_of_older_code_are_counted_where_they_are_missing(path):
+    with Ledger(path) as ledger:
+        sweep(walk(3, pinned="a"), ledger, Inline())
+        sweep(walk(4, pinned="b"), ledger, Inline())
+        assert ledger.older(walk(5, pinned="c")) == 4
+        sweep(walk(2, pinned="c"), ledger, Inline())
+        assert ledger.older(walk(5, pinned="c")) == 2
+        assert ledger.older(walk(5, name="other")) == 0
 
 
 def test_finished_runs_are_never_claimed_again_and_failed_ones_on_request(path):

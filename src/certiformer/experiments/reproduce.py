@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from certiformer.experiments import find
 from certiformer.experiments.study import SCALES, Analysis, Scale, Study, strict
 from certiformer.report.figure import save
 from certiformer.report.page import write_text
-from certiformer.report.reproduction import experiment_page
+from certiformer.report.reproduction import experiment_page, older_code
 from certiformer.sweep import (
     Engine,
     Estimate,
@@ -109,11 +110,12 @@ def reproduce(
     grid = grid_of(study, size, only, values)
     target = folder(out, id)
     with Ledger(default_ledger() if ledger is None else ledger) as book:
+        older = adoptable(study, size, grid, book, only, values)
         if engine is None:
             with Local(environment=worker_environment()) as local:
-                swept = _swept(study, size, grid, book, local, retry, fresh, progress, announce)
+                swept = _swept(study, size, grid, book, local, retry, fresh, progress, announce, older)
         else:
-            swept = _swept(study, size, grid, book, engine, retry, fresh, progress, announce)
+            swept = _swept(study, size, grid, book, engine, retry, fresh, progress, announce, older)
         rows = book.rows(grid)
     return write(study, size, swept, rows, target, only or {}, values or {})
 
@@ -200,6 +202,21 @@ def time_left(grid: Experiment, book: Ledger | None, *, retry: bool = False, pro
     settled = {"done"} if retry else {"done", "failed"}
     missing = [run for run in grid.runs if states.get(run.key) not in settled]
     return estimate(grid, missing, [] if book is None else book.rows(grid.name), probe=probe)
+
+
+def adoptable(
+    study: Study,
+    scale: Scale,
+    grid: Experiment,
+    book: Ledger | None,
+    only: Mapping[str, Any] | None = None,
+    values: Mapping[str, Sequence[Any]] | None = None,
+) -> str:
+    """A sentence on the runs that older code left in the ledger and that are missing now, if there are any."""
+    if book is None:
+        return ""
+    more = "" if book.path == default_ledger() else f" --ledger {shlex.quote(str(book.path))}"
+    return older_code(study.id, book.older(grid), scale, only or {}, values or {}, more)
 
 
 @contextmanager
@@ -349,12 +366,13 @@ def _swept(
     fresh: bool,
     progress: bool,
     announce: Callable[[str], None] | None,
+    older: str,
 ) -> Swept:
     if fresh:
         book.forget(grid)
     told = time_left(grid, book, retry=retry, probe=announce is not None and scale == "paper")
     if announce is not None and told.missing:
-        announce(_announcement(study, scale, told, max(1, engine.slots)))
+        announce(". ".join(filter(None, (_announcement(study, scale, told, max(1, engine.slots)), older))))
     return sweep(grid, book, engine, retry=retry, progress=progress, lengths=told.lengths)
 
 

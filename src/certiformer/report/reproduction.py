@@ -143,9 +143,22 @@ def provenance(document: Document) -> str:
 
 def command(document: Document) -> str:
     """The command that gives this document."""
-    given = [("--only", document["only"]), ("--set", document["set"])]
-    part = "".join(f" {option} {name}={_typed(of)}" for option, values in given for name, of in values.items())
+    part = _options(document["only"], document["set"])
     return f"certiformer reproduce {document['id']} --scale {document['scale']}{part}"
+
+
+def older_code(id: str, count: int, scale: str, only: Mapping[str, Any], values: Mapping[str, Any], more: str) -> str:
+    """What can be done about runs that older code has finished; nothing where there are none."""
+    if not count:
+        return ""
+    chosen = "" if scale == "paper" else f" --scale {scale}"  # adopt's own default
+    adopt = f"certiformer reproduce adopt {id}{chosen}{_options(only, values)}{more}"
+    return f"{count} run{'s' if count > 1 else ''} of older code: `{adopt}` takes them over if a few agree"
+
+
+def _options(only: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    given = [("--only", only), ("--set", values)]
+    return "".join(f" {option} {name}={_typed(of)}" for option, entries in given for name, of in entries.items())
 
 
 def _typed(entry: Any) -> str:

@@ -89,7 +89,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Status:
-    """How many runs are in which state, and the seconds of work that went into the finished ones."""
+    """How many runs are in which state, and the seconds of work in the finished ones: of the processor where known."""
 
     experiment: str
     version: str
@@ -171,7 +171,9 @@ class Ledger(Closing):
         keys = {run.key for run in experiment.runs}
         with self._reading():
             where, values = _selection(experiment)
-            timed = self._db.execute(f"SELECT key, seconds FROM runs {where} AND state = 'done'", values).fetchall()
+            timed = self._db.execute(
+                f"SELECT key, {self._work()} FROM runs {where} AND state = 'done'", values
+            ).fetchall()
         return Status(experiment.name, experiment.version, **counts, seconds=sum(s for k, s in timed if k in keys))
 
     def summary(self) -> list[Status]:
@@ -180,7 +182,8 @@ class Ledger(Closing):
         found: dict[tuple[str, str], dict[str, Any]] = {}
         with self._reading():
             for name, version, state, owner, count, seconds in self._db.execute(
-                "SELECT experiment, version, state, owner, COUNT(*), SUM(CASE state WHEN 'done' THEN seconds END)"
+                "SELECT experiment, version, state, owner, COUNT(*),"
+                f" SUM(CASE state WHEN 'done' THEN {self._work()} END)"
                 " FROM runs GROUP BY experiment, version, state, owner ORDER BY experiment, version"
             ):
                 counts = found.setdefault((name, version), {**dict.fromkeys(STATES, 0), "seconds": 0.0})
@@ -195,6 +198,17 @@ class Ledger(Closing):
         with self._reading():
             found = self._db.execute(f"SELECT key, state, owner FROM runs {where}", values).fetchall()
         return {key: "pending" if state == "running" and owner not in alive else state for key, state, owner in found}
+
+    def older(self, experiment: Experiment) -> int:
+        """How many runs that are missing for the code as it is now other code has finished."""
+        states = self.states(experiment)
+        with self._reading():
+            found = self._db.execute(
+                "SELECT config FROM runs WHERE experiment = ? AND version != ? AND state = 'done'",
+                (experiment.name, experiment.version),
+            ).fetchall()
+        finished = {config for (config,) in found}
+        return sum(states.get(run.key) != "done" and canonical(run.config) in finished for run in experiment.runs)
 
     def digest(self, experiment: Experiment) -> str:
         """SHA-256 over what the settled runs found: the same for the same results, whatever the order or the speed."""
@@ -280,12 +294,20 @@ class Ledger(Closing):
         self._db.execute("INSERT OR REPLACE INTO origins VALUES (?, ?, ?, ?)", (key, cpu, canonical(origin), adopted))
 
     def _origins(self, where: str, values: tuple[str, ...]) -> dict[str, tuple[float | None, Origin, str | None]]:
-        if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'origins'").fetchone():
+        if not self._has_origins():
             return {}
         found = self._db.execute(
             f"SELECT key, cpu, origin, adopted FROM origins WHERE key IN (SELECT key FROM runs {where})", values
         )
         return {key: (cpu, json.loads(text or "{}"), adopted) for key, cpu, text, adopted in found}
+
+    def _has_origins(self) -> bool:
+        return bool(self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'origins'").fetchone())
+
+    def _work(self) -> str:
+        """In SQL, the seconds that a run took: of the processor where they were kept, else on the clock."""
+        known = "(SELECT cpu FROM origins WHERE origins.key = runs.key)"
+        return f"COALESCE({known}, seconds)" if self._has_origins() else "seconds"
 
     def _open(self) -> None:
         """Make a new ledger in an empty file, accept one of ours, touch nothing else."""

@@ -64,7 +64,7 @@ class Finished:
     result: Outcome | Failure
     seconds: float
     worker: str
-    cpu: float = 0.0
+    cpu: float | None = None
     origin: Origin = field(default_factory=dict)
 
 

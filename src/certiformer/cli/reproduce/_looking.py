@@ -27,70 +27,84 @@ def show_list(form: Form) -> None:
 
 
 def show_status(
-    chosen: Sequence[Study], part: Mapping[str, Any], ledger: Path | None, *, named: bool, form: Form
+    chosen: Sequence[Study],
+    scale: str | None,
+    part: Mapping[str, Any],
+    values: Mapping[str, Sequence[Any]],
+    ledger: Path | None,
+    *,
+    named: bool,
+    form: Form,
 ) -> None:
     """Every scale of a named experiment, or that part of it; of all of them, those that were begun."""
-    from certiformer.core.errors import InputError
-    from certiformer.experiments import SCALES
-    from certiformer.experiments.reproduce import default_ledger, existing, grid_of
+    from certiformer.experiments.reproduce import adoptable, default_ledger, existing, grids_of
     from certiformer.report.reproduction import status_table
 
     path = ledger or default_ledger()
-    entries = []
-    refused: InputError | None = None
+    entries: list[dict[str, Any]] = []
+    hints: dict[str, str] = {}
     with existing(path) as book:
         for study in chosen:
-            for scale in SCALES:
-                try:
-                    grid = grid_of(study, scale, part)
-                except InputError as error:
-                    refused = error  # a value may occur at one scale only
-                    continue
-                entries.append({"experiment": study.id, "scale": scale, **_counts(book, grid)})
-    if refused is not None and not entries:
-        raise refused
+            for size, grid in grids_of(study, scale, part, values).items():
+                entries.append({"experiment": study.id, "scale": size, **_counts(book, grid)})
+                # the last scale that has any is the largest
+                hints[study.id] = adoptable(study, size, grid, book, part, values) or hints.get(study.id, "")
     if not named:
-        entries = [entry for entry in entries if entry["done"] or entry["failed"] or entry["running"]]
+        entries = [e for e in entries if e["done"] or e["failed"] or e["running"] or e["older"]]
     if form == "json":
         print_json({"ledger": str(path), "experiments": entries})
     elif form:
         print_rows(entries, markdown=form == "markdown")
     elif entries:
         console.print(status_table(entries))
+        for id, hint in hints.items():
+            if hint:
+                console.print(f"{id}: {hint}", markup=False, soft_wrap=True)
         console.print(f"ledger: {path}", markup=False, soft_wrap=True)
     else:
         console.print(f"nothing in the ledger {path} yet", markup=False, soft_wrap=True)
 
 
 def show_estimate(
-    grids: Mapping[str, Experiment], scale: Scale, workers: int | None, ledger: Path | None, *, form: Form
+    chosen: Sequence[Study],
+    scale: Scale,
+    part: Mapping[str, Any],
+    values: Mapping[str, Sequence[Any]],
+    workers: int | None,
+    ledger: Path | None,
+    *,
+    form: Form,
 ) -> None:
     """The processor's time of the runs that the ledger does not have."""
-    from certiformer.experiments.reproduce import existing, time_left
+    from certiformer.experiments.reproduce import adoptable, existing, grid_of, time_left
     from certiformer.report.reproduction import span
     from certiformer.sweep.local import cores
 
     count = workers or cores()
     entries = []
     with existing(ledger) as book:
-        for id, grid in grids.items():
+        for study in chosen:
+            grid = grid_of(study, scale, part, values)
             told = time_left(grid, book)
             entries.append(
                 {
-                    "id": id,
+                    "id": study.id,
                     "runs": told.runs,
                     "missing": told.missing,
                     "unknown": told.unknown,
                     "work_seconds": round(told.work, 1),
                     "seconds": round(told.on(count), 1),
                     "probes": told.probed,
+                    "older": 0 if book is None else book.older(grid),
                 }
             )
             if not form:
                 time = f"{span(told.work)} of work, {span(told.on(count))} on {count} workers"
                 if told.missing and not told.lengths:
                     time = "time unknown"
-                console.print(f"{id}, scale {scale}: {told.missing} of {told.runs} runs missing, {time}", markup=False)
+                said = f"{study.id}, scale {scale}: {told.missing} of {told.runs} runs missing, {time}"
+                hint = adoptable(study, scale, grid, book, part, values)
+                console.print(". ".join(filter(None, (said, hint))), markup=False, soft_wrap=True)
     if form == "json":
         print_json({"scale": scale, "workers": count, "experiments": entries})
     elif form:
@@ -99,6 +113,7 @@ def show_estimate(
 
 def _counts(book: Ledger | None, grid: Experiment) -> dict[str, float]:
     if book is None:
-        return {"done": 0, "failed": 0, "running": 0, "pending": len(grid.runs), "seconds": 0.0}
+        return {"done": 0, "failed": 0, "running": 0, "pending": len(grid.runs), "seconds": 0.0, "older": 0}
     found = book.status(grid)
-    return {name: getattr(found, name) for name in ("done", "failed", "running", "pending", "seconds")}
+    counts = {name: getattr(found, name) for name in ("done", "failed", "running", "pending", "seconds")}
+    return {**counts, "older": book.older(grid)}

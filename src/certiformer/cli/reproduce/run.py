@@ -90,7 +90,7 @@ def run(
     # one thread, as a worker has: steps that are timed here take as long there; read when JAX starts
     os.environ.update(thread_environment(1))
     from certiformer.experiments import find, studies
-    from certiformer.experiments.reproduce import checked_scale, export_all, folder, grid_of
+    from certiformer.experiments.reproduce import checked_scale, export_all, folder
 
     size = checked_scale(scale or "quick")
     if workers is not None and workers < 1:
@@ -100,12 +100,12 @@ def run(
     if (part or grid) and len(chosen) > 1:
         raise InputError("--only", only or values, "one experiment", "Name it instead of `all`.")
     if status:
-        show_status(chosen, part, ledger, named=id not in (None, "all"), form=form)
+        show_status(chosen, scale, part, grid, ledger, named=id not in (None, "all"), form=form)
         if export is not None:
             _say(f"wrote {export_all(_redrawn(chosen, scale, part, grid, ledger, out), export)[0]}")
         return
     if estimate:
-        show_estimate({s.id: grid_of(s, size, part, grid) for s in chosen}, size, workers, ledger, form=form)
+        show_estimate(chosen, size, part, grid, workers, ledger, form=form)
         return
     if verify is not None:
         with engine_of(
