@@ -279,6 +279,67 @@ def test_an_experiment_that_fails_altogether_stops_no_other(tmp_path, monkeypatc
     assert "li.hopeless: all 1 runs failed" in result.stderr
 
 
+@pytest.fixture
+def two_studies(monkeypatch):
+    """The toy, and another with runs of its own."""
+
+    def experiment(scale):
+        return dataclasses.replace(toy_studies.experiment(scale), name="li.other")
+
+    other = dataclasses.replace(toy_studies.TOY, id="li.other", experiment=experiment)
+    monkeypatch.setattr(experiments, "_walk", lambda: (toy_studies.TOY, other))
+    monkeypatch.setattr("certiformer.sweep.Local", lambda *_, **__: Inline())
+
+
+def test_experiments_without_published_runs_are_no_failure(tmp_path, two_studies):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    reproduce(tmp_path, scale="paper")
+    options = ("--scale", "paper", "--out", tmp_path / "out")
+    command(tmp_path, "li.toy", *options, "--export", folder / "li.toy.runs")
+    again = ("all", "--from", folder, "--out", tmp_path / "again", "--json")
+    result = command(tmp_path, *again)
+    told = json.loads(result.stdout)
+    assert (told["scale"], [each["id"] for each in told["experiments"]]) == ("paper", ["li.toy"])
+    assert f"1 of 2 experiments have no runs in {folder}: li.other" in result.stderr
+    assert "--retry" not in result.stderr
+    assert "scale paper" in (tmp_path / "again" / "index.html").read_text()
+    verified = command(tmp_path, "all", "--from", folder, "--verify", 1)
+    assert "li.toy: 1 runs done again" in verified.stdout
+    assert "1 of 2 experiments have no runs" in verified.stderr
+    (folder / "li.other.runs").write_text("damaged")
+    assert "li.other.runs is no file of published runs" in command(tmp_path, *again, code=1).stderr
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(CertiformerError, match="no finished run of any experiment"):
+        raise CliRunner().invoke(application(), ["reproduce", "all", "--from", str(empty)]).exception
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--export", "x.runs"], "--export.*runs of one experiment, not of 2.*Name one"),
+        (["--only", "n=10"], "--only"),
+        (["--set", "n=10"], "--set"),
+        (["--from", "nowhere"], "--from.*no such file"),
+    ],
+)
+def test_what_cannot_be_asked_of_all_is_refused_at_once(tmp_path, two_studies, monkeypatch, arguments, named):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(application(), ["reproduce", "all", *arguments, "--ledger", "l.db", "--scale", "smoke"])
+    with pytest.raises(InputError, match=named):
+        raise result.exception
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", [["merge", "nothing.db"], ["merge", "nothing.runs"], ["adopt", "li.toy"]])
+def test_what_is_missing_makes_no_ledger(tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(application(), ["reproduce", *arguments, "--ledger", "new.db"])
+    assert isinstance(result.exception, CertiformerError)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_fresh_forgets_nothing_before_the_rest_is_checked(tmp_path):
     reproduce(tmp_path, scale="smoke")
     (tmp_path / "file").write_text("")
@@ -363,6 +424,7 @@ def test_another_grid_has_the_same_analysis(tmp_path):
     assert found.document["rows"][0]["ours"] == pytest.approx(-1.0, abs=0.05)
     assert shown.command(found.document).endswith("--set seed=0,1,2,3 --set n=10,50")
     assert lists("--set", ["seed=0:3,7", "kind=a"]) == {"seed": [0, 1, 2, 7], "kind": ["a"]}
+    assert lists("--only", ["lag=4", "seed=0", "lag=2"]) == {"lag": [4, 2], "seed": [0]}
 
 
 def test_the_share_of_cells_opens_the_headline(tmp_path):

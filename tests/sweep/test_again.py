@@ -178,6 +178,20 @@ def test_a_grid_can_be_cut_and_extended():
         part(grid, {"width": 9})
 
 
+def test_values_are_those_of_the_grid_however_they_are_typed():
+    configs = [{"width": w, "rate": r, "seed": s} for w in (8, 16) for r in (0.5, 1.0) for s in range(2)]
+    grid = Experiment("walk", WALK, configs)
+    keys = {run.key for run in grid.runs}
+    assert {run.key for run in extended(grid, {"width": [8.0], "rate": [1]}).runs} < keys
+    assert {run.key for run in part(grid, {"width": 8.0, "rate": 1}).runs} < keys
+    assert repr(extended(grid, {"width": [32.0], "rate": [2]}).configs[0]) == "{'width': 32, 'rate': 2.0, 'seed': 0}"
+    for refused in ({"seed": [True]}, {"width": [8.5]}, {"width": [float("inf")]}, {"rate": ["fast"]}, {"seed": []}):
+        with pytest.raises(InputError, match="--set"):
+            extended(grid, refused)
+    with pytest.raises(InputError, match="values that occur"):
+        part(grid, {"seed": True})
+
+
 def test_time_is_taken_from_the_ledger_or_from_probes(ledger):
     grid = walk(4)
     sweep(walk(2), ledger, Inline())

@@ -52,6 +52,10 @@ class NothingFinished(CertiformerError):
     """An experiment of which every run failed: there is nothing to show."""
 
 
+class NoRuns(CertiformerError):
+    """A place that has no finished run of an experiment: nothing is wrong with it, there is nothing to redraw."""
+
+
 @dataclass(frozen=True)
 class Reproduction:
     """An experiment that was run: what was done, what came out, and the files that were written."""
@@ -142,7 +146,7 @@ def redraw(
     }
     size = max(grids, key=lambda s: (len(found[s]) / len(grids[s].runs), len(found[s])))
     if not found[size]:
-        raise CertiformerError(f"{source} has no finished run of {id}" + (f" at scale {scale}" if scale else ""))
+        raise NoRuns(f"{source} has no finished run of {id}" + (f" at scale {scale}" if scale else ""))
     rows = found[size]
     versions = sorted({row.version for row in rows})
     swept = Swept(grids[size].name, "+".join(versions), len(grids[size].runs), len(rows), 0, 0.0, digest(rows))
@@ -155,10 +159,12 @@ def recorded(study: Study, source: str | os.PathLike[str]) -> list[Row]:
     name = study.experiment("smoke").name
     if path.is_dir():
         path = path / f"{name}{SUFFIX}"
+        if not path.exists():
+            raise NoRuns(f"{source} has no published runs of {study.id}: there is no {path.name}")
     if path.suffix == SUFFIX:
         evidence = read(path)
         if evidence.experiment != name:
-            raise InputError("--from", str(source), f"runs of {name}", f"These are of {evidence.experiment}.")
+            raise NoRuns(f"{source} has no runs of {name}: they are of {evidence.experiment}")
         return list(evidence.rows)
     with Ledger(path, read_only=True) as book:
         return [row for row in book.rows(name) if row.state == "done"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from certiformer.core.errors import InputError, UnknownNameError
@@ -19,8 +19,8 @@ def part(experiment: Experiment, only: Mapping[str, Any]) -> Experiment:
     _known(experiment, only)
     wanted = {name: value if isinstance(value, (list, tuple)) else [value] for name, value in only.items()}
     there = {name: _values(experiment, name) for name in only}
-    kept = [c for c in experiment.configs if all(name in c and c[name] in values for name, values in wanted.items())]
-    if not kept or any(value not in there[name] for name, values in wanted.items() for value in values):
+    kept = [c for c in experiment.configs if all(n in c and _among(c[n], values) for n, values in wanted.items())]
+    if not kept or not all(_among(value, there[name]) for name, values in wanted.items() for value in values):
         raise InputError("--only", dict(only), f"values that occur in the grid: {there}")
     return dataclasses.replace(experiment, configs=kept)
 
@@ -34,25 +34,49 @@ def extended(experiment: Experiment, values: Mapping[str, Sequence[Any]]) -> Exp
     _known(experiment, values)
     configs: list[Config] = list(experiment.configs)
     for name, wanted in values.items():
-        present = {canonical(c[name]): c[name] for c in configs if name in c}
+        present = list({canonical(c[name]): c[name] for c in configs if name in c}.values())
         chosen = []
         for value in wanted:
-            nearest = canonical(_nearest(value, list(present.values())))
-            chosen += [{**c, name: value} for c in configs if name in c and canonical(c[name]) == nearest]
+            nearest, meant = _nearest(name, value, present)
+            chosen += [{**c, name: meant} for c in configs if name in c and _same(c[name], nearest)]
+        if not chosen:
+            raise InputError("--set", f"{name}={list(wanted)}", "at least one value")
         configs = chosen
     unique = {canonical(config): config for config in configs}
     return dataclasses.replace(experiment, configs=list(unique.values()))
 
 
-def _nearest(value: Any, present: Sequence[Any]) -> Any:
-    if value in present:
-        return value
-    numbers = [p for p in present if isinstance(p, (int, float)) and not isinstance(p, bool)]
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not numbers:
-        raise InputError("--set", value, f"a number, or one of {', '.join(map(str, present))}")
+def _nearest(name: str, value: Any, present: Sequence[Any]) -> tuple[Any, Any]:
+    """The value of the grid that is nearest, and `value` as the grid would write it: 4 where 4.0 was typed."""
+    for own in present:
+        if _same(own, value):
+            return own, own
+    numbers = [p for p in present if _is_number(p)]
+    if not _is_number(value) or not numbers:
+        raise InputError("--set", f"{name}={canonical(value)}", f"a number, or one of {', '.join(map(str, present))}")
+    meant = value
+    if all(isinstance(p, int) for p in numbers):
+        if not float(value).is_integer():
+            raise InputError("--set", f"{name}={value}", f"whole numbers, as in the grid: {_sorted(numbers)}")
+        meant = int(value)
+    elif all(isinstance(p, float) for p in numbers):
+        meant = float(value)
     if value > 0 and min(numbers) > 0:
-        return min(numbers, key=lambda p: (abs(math.log(p / value)), p))
-    return min(numbers, key=lambda p: (abs(p - value), p))
+        return min(numbers, key=lambda p: (abs(math.log(p / value)), p)), meant
+    return min(numbers, key=lambda p: (abs(p - value), p)), meant
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """4 and 4.0 are the same; 1 and true are not, whatever Python says."""
+    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+
+
+def _among(value: Any, values: Iterable[Any]) -> bool:
+    return any(_same(value, each) for each in values)
 
 
 def _known(experiment: Experiment, names: Mapping[str, Any]) -> None:
@@ -63,5 +87,8 @@ def _known(experiment: Experiment, names: Mapping[str, Any]) -> None:
 
 
 def _values(experiment: Experiment, name: str) -> list[Any]:
-    found = {canonical(c[name]): c[name] for c in experiment.configs if name in c}.values()
-    return sorted(found, key=lambda v: (isinstance(v, str), v if isinstance(v, (str, int, float)) else 0))
+    return _sorted({canonical(c[name]): c[name] for c in experiment.configs if name in c}.values())
+
+
+def _sorted(values: Iterable[Any]) -> list[Any]:
+    return sorted(values, key=lambda v: (isinstance(v, str), v if isinstance(v, (str, int, float)) else 0))

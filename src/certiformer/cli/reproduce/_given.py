@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from certiformer.core.errors import InputError
 
-ENDINGS = (".csv", ".json", ".runs")
+PUBLISHED = ".runs"
+ENDINGS = (".csv", ".json", PUBLISHED)
 
 
 def pairs(option: str, given: Sequence[str] | None) -> dict[str, Any]:
@@ -19,7 +20,7 @@ def pairs(option: str, given: Sequence[str] | None) -> dict[str, Any]:
 
 
 def lists(option: str, given: Sequence[str] | None) -> dict[str, list[Any]]:
-    """`seed=0:20` as {"seed": [0, ..., 19]}, `lag=4,16` as {"lag": [4, 16]}."""
+    """`seed=0:20` as {"seed": [0, ..., 19]}, `lag=4,16` or `lag=4` and `lag=16` as {"lag": [4, 16]}."""
     found: dict[str, list[Any]] = {}
     for name, text in _split(option, given):
         values: list[Any] = []
@@ -31,7 +32,7 @@ def lists(option: str, given: Sequence[str] | None) -> dict[str, list[Any]]:
                 values.append(_value(part))
         if not values:
             raise InputError(option, f"{name}={text}", "at least one value", f"Such as {option} {name}=0:20.")
-        found[name] = values
+        found.setdefault(name, []).extend(values)
     return found
 
 
@@ -41,6 +42,13 @@ def writable(path: Path) -> None:
         raise InputError("--export", str(path), f"a file name that ends in {', '.join(ENDINGS)}")
     if not path.parent.is_dir() or not os.access(path.parent, os.W_OK) or path.is_dir():
         raise InputError("--export", str(path), "a file in a folder that exists and can be written to")
+
+
+def publishable(path: Path, names: Collection[str]) -> None:
+    """A file to publish has the runs of one experiment, which several figures may share."""
+    if path.suffix == PUBLISHED and len(names) > 1:
+        fix = "Name one experiment after another, or write all of them to a .csv or .json file."
+        raise InputError("--export", str(path), f"runs of one experiment, not of {len(names)}", fix)
 
 
 def _split(option: str, given: Sequence[str] | None) -> list[tuple[str, str]]:

@@ -32,13 +32,17 @@ def adopt(
 
     They must agree in every bit on the same library versions and type of processor, else to 1e-6; which, is said.
     """
+    from certiformer.core.errors import CertiformerError
     from certiformer.experiments import find
     from certiformer.experiments.reproduce import checked_scale, default_ledger, grid_of
     from certiformer.sweep import Ledger
     from certiformer.sweep import adopt as take_over
 
     grid = grid_of(find(id), checked_scale(scale), lists("--only", only), lists("--set", values))
-    with Ledger(ledger or default_ledger()) as book, engine("local", workers) as running:
+    path = ledger or default_ledger()
+    if not path.exists():
+        raise CertiformerError(f"there is no ledger {path}, and so no runs of {id} by older code")
+    with Ledger(path) as book, engine("local", workers) as running:
         found = take_over(grid, book, runs, running, seed=seed)
     if json:
         print_json({"id": id, "agrees": found.agrees, "again": len(found.comparisons), "taken": found.taken})

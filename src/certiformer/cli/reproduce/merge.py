@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from certiformer.cli._output import console, print_json
+
+if TYPE_CHECKING:
+    from certiformer.sweep import Row
 
 
 def merge(
@@ -19,19 +23,24 @@ def merge(
 ) -> None:
     """Take over finished runs that the ledger does not have; the sources may be on a read-only disk."""
     from certiformer.experiments.reproduce import default_ledger
-    from certiformer.sweep import Ledger, read
-    from certiformer.sweep.evidence import SUFFIX
+    from certiformer.sweep import Ledger
 
-    taken: dict[str, int] = {}
+    # all of them are read before anything is made or changed
+    found = {str(source): _rows(source) for source in sources}
     with Ledger(ledger or default_ledger()) as book:
-        for source in sources:
-            if source.suffix == SUFFIX:
-                taken[str(source)] = book.absorb(read(source).rows)
-                continue
-            with Ledger(source, read_only=True) as other:
-                taken[str(source)] = book.absorb(other.rows())
+        taken = {name: book.absorb(rows) for name, rows in found.items()}
     if json:
         print_json(taken)
         return
     for name, count in taken.items():
         console.print(f"{count} runs from {name}", markup=False, soft_wrap=True)
+
+
+def _rows(source: Path) -> Sequence[Row]:
+    from certiformer.sweep import Ledger, read
+    from certiformer.sweep.evidence import SUFFIX
+
+    if source.suffix == SUFFIX:
+        return read(source).rows
+    with Ledger(source, read_only=True) as book:
+        return book.rows()

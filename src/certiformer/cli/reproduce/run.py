@@ -12,7 +12,7 @@ from rich.console import Console
 
 from certiformer.cli._output import Csv, Form, Markdown, console, print_json, print_rows
 from certiformer.cli.reproduce._engines import engine as engine_of
-from certiformer.cli.reproduce._given import lists, pairs, writable
+from certiformer.cli.reproduce._given import lists, pairs, publishable, writable
 from certiformer.cli.reproduce._looking import show_estimate, show_list, show_status
 from certiformer.core.errors import CertiformerError, InputError
 
@@ -89,7 +89,7 @@ def run(
 
     # one thread, as a worker has: steps that are timed here take as long there; read when JAX starts
     os.environ.update(thread_environment(1))
-    from certiformer.experiments import find, studies
+    from certiformer.experiments import SCALES, find, studies
     from certiformer.experiments.reproduce import checked_scale, export_all, folder
 
     size = checked_scale(scale or "quick")
@@ -97,12 +97,20 @@ def run(
         raise InputError("--workers", workers, "at least 1")
     chosen = studies() if id in (None, "all") else (find(str(id)),)
     part, grid = lists("--only", only), lists("--set", values)
-    if (part or grid) and len(chosen) > 1:
-        raise InputError("--only", only or values, "one experiment", "Name it instead of `all`.")
+    for option, given in (("--only", only), ("--set", values)):
+        if given and len(chosen) > 1:
+            raise InputError(option, given, "one experiment", "Name it instead of `all`.")
+    if export is not None:
+        publishable(export, {study.experiment(size).name for study in chosen})
+    if source is not None and not source.exists():
+        raise InputError(
+            "--from", str(source), "published runs, a folder of them, or a ledger", "There is no such file."
+        )
     if status:
         show_status(chosen, scale, part, grid, ledger, named=id not in (None, "all"), form=form)
         if export is not None:
-            _say(f"wrote {export_all(_redrawn(chosen, scale, part, grid, ledger, out), export)[0]}")
+            found, _ = _redrawn(chosen, scale, part, grid, ledger, out)
+            _say(f"wrote {export_all(found, export)[0]}")
         return
     if estimate:
         show_estimate(chosen, size, part, grid, workers, ledger, form=form)
@@ -113,8 +121,9 @@ def run(
         ) as e:
             _verify(chosen, scale, part, grid, source or ledger, verify, e, form)
         return
+    damaged = 0
     if source is not None:
-        found = _redrawn(chosen, scale, part, grid, source, out)
+        found, damaged = _redrawn(chosen, scale, part, grid, source, out)
         _show(found, quiet=bool(form))
     else:
         try:
@@ -131,17 +140,20 @@ def run(
             raise typer.Exit(130) from None
     if export is not None:
         _say(f"wrote {', '.join(map(str, export_all(found, export)))}")
-    index = _index(found, size, out) if id == "all" else None
+    told = " and ".join(known for known in SCALES if known in {each.scale for each in found}) or size
+    index = _index(found, told, out) if id == "all" else None
     if form == "json":
         documents = [each.document for each in found]
-        print_json({"scale": size, "experiments": documents, "index": str(index)} if index else documents[0])
+        print_json({"scale": told, "experiments": documents, "index": str(index)} if index else documents[0])
     elif form:
         rows = [{"experiment": each.study.id, **row} for each in found for row in each.document["rows"]]
         print_rows(rows, markdown=form == "markdown")
     elif index is not None:
         console.print(f"wrote {index}")
-    if len(found) < len(chosen) or any(each.swept.failed for each in found):
+    if source is None and (len(found) < len(chosen) or any(each.swept.failed for each in found)):
         _complain(found)
+        raise typer.Exit(1)
+    if damaged:
         raise typer.Exit(1)
 
 
@@ -195,20 +207,34 @@ def _redrawn(
     grid: Mapping[str, Sequence[Any]],
     source: Path | None,
     out: Path,
-) -> list[Reproduction]:
-    """What a file, a folder or a ledger has; of several experiments those that are in it."""
-    from certiformer.experiments.reproduce import default_ledger, redraw
+) -> tuple[list[Reproduction], int]:
+    """What a file, a folder or a ledger has; of several experiments those that are in it, and how many are damaged."""
+    from certiformer.experiments.reproduce import NoRuns, default_ledger, redraw
 
-    found = []
+    there = source or default_ledger()
+    found, damaged = [], 0
+    missing: list[str] = []
     for study in chosen:
         try:
-            there = source or default_ledger()
             found.append(redraw(study.id, there, scale=scale, out=out, only=part, values=grid))
         except CertiformerError as error:
             if len(chosen) == 1:
                 raise
-            _say(f"{study.id}: {error}")
-    return found
+            if isinstance(error, NoRuns):
+                missing.append(study.id)
+            else:
+                typer.secho(f"error: {study.id}: {error}", err=True, fg=typer.colors.RED)
+                damaged += 1
+    _without(missing, chosen, there)
+    return found, damaged
+
+
+def _without(missing: Sequence[str], chosen: Sequence[Study], there: Path) -> None:
+    """Say which experiments a place has no runs of; a place that has none at all is the wrong one."""
+    if len(missing) == len(chosen):
+        raise CertiformerError(f"{there} has no finished run of any experiment")
+    if missing:
+        _say(f"{len(missing)} of {len(chosen)} experiments have no runs in {there}: {', '.join(missing)}")
 
 
 def _verify(
@@ -222,13 +248,21 @@ def _verify(
     form: Form,
 ) -> None:
     """Do some of the kept runs again, and say whether they agree."""
-    from certiformer.experiments.reproduce import default_ledger, grids_of, recorded
+    from certiformer.experiments.reproduce import NoRuns, default_ledger, grids_of, recorded
     from certiformer.sweep import verify
     from certiformer.sweep.run import canonical
 
-    answers = []
+    there = source or default_ledger()
+    answers: list[dict[str, Any]] = []
+    missing: list[str] = []
     for study in chosen:
-        kept = recorded(study, source or default_ledger())
+        try:
+            kept = recorded(study, there)
+        except NoRuns:
+            if len(chosen) == 1:
+                raise
+            missing.append(study.id)
+            continue
         configs = {canonical(row.config) for row in kept}
         grids = grids_of(study, scale, part, grid).values()
         best = max(grids, key=lambda g: sum(canonical(c) in configs for c in g.configs))
@@ -236,6 +270,7 @@ def _verify(
         answers.append({"id": study.id, "agrees": found.agrees, "runs": len(found.comparisons), "said": str(found)})
         if not form:
             console.print(f"{study.id}: {found}", markup=False, soft_wrap=True)
+    _without(missing, chosen, there)
     if form == "json":
         print_json(answers if len(answers) > 1 else answers[0])
     elif form:
@@ -278,7 +313,7 @@ def _complain(found: Sequence[Reproduction]) -> None:
     _say("Finished runs are kept; --retry does the failed ones again.")
 
 
-def _index(found: Sequence[Reproduction], scale: Scale, out: Path) -> Path:
+def _index(found: Sequence[Reproduction], scale: str, out: Path) -> Path:
     """One page for all: relative links, so that the folder can be moved."""
     from certiformer.report.page import write_text
     from certiformer.report.reproduction import index_page
