@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from certiformer.experiments import PAPERS, SCALES, studies
+from certiformer.experiments import PAPERS, SCALES, find, studies
+from certiformer.experiments.reproduce import recorded
 from certiformer.experiments.verdicts import WORDS
+from certiformer.sweep.run import canonical
 
 pytestmark = pytest.mark.timeout(1800)  # the first test waits for every experiment, twice
 
@@ -64,6 +66,19 @@ def test_the_second_time_nothing_is_run(everything):
         assert once["rows"] == twice["rows"]
         assert once["fits"] == twice["fits"]
         assert once["ledger"] == twice["ledger"]
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_any_part_of_a_grid_can_be_told_and_drawn(everything, id):
+    """Such as `--only` leaves: the runs with one value of an entry, and the first of them alone."""
+    rows = recorded(find(id), Path(everything[0]["index"]).parents[1] / "ledger.db")
+    entries = sorted({(name, canonical(value)) for row in rows for name, value in row.config.items()})
+    parts = [[row for row in rows if canonical(row.config.get(name)) == value] for name, value in entries]
+    parts = [part for part in parts if len(part) < len(rows)] + [part[:1] for part in parts]
+    for part in {tuple(row.key for row in part): part for part in parts}.values():
+        analysis = find(id).analyse(part)
+        assert "nan" not in analysis.headline
+        assert all(plot.figure.axes for plot in analysis.plots.values())
 
 
 def test_the_index_leads_to_every_experiment(everything):

@@ -108,11 +108,13 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         "the directions in which the class can move, and the printed bound, scaled to the first point. Left: the norm "
         "of the readout is shared by the heads, so the class has the same range for every H."
     )
-    return notes.analysis(
-        f"with a shared budget of norms the excess risk changes with the number of heads with exponent {grown.slope}, "
-        f"the printed bound with exponent {grown.said(printed):.2g}.",
-        heads=Plot(panels, caption, height=3.0),
-    )
+    headline = "too few numbers of heads for an exponent."
+    if len(grown.points) > 1:
+        headline = (
+            "with a shared budget of norms the excess risk changes with the number of heads with exponent "
+            f"{grown.slope}, the printed bound with exponent {grown.said(printed):.2g}."
+        )
+    return notes.analysis(headline, heads=Plot(panels, caption, height=3.0))
 
 
 def _printed(config: Config) -> float:

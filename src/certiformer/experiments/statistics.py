@@ -50,6 +50,8 @@ class Interval:
         return (self.high - self.low) / 2.0 * math.sqrt(self.seeds) / float(special.stdtrit(self.seeds - 1, 0.975))
 
     def __str__(self) -> str:
+        if math.isnan(self.value):
+            return "(no estimate)"
         ends = "no interval" if math.isinf(self.low) and math.isinf(self.high) else f"{self.low:.3g}, {self.high:.3g}"
         return f"{self.value:.3g} [{ends}]"
 

@@ -82,6 +82,8 @@ class Analysis:
         said = holm([finding.verdict for finding in self.findings])
         told = tuple(f.told(verdict=v) for f, v in zip(self.findings, said, strict=True))
         object.__setattr__(self, "findings", told)
+        # of a part of the grid there may be nothing to draw
+        object.__setattr__(self, "plots", {stem: plot for stem, plot in self.plots.items() if plot.panels})
 
     @property
     def tally(self) -> dict[str, int]:
