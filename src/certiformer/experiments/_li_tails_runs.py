@@ -154,7 +154,8 @@ def minimise(
         last = jax.lax.while_loop(lambda s: ~s.done & (s.steps < iterations), step, first)
         return last.flat, last.done
 
-    flats, done = jax.vmap(one)(inputs, labels)
+    # one after another: side by side, all would take as many steps as the slowest
+    flats, done = jax.lax.map(lambda draw: one(*draw), (inputs, labels))
     return jax.vmap(restore)(flats), done
 
 
