@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import zipfile
 
 import numpy as np
 import pytest
 
 from certiformer.core.errors import CertiformerError, InputError
-from certiformer.sweep import Experiment, Inline, Ledger, adopt, estimate, extended, part, publish, read, sweep, verify
+from certiformer.sweep import (
+    Experiment,
+    Inline,
+    Ledger,
+    adopt,
+    as_it_is,
+    estimate,
+    extended,
+    part,
+    publish,
+    read,
+    sweep,
+    two_lengths,
+    verify,
+)
 from certiformer.sweep.again import compare
 from certiformer.sweep.ledger import fingerprint
 
@@ -204,7 +219,28 @@ def test_time_is_taken_from_the_ledger_or_from_probes(ledger):
     assert estimate(grid, grid.runs[2:], [*rows, *older]).work == 6.0
     assert estimate(grid, grid.runs[2:], older).work == 100.0
     assert estimate(grid, grid.runs).unknown == 4
-    shorter = walk(4, shorten=lambda config: ({**config, "n": 2}, 10.0))
+    shorter = walk(4, shorten=lambda config: two_lengths(config, "n", 1, 2))
     probed = estimate(shorter, shorter.runs)
-    assert (probed.probed, probed.unknown) == (1, 0)
+    assert (probed.probed, probed.unknown) == (2, 0)
     assert estimate(shorter, shorter.runs, probe=False).unknown == 4
+
+
+def test_what_is_paid_once_is_not_multiplied(monkeypatch):
+    """Three seconds to set up and two for each step."""
+    module = importlib.import_module("certiformer.sweep.estimate")
+    timed = []
+
+    def probe(experiment, config):
+        timed.append(config["n"])
+        return 3.0 + 2.0 * config["n"]
+
+    monkeypatch.setattr(module, "_probe", probe)
+    grid = Experiment("walk", WALK, [{"seed": 0, "n": n} for n in (1, 3, 50, 100)])
+    grid = dataclasses.replace(grid, shorten=lambda config: two_lengths(config, "n", 2, 5))
+    found = estimate(grid, grid.runs)
+    assert list(found.lengths.values()) == pytest.approx([5.0, 9.0, 103.0, 203.0])
+    assert sorted(timed) == [1, 2, 3, 5]
+    asis = dataclasses.replace(grid, shorten=as_it_is)
+    assert list(estimate(asis, asis.runs).lengths.values()) == [5.0, 9.0, 103.0, 203.0]
+    # noise does not make a run shorter than what was seen of it
+    assert module.whole((1.0, 0.1), (0.5, 0.2)) == 0.5

@@ -11,7 +11,7 @@ import numpy as np
 from certiformer.experiments.study import Scale
 from certiformer.models.independent_heads import IndependentHeads, IndependentHeadsConfig
 from certiformer.models.indrnn import IndRNN, IndRNNConfig
-from certiformer.sweep import Experiment, Outcome
+from certiformer.sweep import Experiment, Outcome, Shortened, two_lengths
 from certiformer.sweep.run import Config
 from certiformer.tasks.autoregressive import autoregressive
 from certiformer.training import fast
@@ -178,6 +178,5 @@ CONTROLS = 3
 """Seeds of the IndRNN that are also run in double precision."""
 
 
-def _shorten(config: Config) -> tuple[Config, float]:
-    few = min(config["steps"], 2 * config["every"])
-    return {**config, "steps": few}, config["steps"] / few
+def _shorten(config: Config) -> Shortened:
+    return two_lengths(config, "steps", 2 * config["every"], 8 * config["every"])

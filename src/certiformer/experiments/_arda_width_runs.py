@@ -17,7 +17,7 @@ from certiformer.core.errors import CertiformerError
 from certiformer.experiments.study import Scale
 from certiformer.measure.linearization import boundary_move, linear_prediction
 from certiformer.models.independent_heads import IndependentHeads, IndependentHeadsConfig
-from certiformer.sweep import Experiment, Outcome
+from certiformer.sweep import Experiment, Outcome, Shortened, two_lengths
 from certiformer.sweep.run import Config
 from certiformer.tasks.ntk_teacher import NTKTeacher, ntk_teacher
 from certiformer.training import fast
@@ -197,6 +197,6 @@ def experiment(scale: Scale) -> Experiment:
     )
 
 
-def _shorten(config: Config) -> tuple[Config, float]:
-    few = min(config["steps"], 40)
-    return {**config, "steps": few}, config["steps"] / few
+def _shorten(config: Config) -> Shortened:
+    most = min(320, max(40, 10_240 // config["width"]))
+    return two_lengths(config, "steps", most // 4, most)

@@ -11,11 +11,11 @@ from certiformer.experiments.statistics import Interval, mean_interval
 from certiformer.experiments.table import Key, Table
 from certiformer.experiments.trend import Notes, Theory, Trend
 from certiformer.experiments.verdicts import Claim, rate_allowed
-from certiformer.sweep import Row
+from certiformer.sweep import Row, Shortened, as_it_is, two_lengths
 from certiformer.sweep.run import Config
 
 Bound = Callable[[Config], float]
-PROBED = 4096  # examples of a shortened run: enough for passes over them to outweigh what a step costs besides
+PROBED = (2048, 8192)  # examples of shortened runs: enough for passes over them to outweigh what a step costs besides
 LEVEL_MARGIN = 0.15  # for levels in units of what classical asymptotics predict
 OUR_DESIGN = (
     "The paper has no experiment: the design is ours. Sizes, noise levels and norms were chosen after pilot runs, so "
@@ -115,9 +115,6 @@ def broken(notes: Notes, table: Table, x: Key, bound: Bound, setting: str) -> fl
     return start
 
 
-def shorten(config: Config) -> tuple[Config, float]:
+def shorten(config: Config) -> Shortened:
     """A run on few examples; its time is that of passes over them, some for each step. Exact examples are fast."""
-    if config.get("kind") == "ball":
-        return config, 1.0
-    few = min(config["n"], PROBED)
-    return {**config, "n": few, "test": min(config["test"], PROBED)}, config["n"] / few
+    return as_it_is(config) if config.get("kind") == "ball" else two_lengths(config, "n", *PROBED)

@@ -23,6 +23,7 @@ from scipy.special import gammaln
 from certiformer.calculus import robust
 from certiformer.models import ClsTransformer, activation
 from certiformer.models._draws import generators, unit_directions
+from certiformer.sweep import Shortened, two_lengths
 from certiformer.tasks.heavy_tails import HeavyTails
 
 Config = dict[str, Any]
@@ -244,6 +245,7 @@ def test_generator(config: Config) -> np.random.Generator:
     return np.random.default_rng([config["teacher"], config["tokens"], config["seed"], 17])
 
 
-def shorten(config: Config) -> tuple[Config, float]:
-    """One draw of many."""
-    return {**config, "draws": 1}, float(config["draws"])
+def shorten(config: Config) -> Shortened:
+    """Some draws of many."""
+    most = max(2, config["draws"] // 5)
+    return two_lengths(config, "draws", max(1, most // 4), most)

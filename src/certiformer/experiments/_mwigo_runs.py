@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from certiformer.experiments.study import Scale
 from certiformer.models.shallow_encoder import ShallowEncoder, ShallowEncoderConfig
-from certiformer.sweep import Experiment, Outcome
+from certiformer.sweep import Experiment, Outcome, Shortened, two_lengths
 from certiformer.sweep.run import Config
 from certiformer.tasks.mnist import mnist
 from certiformer.training import fast
@@ -284,9 +284,11 @@ def _distances(start: Weights, end: Weights) -> dict[str, float]:
     }
 
 
-def _shorten(config: Config) -> tuple[Config, float]:
-    few = min(config["epochs"], max(2, config["every"]))
-    return {**config, "epochs": few}, config["epochs"] / few
+def _shorten(config: Config) -> Shortened:
+    """More epochs of small networks, which take milliseconds, than of large ones; whole rounds between two looks."""
+    every, images = config["every"], config["n"] + 700  # and as much as 700 more for a look at all test images
+    most = min(60, 10_000_000 // (config["d_m"] * images))
+    return two_lengths(config, "epochs", every * max(1, most // (3 * every)), every * max(3, most // every))
 
 
 def reading(config: Config) -> Config:

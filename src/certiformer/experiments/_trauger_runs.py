@@ -26,7 +26,7 @@ from certiformer.experiments.study import Scale
 from certiformer.measure.norms import entrywise_l1, mixed_norm
 from certiformer.measure.tokens import half_diameter, token_norm
 from certiformer.models import KerasClsTransformer, KerasClsTransformerConfig, weights
-from certiformer.sweep import Experiment, Outcome
+from certiformer.sweep import Experiment, Outcome, Shortened
 from certiformer.sweep.run import Config
 from certiformer.tasks.sparse_majority import SparseMajority, sparse_majority
 from certiformer.training import fast
@@ -72,10 +72,14 @@ def experiment(scale: Scale) -> Experiment:
     )
 
 
-def _shorten(config: Config) -> tuple[Config, float]:
-    few = min(config["epochs"], 10 * config["window"])
-    replayed = max(1, config["replayed"] * few // config["epochs"])
-    return {**config, "epochs": few, "replayed": replayed}, config["epochs"] / few
+def _shorten(config: Config) -> Shortened:
+    """One window that is looked through again, and two, with the epochs that go with them."""
+    epochs, replayed = config["epochs"], config["replayed"]
+    one, two = (
+        ({**config, "epochs": epochs * few // replayed, "replayed": few}, few / replayed)
+        for few in (1, min(2, replayed))
+    )
+    return one, two
 
 
 def run(config: Config) -> Outcome:

@@ -12,7 +12,7 @@ from certiformer.experiments.statistics import mean_interval, power_law
 from certiformer.experiments.study import Analysis, Finding, Scale, Study
 from certiformer.experiments.trend import Notes
 from certiformer.experiments.verdicts import bound_frequency
-from certiformer.sweep import Experiment, Row
+from certiformer.sweep import Experiment, Row, Shortened, two_lengths
 from certiformer.sweep.run import Config
 
 DELTA = 0.05
@@ -53,12 +53,16 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment("certificates", run=f"{_certificate_runs.__name__}:run", configs=configs, shorten=_shorten)
 
 
-def _shorten(config: Config) -> tuple[Config, float]:
+def _shorten(config: Config) -> Shortened:
     """The steps of the encoder and of Occam's networks decide on MNIST, the examples on sparse majority."""
     if config["task"] == "sparse majority":
-        few = min(config["n"], 300)
-        return {**config, "n": few}, config["n"] / few
-    return {**config, **{name: max(1, config[name] // 20) for name in config if name.endswith("_steps")}}, 20.0
+        return two_lengths(config, "n", 300, 3000)
+    steps = [name for name in config if name.endswith("_steps")]
+    short, long = (
+        {**config, **{name: max(least, config[name] // share) for name in steps}} for least, share in ((1, 60), (2, 15))
+    )
+    whole = config["encoder_steps"]
+    return (short, short["encoder_steps"] / whole), (long, long["encoder_steps"] / whole)
 
 
 # --- what the runs say ------------------------------------------------------------------------------------------------

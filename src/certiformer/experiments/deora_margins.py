@@ -31,7 +31,7 @@ from certiformer.experiments.trend import Notes, Theory, Trend, fitted_exponent
 from certiformer.experiments.verdicts import MEASURED, Verdict, bound_always, sign
 from certiformer.measure.ntk import hard_margin
 from certiformer.models import MultiHeadAttention
-from certiformer.sweep import Experiment, Outcome, Row
+from certiformer.sweep import Experiment, Outcome, Row, Shortened, as_it_is, two_lengths
 from certiformer.sweep.run import Config
 
 NAME = "deora.margins"
@@ -130,8 +130,10 @@ def _mixture(setting: Config) -> Config:
     return {"M": 2, "d": 12, "Z_mu": 0.05 * S**2, "Z_nu": 0.05 * S**2, "Z": 0.25 * S, "noise": 0.075 * S}
 
 
-def _shorten(config: Config) -> tuple[Config, float]:
-    return ({**config, "steps": 50}, config["steps"] / 50) if config["steps"] > 50 else (config, 1.0)
+def _shorten(config: Config) -> Shortened:
+    """Few steps of many heads; without steps it is the quadratic program that takes time, and seconds."""
+    most = min(1600, max(100, 12_800 // config["heads"]))
+    return two_lengths(config, "steps", most // 4, most) if config["steps"] else as_it_is(config)
 
 
 def analyse(rows: Sequence[Row]) -> Analysis:

@@ -30,7 +30,7 @@ from certiformer.experiments.study import Analysis, Finding, Scale, Study, seed_
 from certiformer.experiments.table import Table
 from certiformer.experiments.trend import Notes, Theory, Trend, fitted_exponent
 from certiformer.experiments.verdicts import rate_allowed
-from certiformer.sweep import Experiment, Outcome, Row
+from certiformer.sweep import Experiment, Outcome, Row, Shortened
 from certiformer.sweep.run import Config
 
 NAME = "deora.stability"
@@ -110,9 +110,11 @@ def _grid(scale: Scale) -> list[Config]:
     return seed_by_seed(cells, seeds)
 
 
-def _shorten(config: Config) -> tuple[Config, float]:
-    last = config["checkpoints"][-1]
-    return {**config, "checkpoints": [min(4, last)], "n_test": 1}, last / min(4, last)
+def _shorten(config: Config) -> Shortened:
+    """Few steps where n runs of n samples take long, and one look at the end."""
+    most, last = min(256, max(8, 4_000_000 // config["n"] ** 2)), config["checkpoints"][-1]
+    one, two = (({**config, "checkpoints": [steps]}, steps / last) for steps in (min(most // 4, last), min(most, last)))
+    return one, two
 
 
 WHAT = {

@@ -32,7 +32,7 @@ from certiformer.experiments.study import Analysis, Finding, Scale, Study, seed_
 from certiformer.experiments.table import Table
 from certiformer.experiments.trend import Notes, Theory, Trend, fitted_exponent
 from certiformer.experiments.verdicts import MEASURED, Verdict, rate_allowed
-from certiformer.sweep import Experiment, Outcome, Row
+from certiformer.sweep import Experiment, Outcome, Row, Shortened
 from certiformer.sweep.run import Config
 
 NAME = "deora.training"
@@ -140,9 +140,11 @@ def _grid(scale: Scale) -> list[Config]:
     return seed_by_seed([{**common, "start": start, "heads": heads, "n": size} for start, heads, size in cells], seeds)
 
 
-def _shorten(config: Config) -> tuple[Config, float]:
-    last = config["checkpoints"][-1]
-    return {**config, "checkpoints": [min(20, last)], "n_test": 1}, last / min(20, last)
+def _shorten(config: Config) -> Shortened:
+    """Few steps of many samples, and one look at the end."""
+    most, last = min(320, max(40, 64_000 // config["n"])), config["checkpoints"][-1]
+    one, two = (({**config, "checkpoints": [steps]}, steps / last) for steps in (min(most // 4, last), min(most, last)))
+    return one, two
 
 
 def analyse(rows: Sequence[Row]) -> Analysis:

@@ -20,7 +20,7 @@ from certiformer.experiments.study import Analysis, Scale, Study, seed_by_seed
 from certiformer.experiments.table import Table
 from certiformer.experiments.trend import Notes, Theory, Trend
 from certiformer.experiments.verdicts import rate_allowed
-from certiformer.sweep import Experiment, Outcome, Row
+from certiformer.sweep import Experiment, Outcome, Row, as_it_is
 from certiformer.sweep.run import Config
 
 NAME = "li.misspecified"
@@ -103,7 +103,7 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         NAME,
         run=f"{__name__}:run",
-        shorten=lambda config: (config, 1.0),
+        shorten=as_it_is,
         # Odd sample sizes have one median.
         configs=seed_by_seed(
             [{**problem, "n": 10**e + 1, "draws": draws} for problem in problems for e in exponents], seeds

@@ -1,8 +1,8 @@
 """How long a sweep will take: the processor's time of the runs that are missing.
 
-A run takes as long as finished ones of the same shape took, by the ledger; where there are none, a shortened run of
-that shape is timed here and now and multiplied up. Time of the processor, not of the clock: a busy machine is no
-reason to expect more work.
+A run takes as long as finished ones of the same shape took, by the ledger; where there are none, two shortened runs of
+that shape are timed here and now: their difference is the price of a step, and what is left is set-up, which is paid
+once. Time of the processor, not of the clock: a busy machine is no reason to expect more work.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from certiformer.sweep.ledger import Row
-from certiformer.sweep.run import Config, Experiment, Run, canonical
+from certiformer.sweep.run import Config, Experiment, Run, Shortened, canonical
 from certiformer.sweep.version import split_reference
 
 
@@ -55,12 +55,31 @@ def estimate(
         if shape in times:
             lengths[run.key] = times[shape]
         elif probe and experiment.shorten is not None:
-            # runs that differ only in their length share a probe
-            short, factor = experiment.shorten(dict(run.config))
-            if (probed := _shape(short)) not in probes:
-                probes[probed] = _probe(experiment, short)
-            lengths[run.key] = factor * probes[probed]
+            timed = []
+            for short, part in experiment.shorten(dict(run.config)):
+                # runs that differ only in their length share a probe
+                if (probed := _shape(short)) not in probes:
+                    probes[probed] = _probe(experiment, short)
+                timed.append((probes[probed], part))
+            lengths[run.key] = whole(*timed)
     return Estimate(len(experiment.runs), len(missing), lengths, len(probes))
+
+
+def two_lengths(config: Config, name: str, short: int, long: int) -> Shortened:
+    """The configuration with so few of what `name` counts, steps or examples; with all of them where it has fewer."""
+    first, second = min(short, config[name]), min(long, config[name])
+    return ({**config, name: first}, first / config[name]), ({**config, name: second}, second / config[name])
+
+
+def as_it_is(config: Config) -> Shortened:
+    """A run that takes seconds needs no shortening."""
+    return (config, 1.0), (config, 1.0)
+
+
+def whole(first: tuple[float, float], second: tuple[float, float]) -> float:
+    """t1 + (t2 - t1) (1 - p1) / (p2 - p1), at least t2, where parts p1 and p2 of a run took t1 and t2 seconds."""
+    (t1, p1), (t2, p2) = first, second
+    return t2 if p1 == p2 else max(t2, t1 + (t2 - t1) * (1.0 - p1) / (p2 - p1))
 
 
 def _times(experiment: Experiment, finished: Sequence[Row]) -> dict[str, float]:

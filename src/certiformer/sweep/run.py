@@ -34,6 +34,7 @@ from certiformer.sweep.origin import Origin, origin
 from certiformer.sweep.version import code_version, found_reference, split_reference
 
 Config = dict[str, Any]
+Shortened = tuple[tuple[Config, float], tuple[Config, float]]
 Array = npt.NDArray[Any]
 
 
@@ -86,7 +87,8 @@ class Experiment:
     run_batch   "module:function", `run_batch(configs) -> [Outcome]`, for runs of equal shape done at once;
     batch_key   which runs have equal shape: those with the same `batch_key(config)` (all, if not given);
     batch_size  the most runs in a batch;
-    shorten     for time estimates: (a configuration that takes seconds, how many times as long the real one takes);
+    shorten     for time estimates: two configurations that take seconds, each with its length as a part of the whole,
+                the second longer than the first (see `two_lengths`); the whole twice where that takes seconds;
     pinned      a code version of your own; by default `version` is a hash of the code that `run` reaches.
 
     Batches depend on the list of configurations only, never on the engine or on what is already done, so that a
@@ -99,7 +101,7 @@ class Experiment:
     run_batch: str | None = None
     batch_key: Callable[[Config], object] | None = None
     batch_size: int = 16
-    shorten: Callable[[Config], tuple[Config, float]] | None = None
+    shorten: Callable[[Config], Shortened] | None = None
     pinned: str = ""
 
     def __post_init__(self) -> None:
