@@ -398,7 +398,7 @@ def _figure_cells(base: Table, slopes: Mapping[int, Interval]) -> Plot:
             ]
             title = f"$d_m$ = {d_m:,}"
             if not index and len(points) > 1:
-                title += f": slope {told(slopes[d_m])}"
+                title += f"\nslope {told(slopes[d_m])}"
             panels.append(Panel("training images N", what, series, title, "xy"))
     return Plot(
         panels,
