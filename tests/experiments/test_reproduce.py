@@ -207,6 +207,9 @@ def test_the_command_line_runs_processes_exports_and_indexes(tmp_path, monkeypat
         points = list(csv.DictReader(file))
     assert {(p["figure"], p["kind"]) for p in points} == {("risk", "measured"), ("risk", "printed"), ("risk", "sound")}
     assert [float(p["x"]) for p in points if p["kind"] == "sound"] == [10.0, 100.0, 1000.0]
+    # names of axes in columns of their own, and curves without the slope that the legend adds
+    assert {(p["panel"], p["title"], p["x_label"], p["y_label"]) for p in points} == {("1", "", "n, examples", "risk")}
+    assert {p["series"] for p in points} == {"risk", "printed", "1/n"}
     table = command(tmp_path, "li.toy", "--scale", "smoke", "--workers", 1).stdout
     assert "6 runs reused" in table
     assert "slope in n" in table

@@ -21,6 +21,8 @@ from certiformer.report.plots import COLOURS, COLUMN, HEIGHT, MARKERS, PAGE
 
 Kind = Literal["measured", "runs", "printed", "sound", "paper"]
 Place = Literal["none", "inside", "above"]  # of a panel's legend
+COLUMNS = ("figure", "panel", "title", "series", "kind", "x_label", "y_label", "x", "y", "low", "high")
+"""Of the table of all points: panels are numbered, and named where they have a title."""
 MOST_TICKS = 9
 OTHER_DASHES: tuple[tuple[int, tuple[int, ...]], ...] = ((0, (1, 1)), (0, (6, 2)), (0, (3, 1, 1, 1, 1, 1)))
 MOST_INSIDE = 2  # lines of a legend that find a place among the curves
@@ -33,7 +35,8 @@ NEAR = 0.03  # of an axis: the room of a letter in the name of a tick
 @dataclass(frozen=True)
 class Series:
     """A curve: measured (with its interval as a band), single runs, what the printed or the sound theory says, or the
-    paper's own numbers. Values that are not finite are gaps."""
+    paper's own numbers. Values that are not finite are gaps. Where the legend says more than its name, such as a fitted
+    slope, `name` is what it is called in tables."""
 
     label: str
     x: Sequence[float]
@@ -43,13 +46,15 @@ class Series:
     kind: Kind = "measured"
     points: bool = True
     line: bool = True
+    name: str = ""
 
     @classmethod
-    def measured(cls, label: str, found: Mapping[Any, Interval], *, points: bool = True) -> Series:
+    def measured(cls, label: str, found: Mapping[Any, Interval], *, points: bool = True, name: str = "") -> Series:
         """Estimates with their intervals, by abscissa."""
         ends = [f.ends for f in found.values()]
         values = [f.value for f in found.values()]
-        return cls(label, list(found), values, [low for low, _ in ends], [high for _, high in ends], points=points)
+        low, high = [low for low, _ in ends], [high for _, high in ends]
+        return cls(label, list(found), values, low, high, points=points, name=name)
 
     @classmethod
     def means(cls, label: str, points: Mapping[Any, Sequence[float] | Vector]) -> Series:
@@ -57,8 +62,8 @@ class Series:
         return cls.measured(label, {x: mean_interval(y) for x, y in points.items()})
 
     @classmethod
-    def theory(cls, label: str, curve: Mapping[Any, float], *, printed: bool = False) -> Series:
-        return cls(label, list(curve), list(curve.values()), kind="printed" if printed else "sound")
+    def theory(cls, label: str, curve: Mapping[Any, float], *, printed: bool = False, name: str = "") -> Series:
+        return cls(label, list(curve), list(curve.values()), kind="printed" if printed else "sound", name=name)
 
 
 @dataclass(frozen=True)
@@ -116,13 +121,13 @@ class Plot:
         return bool(first) and bool(others) and all(labels == first for labels in others)
 
     def tidy(self, name: str) -> Iterator[dict[str, Any]]:
-        """One record for each point that is drawn."""
+        """One record for each point that is drawn, with the entries of COLUMNS."""
         for number, panel in enumerate(self.panels, 1):
             for series in panel.series:
+                where = (name, number, panel.title, series.name or series.label, series.kind, panel.x, panel.y)
                 for index, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
                     ends = [None if end is None else float(end[index]) for end in (series.low, series.high)]
-                    where = {"figure": name, "panel": panel.title or str(number), "series": series.label}
-                    yield {**where, "kind": series.kind, "x": float(x), "y": float(y), "low": ends[0], "high": ends[1]}
+                    yield dict(zip(COLUMNS, (*where, float(x), float(y), *ends), strict=True))
 
 
 def _shown(panel: Panel) -> list[Series]:

@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from certiformer.core.errors import CertiformerError, InputError, refuse_unknown_options
 from certiformer.core.places import cache_directory, data_directory
 from certiformer.experiments import find
+from certiformer.experiments.panel import COLUMNS
 from certiformer.experiments.study import SCALES, Analysis, Scale, Study, strict
 from certiformer.report.figure import save
 from certiformer.report.page import write_text
@@ -324,8 +325,7 @@ def export_all(found: Sequence[Reproduction], path: Path) -> list[Path]:
             for record in plot.tidy(stem)
         ]
         text = io.StringIO()
-        columns = ["experiment", "figure", "panel", "series", "kind", "x", "y", "low", "high"]
-        writer = csv.DictWriter(text, columns, lineterminator="\n")
+        writer = csv.DictWriter(text, ["experiment", *COLUMNS], lineterminator="\n")
         writer.writeheader()
         writer.writerows(records)
         write_text(series, text.getvalue())

@@ -104,8 +104,9 @@ class Trend:
         if not self.points:
             return []
         middle = {x: self._middle(y) for x, y in self.points.items()}
-        slope = f"{self.label or 'measured'}: slope {told(self.slope)}" if len(middle) > 1 else self.label
-        out = [Series.measured(slope, middle)]
+        name = self.label or "measured"
+        slope = f"{name}: slope {told(self.slope)}" if len(middle) > 1 else self.label
+        out = [Series.measured(slope, middle, name=name)]
         first = next(iter(middle))
         for theory, printed in ((self.printed, True), (self.sound, False)):
             if theory is None:
@@ -114,7 +115,7 @@ class Trend:
             if theory.scaled or theory.curve is None:
                 curve = {x: middle[first].value * y / curve[first] for x, y in curve.items()}
             exponent = f": slope {self.said(theory):z.2f}" if len(curve) > 1 else ""
-            out.append(Series.theory(f"{theory.name}{exponent}", curve, printed=printed))
+            out.append(Series.theory(f"{theory.name}{exponent}", curve, printed=printed, name=theory.name))
         return out
 
     def _middle(self, values: Vector) -> Interval:

@@ -22,7 +22,7 @@ import os
 import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ import numpy as np
 
 from certiformer.core.errors import CertiformerError, InputError
 from certiformer.sweep.ledger import Row, digest
-from certiformer.sweep.origin import Origin
+from certiformer.sweep.origin import Origin, utc
 from certiformer.sweep.run import Array, canonical
 
 FORMAT, FORMAT_VERSION, SUFFIX = "certiformer-runs", 1, ".runs"
@@ -61,7 +61,7 @@ def publish(rows: Iterable[Row], path: str | os.PathLike[str]) -> Evidence:
     evidence = Evidence(
         names[0],
         digest(done),
-        _when(max((row.finished or 0.0 for row in done), default=0.0)),
+        utc(max((row.finished or 0.0 for row in done), default=0.0)),
         tuple(json.loads(text) for text in origins),
         tuple(done),
     )
@@ -103,7 +103,7 @@ def _archive(evidence: Evidence, origins: Sequence[str]) -> bytes:
             arrays[name] = {"dtype": array.dtype.str, "shape": array.shape, "start": blob.tell(), "bytes": len(data)}
             blob.write(data)
         record = {name: getattr(row, name) for name in ("key", "version", "config", "values", "seconds", "attempts")}
-        record |= {"cpu": row.cpu, "finished": None if row.finished is None else _when(row.finished), "arrays": arrays}
+        record |= {"cpu": row.cpu, "finished": None if row.finished is None else utc(row.finished), "arrays": arrays}
         record |= {"origin": origins.index(canonical(row.origin)), "adopted": row.adopted}
         lines.append(canonical(record))
     header = {
@@ -157,7 +157,3 @@ def _unshuffled(told: dict[str, Any], blob: bytes) -> Array:
     data = np.frombuffer(blob[told["start"] : told["start"] + told["bytes"]], np.uint8)
     straight = np.ascontiguousarray(data.reshape(kind.itemsize, -1).T).tobytes()
     return np.frombuffer(straight, kind).reshape(told["shape"]).copy()
-
-
-def _when(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

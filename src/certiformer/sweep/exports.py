@@ -13,13 +13,15 @@ from typing import Any
 
 from certiformer.core.errors import InputError
 from certiformer.sweep.ledger import Row
+from certiformer.sweep.origin import utc
 
 
 def export(rows: Iterable[Row], path: str | os.PathLike[str]) -> Path:
     """Write `rows` to `path`, whose ending (.csv or .json) says how; an existing file is replaced whole or not at all.
 
-    CSV has a column for each entry of the configurations (`config.width`), of the values (`loss`) and of the arrays;
-    lists and arrays stand in their cells as JSON. In both formats infinities are "inf" and "-inf", and nan is empty.
+    CSV has a column for each entry of the configurations (`config.width`), of the origins (`origin.cpu`, the type of
+    processor), of the values (`loss`) and of the arrays; lists and arrays stand in their cells as JSON. In both formats
+    infinities are "inf" and "-inf", nan is empty, and dates are of UTC.
     """
     target = Path(path)
     writers = {".csv": _csv, ".json": _json}
@@ -41,8 +43,11 @@ def _record(row: Row) -> dict[str, Any]:
         "state": row.state,
         "attempts": row.attempts,
         "seconds": row.seconds,
+        "cpu_seconds": row.cpu,
+        "finished": None if row.finished is None else utc(row.finished),
         "error": row.error,
         "config": row.config,
+        "origin": dict(row.origin),
         "values": _strict(row.values),
         "arrays": {name: _strict(_numbers(array.tolist())) for name, array in sorted(row.arrays.items())},
     }
@@ -65,9 +70,9 @@ def _csv(records: list[dict[str, Any]]) -> str:
 def _flat(record: dict[str, Any]) -> dict[str, Any]:
     """The record with its dicts opened; entries of `values` and `arrays` keep their bare names where these are free."""
     fixed = {name: value for name, value in record.items() if not isinstance(value, dict)}
-    for group in ("config", "values", "arrays"):
+    for group in ("config", "origin", "values", "arrays"):
         for name, value in _leaves(record[group]):
-            column = f"{group}.{name}" if group == "config" or name in fixed else name
+            column = f"{group}.{name}" if group in ("config", "origin") or name in fixed else name
             fixed[column] = json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
     return fixed
 

@@ -9,6 +9,7 @@ import functools
 import importlib.metadata
 import platform
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,11 @@ def described(one: Origin) -> str:
         return "origin not recorded"
     libraries = ", ".join(f"{name} {version}" for name, version in sorted(one["libraries"].items()))
     return f"certiformer {one['certiformer']}, Python {one['python']}, {libraries}, {one['cpu']}"
+
+
+def utc(seconds: float) -> str:
+    """When a run ended, as text: seconds since 1970 as "2025-01-31T12:00:00+00:00"."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _installed(name: str) -> str | None:
