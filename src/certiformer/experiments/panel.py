@@ -57,9 +57,9 @@ class Series:
         return cls(label, list(found), values, low, high, points=points, name=name)
 
     @classmethod
-    def means(cls, label: str, points: Mapping[Any, Sequence[float] | Vector]) -> Series:
+    def means(cls, label: str, points: Mapping[Any, Sequence[float] | Vector], *, name: str = "") -> Series:
         """Means over seeds with Student's intervals."""
-        return cls.measured(label, {x: mean_interval(y) for x, y in points.items()})
+        return cls.measured(label, {x: mean_interval(y) for x, y in points.items()}, name=name)
 
     @classmethod
     def theory(cls, label: str, curve: Mapping[Any, float], *, printed: bool = False, name: str = "") -> Series:

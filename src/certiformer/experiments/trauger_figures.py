@@ -133,7 +133,7 @@ def _panels(table: Table, main: Measure, found: Interval) -> list[Panel]:
     points = table.points("tokens", main.of)
     mean = f"mean: slope {found} per {TOKENS_PER_UNIT:g} tokens" if len(points) > 1 else "mean"
     left = [
-        Series.means(mean, points),
+        Series.means(mean, points, name="mean"),
         Series(f"{main.pick} of our runs", list(points), [float(v.max()) for v in points.values()]),
     ]
     lengths = list(points)
