@@ -39,8 +39,11 @@ def test_nothing_known_is_the_uniform_part():
 
 
 def test_readings_are_compared_on_what_both_have():
+    def lead(one, other):
+        return sum(one[key] - other[key] for key in one.keys() & other.keys())
+
     scores = {"a": {"x": 1.0, "y": 1.0}, "b": {"x": 0.5, "y": 1.2}, "c": {"x": -5.0}}
-    assert survivors(scores) == {"a": 0.0, "b": pytest.approx(-0.3), "c": -6.0}
+    assert survivors(scores, lead) == {"a": 0.0, "b": pytest.approx(-0.3), "c": -6.0}
     # whoever fits better excludes, however few its numbers
-    assert survivors({**scores, "d": {"y": 5.0}}) == {"a": -4.0, "b": pytest.approx(-3.8), "c": -6.0, "d": 0.0}
-    assert survivors({}) == {}
+    assert survivors({**scores, "d": {"y": 5.0}}, lead) == {"a": -4.0, "b": pytest.approx(-3.8), "c": -6.0, "d": 0.0}
+    assert survivors({}, lead) == {}

@@ -75,35 +75,43 @@ def analyse(rows: Sequence[Row]) -> Analysis:
 
 
 def _headline(base: Table, said: Sequence[tuple[str, Verdict]], other: Mapping[str, list[str]]) -> str:
-    seeds = [len(part) for cell, part in base.by(_cell).items() if cell in PAPER_TABLE_1]
     p = _p_values(base, _spreads(base))
     sharp = sum(verdict.word == "compatible" for _, verdict in said)
     outside = [name for name, value in p.items() if value <= LEVEL]
     if not p:
         return f"no cell of Table 1 was run to the paper's epoch under {_named(BASE)}."
-    count = f"{min(seeds)}" if min(seeds) == max(seeds) else f"{min(seeds)} to {max(seeds)}"
     text = (
         f"under our reading, {_named(BASE)}, {sum(value > LEVEL for value in p.values())} of {len(p)} printed numbers "
-        f"of Table 1 lie where one more run of ours would fall ({count} seeds in a cell), {sharp} of them in an "
+        f"of Table 1 lie where one more run of ours would fall ({_seeds(base)} in a cell), {sharp} of them in an "
         "interval sharp enough to say compatible"
     )
     never = [name for name in outside if not other.get(name)]
     if never:
-        text += f"; no reading that was run there explains {', '.join(never)}"
+        text += f"; outside, and with the same seeds under every other reading that was run there: {', '.join(never)}"
     if len(never) < len(outside):
         some = [f"{name} ({' or '.join(other[name])})" for name in outside if name not in never]
-        text += f"; ours does not, but another one can: {', '.join(some)}"
+        text += f"; outside under ours, but not under another one: {', '.join(some)}"
     return f"{text}."
 
 
 def _other_ways(table: Table, spreads: Mapping[str, Spread]) -> dict[str, list[str]]:
-    """For each printed number, the readings besides ours of which one more run may well give it."""
+    """For each printed number the readings one more run of which may give it, where ours with their seeds may not."""
     found: dict[str, list[str]] = {}
+    base = table.where(lambda row: reading(row.config) == BASE)
     for part in table.where(lambda row: reading(row.config) != BASE).by(lambda c: repr(reading(c))).values():
-        for name, p in _p_values(part, spreads).items():
-            if p > LEVEL:
+        ours = _p_values(_with_seeds_of(part, base), spreads)
+        for name, p in _p_values(_with_seeds_of(base, part), spreads).items():
+            if p > LEVEL >= ours.get(name, 1.0):
                 found.setdefault(name, []).append(spoken(reading(part.config)))
     return found
+
+
+def _seeds(table: Table) -> str:
+    """How many there are in the cells of Table 1."""
+    counts = sorted({len(part) for cell, part in table.by(_cell).items() if cell in PAPER_TABLE_1})
+    return (
+        f"{counts[0]} seed{'s' if counts[0] > 1 else ''}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} seeds"
+    )
 
 
 def _cell(config: Config) -> Cell:
@@ -257,21 +265,31 @@ def _scored(
     notes: Notes, parts: Mapping[str, Table], spreads: Mapping[str, Spread], where: str, there: Callable[[str], bool]
 ) -> dict[str, float]:
     """The readings by their score on the numbers that are `there`: more than log 20 behind another excludes one."""
-    scores = {
-        name: numbers
-        for name, part in parts.items()
-        if (numbers := {number: p for number, p in score(part, spreads).items() if there(number)})
-    }
-    behind = survivors(scores)
+
+    def scores(table: Table) -> dict[str, float]:
+        return {number: p for number, p in score(table, spreads).items() if there(number)}
+
+    def lead(one: Table, other: Table) -> float:
+        mine, theirs = scores(_with_seeds_of(other, one)), scores(_with_seeds_of(one, other))
+        return math.fsum(mine[number] - theirs[number] for number in mine.keys() & theirs.keys())
+
+    whole = {name: found for name, part in parts.items() if (found := scores(part))}
+    behind = survivors({name: parts[name] for name in whole}, lead)
     for name, less in sorted(behind.items(), key=lambda item: -item[1]):
         verdict = Verdict("compatible")
         if less < -SURVIVES:
             verdict = Verdict("incompatible", "more than log 20 behind another")
         who = _named(BASE) if name == spoken(BASE) else name
-        setting = f"reading: {who}: score on {where} ({len(scores[name])} numbers) less that of the best beside it"
+        setting = f"reading: {who}: score on {where} ({len(whole[name])} numbers) less that of the best beside it"
         notes.findings.append(Finding(setting, None, less, None, verdict))
-    notes.fits[f"scores on {where}"] = {name: math.fsum(each.values()) for name, each in scores.items()}
+    notes.fits[f"scores on {where}"] = {name: math.fsum(each.values()) for name, each in whole.items()}
     return behind
+
+
+def _with_seeds_of(other: Table, table: Table) -> Table:
+    """The runs of a table whose cell and seed the other has: a seed is the same images and start for every reading."""
+    there = {(_cell(row.config), row.config["seed"]) for row in other}
+    return table.where(lambda row: (_cell(row.config), row.config["seed"]) in there)
 
 
 def _adequate(notes: Notes, parts: Mapping[str, Table], spreads: Mapping[str, Spread]) -> None:
@@ -284,8 +302,8 @@ def _adequate(notes: Notes, parts: Mapping[str, Table], spreads: Mapping[str, Sp
         inside, inside_apart = (sum(value > LEVEL for value in each.values()) for each in (p, apart))
         who = f"Our reading, {_named(BASE)}," if name == spoken(BASE) else f"The reading “{name}”"
         told = (
-            f"{who} explains {inside} of {len(p)} printed numbers at 5 %, {inside_apart} of {len(apart)} in the cells "
-            "that had no part in choosing it"
+            f"{who} explains {inside} of {len(p)} printed numbers at 5 % ({_seeds(part)} in a cell: the fewer, the wider "
+            f"is what it allows), {inside_apart} of {len(apart)} in the cells that had no part in choosing it"
         )
         if name == spoken(BASE):
             adequate = min(p.values()) * len(p) > LEVEL and inside >= ADEQUATE / 18 * len(p)

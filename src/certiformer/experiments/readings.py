@@ -8,20 +8,22 @@ z = s sqrt(1 + 1/n)
     log p = log( 0.95 t_nu((x - m)/z)/z + 0.05/log(1000) ),     S_r = sum over cells and numbers.
 
 The uniform part, over three decades, keeps one number from deciding everything. A reading survives if no other scores
-more than log 20 above it on the numbers that both have.
+more than log 20 above it on the numbers that both have, with the seeds that both have.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from scipy import special
 
 from certiformer.experiments.statistics import Vector
 
+T = TypeVar("T")
 OUTLIERS, DECADES = 0.05, math.log(1000.0)
 SURVIVES = math.log(20.0)
 
@@ -65,15 +67,12 @@ def p_value(values: Sequence[float] | Vector, truth: float, spread: Spread) -> f
     return min(1.0, 2.0 * float(special.stdtr(spread.freedom, -t)))
 
 
-def survivors(scores: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """For each reading its score less that of the one that beats it most, on the numbers that both have; else 0.
+def survivors(readings: Mapping[str, T], lead: Callable[[T, T], float]) -> dict[str, float]:
+    """For each reading its `lead` over the one that beats it most: its score less that of the other, on what both have.
 
-    At least -log 20 survives.
+    A reading leads itself by 0. At least -log 20 survives.
     """
-    return {
-        name: min(math.fsum(own[key] - other[key] for key in own.keys() & other.keys()) for other in scores.values())
-        for name, own in scores.items()
-    }
+    return {name: min(lead(own, other) for other in readings.values()) for name, own in readings.items()}
 
 
 def _student(t: float, freedom: int) -> float:
