@@ -301,17 +301,17 @@ def _adequate(notes: Notes, parts: Mapping[str, Table], spreads: Mapping[str, Sp
             continue
         inside, inside_apart = (sum(value > LEVEL for value in each.values()) for each in (p, apart))
         who = f"Our reading, {_named(BASE)}," if name == spoken(BASE) else f"The reading “{name}”"
-        told = (
-            f"{who} explains {inside} of {len(p)} printed numbers at 5 % ({_seeds(part)} in a cell: the fewer, the wider "
-            f"is what it allows), {inside_apart} of {len(apart)} in the cells that had no part in choosing it"
+        said = (
+            f"{who} explains {inside} of {len(p)} printed numbers at 5 % ({_seeds(part)} in a cell: the fewer, the "
+            f"wider is what it allows), {inside_apart} of {len(apart)} in the cells that had no part in choosing it"
         )
         if name == spoken(BASE):
             adequate = min(p.values()) * len(p) > LEVEL and inside >= ADEQUATE / 18 * len(p)
             notes.fits["adequacy of our reading"] = {"p": p, "inside": inside, "of": len(p), "adequate": adequate}
             worst = min(p, key=p.__getitem__)
             least = f"not adequate: least p {p[worst]:.2g}, for {worst}"
-            told += f"; as a whole it is {'adequate' if adequate else least}"
-        notes.remarks.append(f"{told}.")
+            said += f"; as a whole it is {'adequate' if adequate else least}"
+        notes.remarks.append(f"{said}.")
 
 
 def _predicted(notes: Notes, growing: Table, spreads: Mapping[str, Spread]) -> None:
