@@ -407,6 +407,11 @@ def test_of_several_runs_of_one_configuration_that_of_the_present_code_is_redraw
     assert {row.version for row in rows} == {older}
 
 
+def test_a_page_names_every_code_that_its_runs_come_from(tmp_path):
+    document = {**reproduce(tmp_path, scale="smoke").document, "version": f"{'a' * 16}+{'b' * 16}"}
+    assert f"code {'a' * 12} and {'b' * 12} ·" in shown.provenance(document)
+
+
 def test_a_part_that_occurs_at_one_scale_only_is_redrawn_and_verified(tmp_path, ledger, monkeypatch):
     monkeypatch.setattr("certiformer.sweep.Local", lambda *_, **__: Inline())
     reproduce(tmp_path, scale="paper", only={"seed": [10, 11]})

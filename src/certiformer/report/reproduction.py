@@ -128,7 +128,8 @@ def said(row: Mapping[str, Any]) -> str:
 
 def provenance(document: Document) -> str:
     """What stands under each figure: the digest of the runs, the code, the seeds, the time, and what computed them."""
-    words = [f"runs {document['ledger'][:16]}", f"code {document['version'][:12]}"]
+    versions = " and ".join(version[:12] for version in document["version"].split("+"))
+    words = [f"runs {document['ledger'][:16]}", f"code {versions}"]
     runs = f"{document['finished']:,} of {document['runs']:,} runs"
     words.append(runs + (f", {document['failed']} failed" if document["failed"] else ""))
     if document["seeds"]:
