@@ -138,13 +138,12 @@ def _grown(notes: Notes, constant: float, table: Table) -> list[str]:
     }
     notes.fits[f"Λ = {constant:g}: growth from L = {min(depths):g} to {max(depths):g}"] = ratios
     notes.remarks.append(
-        f"Λ = {constant:g}, from L = {min(depths):g} to {max(depths):g}: the excess grows by a factor "
+        f"Λ = {constant:g}, from L = {min(depths):g} to {max(depths):g}: the excess changes by a factor "
         + ", ".join(f"{value:.2g} ({name})" for name, value in ratios.items())
         + "."
     )
-    return [
-        f"from L = {min(depths):g} to {max(depths):g} the excess grows {ratios['excess']:.2g}-fold at Λ = {constant:g}"
-    ]
+    change = f"the excess changes by a factor {ratios['excess']:.2g}"
+    return [f"from L = {min(depths):g} to {max(depths):g} {change} at Λ = {constant:g}"]
 
 
 STUDIES = (
