@@ -35,6 +35,7 @@ from certiformer.sweep.version import code_version, found_reference, split_refer
 
 Config = dict[str, Any]
 Shortened = tuple[tuple[Config, float], tuple[Config, float]]
+"""Two short runs in place of a long one, each with the part of its length that it has."""
 Array = npt.NDArray[Any]
 
 
