@@ -87,10 +87,12 @@ def _headline(base: Table, said: Sequence[tuple[str, Verdict]], other: Mapping[s
     )
     never = [name for name in outside if not other.get(name)]
     if never:
-        text += f"; outside, and with the same seeds under every other reading that was run there: {', '.join(never)}"
+        text += (
+            f"; outside, and no other reading that was run there does better with the same seeds: {', '.join(never)}"
+        )
     if len(never) < len(outside):
         some = [f"{name} ({' or '.join(other[name])})" for name in outside if name not in never]
-        text += f"; outside under ours, but not under another one: {', '.join(some)}"
+        text += f"; outside under ours, but not under another one with the same seeds: {', '.join(some)}"
     return f"{text}."
 
 
