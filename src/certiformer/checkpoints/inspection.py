@@ -88,9 +88,9 @@ def _document(
     measurer: Measurer,
 ) -> dict[str, Any]:
     checkpoint = roles.checkpoint
-    weights = [one for one in roles.assigned if one.role != "buffer" and one.tensor.real]
+    known = [one for one in roles.assigned if one.role != "buffer" and one.tensor.real]
     unknown = [Assigned(tensor, "not recognised", None, UNKNOWN) for tensor in roles.unknown if tensor.real]
-    listed = sorted([*weights, *unknown], key=_order)
+    listed = sorted([*known, *unknown], key=_order)
     measurer.work = sum(_work(one.tensor) for one in listed)
     tensors = [_tensor(one, measurer, compared) for one in listed]
     document: dict[str, Any] = {

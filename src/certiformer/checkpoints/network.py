@@ -44,8 +44,8 @@ class Tensors:
         """The role of the tensor behind each weight."""
         self.used: dict[str, set[tuple[int, int]]] = {}
         """The rows of every tensor that the network has asked for."""
-        self.folded: dict[tuple[str, int | None], str] = {}
-        """The norm that is part of a weight, by role and layer of the weight."""
+        self.folded: dict[tuple[str, int | None], tuple[str, bool]] = {}
+        """The norm that is part of a weight, and whether it has a shift, by role and layer of the weight."""
 
     def weight(
         self,
@@ -79,17 +79,18 @@ class Tensors:
             return False
         layer = int(block) if block else None
         for role, _ in readers:
-            self.folded[role, layer] = norm
+            self.folded[role, layer] = (norm, shift)
         return True
 
     def part(self, role: str, layer: int | None, of: Parts | None = None) -> Folded:
         """A weight or bias, the gain or shift of the norm it reads in it where that belongs there."""
         parts = of or self.parts
-        found, norm = parts.need(role, layer), self.folded.get((role.removesuffix(".bias"), layer))
-        if norm is None:
+        found, folded = parts.need(role, layer), self.folded.get((role.removesuffix(".bias"), layer))
+        if folded is None:
             return found
+        norm, shifted = folded
         weight, gain = parts.need(role.removesuffix(".bias"), layer), parts.need(f"{norm}.gain", layer)
-        shift = parts.get(f"{norm}.shift", layer)
+        shift = parts.need(f"{norm}.shift", layer) if shifted else None
         for vector in (gain,) if shift is None else (gain, shift):
             if vector.shape != (weight.shape[1], 1):
                 reads = f"{shown(weight.name)} reads {weight.shape[1]}"

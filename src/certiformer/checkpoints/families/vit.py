@@ -1,5 +1,7 @@
 """ViT and DeiT as Hugging Face stores them: pre-norm, patches through a convolution, trained tokens before them."""
 
+import math
+
 from certiformer.checkpoints.families._table import (
     Family,
     bare,
@@ -15,18 +17,30 @@ from certiformer.networks.architecture import Architecture, Attention, Block, Fe
 
 
 def patches(keys: Keys, tokens: tuple[str, ...]) -> Patches:
-    """Square patches of square images; a pixel is in [-1, 1]."""
-    there = keys.size("patch")
-    keys.take("patch_size", "image_size")
-    channels = keys.count("num_channels", default=3)
-    if there is not None:
-        dimension, table = there[1], keys.size("position")
-        count = max(1, (1 + len(tokens) if table is None else table[0]) - len(tokens))
+    """Patches of images as the settings say, else as the tensors are; a pixel is in [-1, 1]."""
+    patch, image, channels = (
+        _sides(keys, "patch_size"),
+        _sides(keys, "image_size"),
+        keys.count("num_channels", default=3),
+    )
+    dimension = keys.count(role="patch", axis=1, default=1) if patch is None else channels * math.prod(patch)
+    if patch is None or image is None:
+        count = keys.count(role="position", default=1 + len(tokens)) - len(tokens)
     else:
-        side = keys.count("patch_size")
-        dimension, count = channels * side**2, (keys.count("image_size") // side) ** 2
+        count = math.prod(side // one for side, one in zip(image, patch, strict=True))
     radius = keys.given.get("input_radius") or float(dimension) ** 0.5
-    return Patches(dimension, count, radius, tokens=tokens)
+    return Patches(dimension, max(1, count), radius, tokens=tokens)
+
+
+def _sides(keys: Keys, name: str) -> tuple[int, int] | None:
+    """Height and width: one count for both, or two."""
+    value = keys.take(name)
+    if value is None and keys.shape is not None:
+        return None
+    if isinstance(value, list) and len(value) == 2 and all(isinstance(one, int) and one > 0 for one in value):
+        return value[0], value[1]
+    side = keys.count(name)
+    return side, side
 
 
 def pre_norm(keys: Keys, width: int, activation: str, eps: float, *, qkv: bool, scaled: bool) -> tuple[Half, Half]:
