@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 
 def compose(
-    file: Annotated[
-        Path, typer.Argument(help="TOML (docs/compose.md), a config.json or a checkpoint.")
-    ],
+    file: Annotated[Path, typer.Argument(help="TOML (docs/compose.md), a config.json or a checkpoint.")],
     n: Annotated[int | None, typer.Option("-n", help="Sample size, for the complexity.", min=1)] = None,
     radius: Annotated[list[float] | None, typer.Option(help="A radius for ln N; may be given again.")] = None,
     spectral: Annotated[float, typer.Option(help="config.json only: the assumed norm of every matrix.")] = 1.0,
