@@ -29,10 +29,22 @@ HERE = Path(__file__).parent
 WALKS = {
     "certify": ["certify", str(HERE / "predictions.csv"), "--json"],
     "demo": ["certify", "--json"],
-    "bound": "bound trauger.thm4.1 Bw=1 Bc=2 L_sigma=1 Bv=1.5 Bx=1 C=0.5 n=1e6 d=64 --json".split(),
-    "reproduce": "reproduce arda.fig1 --scale smoke --ledger ledger.db --workers 1 --json".split(),
+    "bound": [
+        "bound",
+        "trauger.thm4.1",
+        "Bw=1",
+        "Bc=2",
+        "L_sigma=1",
+        "Bv=1.5",
+        "Bx=1",
+        "C=0.5",
+        "n=1e6",
+        "d=64",
+        "--json",
+    ],
+    "reproduce": ["reproduce", "arda.fig1", "--scale", "smoke", "--ledger", "ledger.db", "--workers", "1", "--json"],
     "inspect": ["inspect", "bert", "--json"],
-    "audit": "audit trauger.lem3.1 --budget 1 --workers 1 --json".split(),
+    "audit": ["audit", "trauger.lem3.1", "--budget", "1", "--workers", "1", "--json"],
 }
 # Dates, durations, versions, processors and paths are of the machine, not of the answer.
 OF_THE_MACHINE = re.compile(
@@ -54,7 +66,8 @@ def says(words: list[str]) -> Any:
                 try:
                     main()
                 except SystemExit as left:
-                    assert not left.code, f"{words}: exit code {left.code}"
+                    if left.code:
+                        raise RuntimeError(f"{words}: exit code {left.code}") from left
         finally:
             sys.argv = argv
             os.chdir(before)
