@@ -24,7 +24,7 @@ from certiformer.auditing.attack import (
     Verdict,
     ratio,
 )
-from certiformer.auditing.attacks import reasons
+from certiformer.auditing.attacks import reason
 from certiformer.auditing.plan import Points, attacks_on, plan
 from certiformer.auditing.search import Search
 from certiformer.auditing.workers import available, spread
@@ -162,8 +162,7 @@ def attack_claim(
     """All attacks on one claim, each with its points (its floor where not given), and what they make of it."""
     mine = attacks_on(claim)
     if not mine:
-        why = reasons().get(f"{claim.id}:{claim.version}") or reasons().get(claim.id) or "no attack is written for it"
-        return Verdict(claim, "not attackable", why=why)
+        return Verdict(claim, "not attackable", why=reason(claim) or "no attack is written for it")
     spent = 0
     worst: tuple[float, Attack, dict[str, Any], Instance, float] | None = None
     disputed = False
