@@ -146,13 +146,13 @@ def items_to_decide(rate: float, threshold: float, delta: float, power: float = 
         raise InputError("rate", rate, "a number in [0, 1]")
     if rate == eps:
         return None
-    start = 1
+    start, length = 1, 256
     while start <= MOST_ITEMS:
-        sizes = np.arange(start, start + _SCAN, dtype=np.float64)
+        sizes = np.arange(start, start + length, dtype=np.float64)
         reached = np.flatnonzero(chance_of_verdict(sizes, rate, eps, level) >= wish)
         if len(reached):
             return int(sizes[reached[0]])
-        start += _SCAN
+        start, length = start + length, min(2 * length, _SCAN)
     return None
 
 
