@@ -14,9 +14,6 @@ from certiformer.measure.gradients import per_sample_gradients
 from certiformer.measure.infinite_width import infinite_width_kernel, kernel_given_weights
 from certiformer.measure.linearization import approximation_error, boundary_move, linearization_error
 from certiformer.measure.ntk import good_initialisation, gram, gram_memory, hard_margin
-from certiformer.measure.stability import stability
-from certiformer.training import gradients_of, leave_one_out
-from certiformer.training.losses import logistic
 
 
 def tanh_net(params, x):
@@ -186,33 +183,3 @@ def test_linearization_and_boundary_moves():
     assert approximation_error(apply, model, flat, x, jax.vmap(flat)(x)).largest.value < 1e-5
     with pytest.raises(InputError, match="missing"):
         boundary_move(model, x, {"c": 1.0})
-
-
-def test_leave_one_out_distances_equal_separate_runs():
-    rng = np.random.default_rng(0)
-    x = jnp.asarray(rng.normal(size=(4, 2, 3)), jnp.float32)
-    y = jnp.asarray([1.0, -1.0, 1.0, -1.0])
-    model = models.build("multi_head_attention", jax.random.key(0), d=3, tokens=2, heads=2, start="random")
-
-    def losses(m, batch):
-        return jax.vmap(logistic)(jax.vmap(m)(batch[0]), batch[1])
-
-    result = leave_one_out(gradients_of(losses), model, (x, y), rate=0.3, steps=6, chunk=3)
-    found = stability(result)
-
-    @jax.jit
-    def descend(m, weight):
-        slope = jax.grad(lambda m: jnp.sum(weight * losses(m, (x, y))))(m)
-        return jax.tree.map(lambda leaf, g: leaf - 0.3 * g, m, slope)
-
-    def separate(weight):
-        m = model
-        for _ in range(6):
-            m = descend(m, weight)
-        return np.concatenate([np.asarray(leaf).ravel() for leaf in jax.tree.leaves(m)])
-
-    full = separate(jnp.full(4, 0.25))
-    for i in range(4):
-        alone = separate(jnp.full(4, 0.25).at[i].set(0.0))
-        assert found.distances[i] == pytest.approx(np.linalg.norm(alone - full), rel=1e-4)
-    assert found.largest.value >= found.mean.value > 0

@@ -7,6 +7,8 @@ one so far.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import jax
@@ -17,7 +19,7 @@ import pytest
 from certiformer import models
 from certiformer.core.errors import InputError
 from certiformer.tasks.sparse_majority import SparseMajority
-from certiformer.training import fast
+from certiformer.training import kernels
 from certiformer.training.losses import correct, logistic, squared, two_sigmoids
 from certiformer.training.projection import onto_heads_ball
 
@@ -91,8 +93,8 @@ def test_windows(name, dtype, width, n, tokens):
     kind, tolerance = "heads" if name == "independent_heads" else "units", {"float32": SINGLE, "float64": DOUBLE}[dtype]
     with jax.enable_x64(True):
         model = models.build(name, jax.random.key(0), d=5, dtype=dtype, **{kind: width})
-    data = fast.windows(x, y, dtype)
-    descent = getattr(fast, f"window_{kind}")(data)
+    data = kernels.split_windows(x, y, dtype)
+    descent = (kernels.WindowHeads if kind == "heads" else kernels.WindowUnits)(data)
     reference, weights, seen = plain(model, squared), copied(model), Agreement(tolerance)
     for _ in range(STEPS):
         loss, gradient = descent.gradient(weights)
@@ -110,12 +112,12 @@ def test_heads(heads, d, tokens, n):
     y = np.tanh(x[:, tokens // 2 - 1, 0])
     model = models.build("independent_heads", jax.random.key(0), d=d, heads=heads)
     start = weights = copied(model)
-    descent, reference, seen = fast.head_descent(x, y), plain(model, squared), Agreement(SINGLE)
+    descent, reference, seen = kernels.HeadDescent(x, y), plain(model, squared), Agreement(SINGLE)
     for _ in range(STEPS):
         loss, gradient = descent.gradient(weights)
         seen.check((loss, gradient), reference(weights, x, y))
         moved = {part: value - np.float32(0.5) * gradient[part] for part, value in weights.items()}
-        weights = {part: fast.onto_ball(value, start[part], 0.5) for part, value in moved.items()}
+        weights = {part: kernels.onto_ball(value, start[part], 0.5) for part, value in moved.items()}
     assert seen.losses[-1] < 0.9 * seen.losses[0]
 
 
@@ -134,11 +136,11 @@ def test_patches(batch, d_m):
     """Each update is checked, the last one of a pass with fewer images. A gradient is read off a step so long that the
     weights before it hardly count."""
     x, y = blank_images(41)
-    images, gain, long = fast.distinct_patches(x, y), 1.3, np.float32(2.0**20)
+    images, gain, long = kernels.distinct_patches(x, y), 1.3, np.float32(2.0**20)
     model = models.build("shallow_encoder", jax.random.key(0), d=3, d_m=d_m)
     reference = plain(model, lambda output, label: logistic(gain * output, label))
-    descent = fast.patch_epochs(images, batch=batch, rate=0.5, gain=gain)
-    far = fast.patch_epochs(images, batch=batch, rate=float(long), gain=gain)
+    descent = kernels.PatchDescent(images, batch=batch, rate=0.5, gain=gain)
+    far = kernels.PatchDescent(images, batch=batch, rate=float(long), gain=gain)
     weights, rng, seen = copied(model), np.random.default_rng(1), Agreement(SINGLE)
     while len(seen.losses) < STEPS:
         order = rng.permutation(41)
@@ -163,26 +165,27 @@ def test_token_table(scale):
     drawn = source.sample_bits(keys[2], 620)
     bits, labels = np.array(drawn, np.float32), np.array(source.labels(drawn), np.int64)
     x, reference = np.array(source.embed(drawn)), plain(model, two_sigmoids)
-    train, validation = fast.Bits(bits[:20], labels[:20]), fast.Bits(bits[20:], labels[20:])
+    train, validation = kernels.Bits(bits[:20], labels[:20]), kernels.Bits(bits[20:], labels[20:])
     settings = source.table, model.config
-    descent = fast.table_descent(train, validation, *settings, batch=8)
-    whole = fast.table_descent(train, validation, *settings, batch=20, momentum=0.0)
-    weights, rng, seen = fast.flatten(model), np.random.default_rng(0), Agreement(SINGLE * scale)
+    descent = kernels.TableDescent(train, validation, *settings, batch=8)
+    whole = kernels.TableDescent(train, validation, *settings, batch=20, momentum=0.0)
+    weights, rng, seen = kernels.flatten(model), np.random.default_rng(0), Agreement(SINGLE * scale)
     velocity, one = np.zeros_like(weights), np.ones(1, np.float32)
     for rate in np.linspace(0.02, 0.01, STEPS // 3 + 1, dtype=np.float32):
         # with no momentum, no velocity and a rate of 1, the velocity becomes minus the gradient
         probe, slope = weights.copy(), np.zeros_like(weights)
         (loss,), _ = whole.epochs(probe, slope, np.arange(20)[None], one)
-        now = models.weights(fast.unflatten(weights, model.config))
-        slopes = models.weights(fast.unflatten(-slope, model.config))
+        now = models.weights(kernels.unflatten(weights, model.config))
+        slopes = models.weights(kernels.unflatten(-slope, model.config))
         expected = reference(now, x[:20], labels[:20])
         np.testing.assert_allclose(expected[1].pop("b_K"), 0.0, atol=1e-15)  # it shifts all scores alike
         seen.check((loss, {name: slopes[name] for name in expected[1]}), expected)
         if len(seen.losses) % 10 == 1:
-            assert descent.look(weights)[0] == pytest.approx(reference(now, x[20:], labels[20:])[0], rel=SINGLE * scale)
+            validated = reference(now, x[20:], labels[20:])[0]
+            assert descent.validate(weights)[0] == pytest.approx(validated, rel=SINGLE * scale)
         descent.epochs(weights, velocity, rng.permutation(20)[None], rate[None])
-    outputs = jax.vmap(fast.unflatten(weights, model.config))(jnp.asarray(x[20:]))
-    assert descent.look(weights)[1] == pytest.approx(float(jnp.mean(jax.vmap(correct)(outputs, labels[20:]))))
+    outputs = jax.vmap(kernels.unflatten(weights, model.config))(jnp.asarray(x[20:]))
+    assert descent.validate(weights)[1] == pytest.approx(float(jnp.mean(jax.vmap(correct)(outputs, labels[20:]))))
     assert seen.losses[-1] < seen.losses[0]
 
 
@@ -193,7 +196,7 @@ def test_attentions(tokens, n):
     x, y = rng.normal(size=(n, tokens, 5)), np.sign(rng.normal(size=n))
     copies, rate = np.array([3, 1]), 0.3
     U, W = 0.5 * rng.normal(size=(2, tokens, 5)), 0.5 * rng.normal(size=(2, 5, 5))
-    shares = np.concatenate([np.ones((1, n)), 1.0 - np.eye(n)]) / n
+    shares = kernels.leave_one_out_weights(n)
     with jax.enable_x64(True):
         model = models.build("multi_head_attention", jax.random.key(0), d=5, tokens=tokens, heads=4, dtype="float64")
 
@@ -213,18 +216,18 @@ def test_attentions(tokens, n):
         last, (losses, slopes) = descend(*(np.repeat(part[None], n + 1, axis=0) for part in heads), shares)
     start = [np.repeat(part[None], n + 1, axis=0) for part in (U, W)]
     settings = {"factor": copies / 2.0, "rate": rate / copies}
-    found = fast.attention_runs(*start, (x, y), shares, **settings, steps=STEPS)
+    found = kernels.attention_runs(*start, (x, y), shares, **settings, steps=STEPS)
     np.testing.assert_allclose(found.losses, np.asarray(losses).T, rtol=DOUBLE)
     for ours, theirs in ((found.U, last.U), (found.W, last.W)):
         theirs = np.asarray(theirs)[:, [0, 3]]
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=DOUBLE * np.max(np.abs(theirs)))
-    long = fast.attention_runs(*start, (x, y), shares, factor=copies / 2.0, rate=2.0**30 / copies, steps=1)
+    long = kernels.attention_runs(*start, (x, y), shares, factor=copies / 2.0, rate=2.0**30 / copies, steps=1)
     for ours, before, theirs in ((long.U, start[0], slopes.U), (long.W, start[1], slopes.W)):
         theirs = np.asarray(theirs)[:, 0, [0, 3]]
         np.testing.assert_allclose((before - ours) / 2.0**30, theirs, rtol=0, atol=DOUBLE * np.max(np.abs(theirs)))
     assert np.all(found.losses[-1] < 0.5 * found.losses[0])
     with pytest.raises(InputError, match="shapes"):
-        fast.attention_runs(*start, (x, y[1:]), shares, **settings, steps=1)
+        kernels.attention_runs(*start, (x, y[1:]), shares, **settings, steps=1)
 
 
 @pytest.mark.parametrize(("name", "block", "jacobian"), [("independent_heads", "W", "heads"), ("indrnn", "u", "units")])
@@ -238,7 +241,7 @@ def test_jacobians_of_windows(name, block, jacobian):
 
         each = jax.jit(jax.vmap(jax.grad(output), in_axes=(None, 0)))(getattr(model, block), x)
         expected = np.sqrt(np.sum(np.asarray(each).reshape(20, -1) ** 2, axis=1))
-    found = getattr(fast, f"{jacobian}_jacobian")(copied(model), fast.windows(x, np.zeros(20), "float64"))
+    found = getattr(kernels, f"{jacobian}_jacobian")(copied(model), kernels.split_windows(x, np.zeros(20), "float64"))
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
@@ -246,12 +249,36 @@ def test_the_projection_is_that_of_jax():
     rng = np.random.default_rng(0)
     centre = rng.normal(size=(6, 3, 2)).astype(np.float32)
     block = centre + np.linspace(0, 2, 6, dtype=np.float32)[:, None, None]
-    np.testing.assert_allclose(fast.onto_ball(block, centre, 1.5), onto_heads_ball(block, centre, 1.5), rtol=1e-6)
+    np.testing.assert_allclose(kernels.onto_ball(block, centre, 1.5), onto_heads_ball(block, centre, 1.5), rtol=1e-6)
 
 
 def test_flat_weights_are_the_model():
     model = models.build("keras_cls_transformer", jax.random.key(0), d=6, heads=2, key_size=4)
     model = jax.tree.map(lambda leaf: leaf + 0.1, model)
-    again = fast.unflatten(fast.flatten(model), model.config)
+    again = kernels.unflatten(kernels.flatten(model), model.config)
     for name, value in models.weights(model).items():
         np.testing.assert_array_equal(getattr(again, name), value)
+
+
+def test_windows_differ_in_one_channel_only():
+    with pytest.raises(InputError, match="first channel"):
+        kernels.split_windows(np.random.default_rng(0).normal(size=(3, 4, 2)), np.zeros(3), "float32")
+    data = kernels.split_windows(*one_channel(3, 4, 2), "float64")
+    with pytest.raises(InputError, match="float32"):
+        kernels.WindowHeads(data)
+
+
+def test_batches_have_images():
+    with pytest.raises(InputError, match="batch"):
+        kernels.PatchDescent(kernels.distinct_patches(*blank_images(3)), batch=0, rate=0.1)
+
+
+def test_without_numba_it_is_said_which_extra_brings_it():
+    program = (
+        "import sys; sys.modules['numba'] = None\n"
+        "try: import certiformer.training, certiformer.training.kernels\n"
+        "except ModuleNotFoundError as error: print(error.name, error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("numba ")
+    assert "pip install 'certiformer[fast]'" in done.stdout
