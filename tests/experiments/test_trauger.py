@@ -90,7 +90,7 @@ def test_a_thousand_epochs_of_the_papers_first_run() -> None:
     config = runs.experiment("paper").configs[0]
     assert (config["tokens"], config["seed"]) == (20, 0)
     problem = runs._problem(config)
-    descent, weights = runs._descent(problem, config), runs.fast.flatten(problem.model)
+    descent, weights = runs._descent(problem, config), runs.kernels.flatten(problem.model)
     velocity, done = np.zeros_like(weights), 0
     for epoch, expected in (
         (1, (0.693172812, 0.693493187, 1531.563965)),
@@ -98,7 +98,7 @@ def test_a_thousand_epochs_of_the_papers_first_run() -> None:
     ):
         orders, rates = runs._orders(problem.key, done, epoch, 300), runs._rates(config, done, epoch)
         losses, _ = descent.epochs(weights, velocity, orders, rates)
-        found = (descent.look(weights)[0], losses[-1], float(np.abs(weights).sum(dtype=float)))
+        found = (descent.validate(weights)[0], losses[-1], float(np.abs(weights).sum(dtype=float)))
         np.testing.assert_allclose(found, expected, rtol=1e-6)
         done = epoch
 

@@ -21,7 +21,7 @@ VERBS = (
 
 EXTRAS = {
     "jax": "train", "jaxlib": "train", "equinox": "train", "optax": "train", "jaxtyping": "train", "numba": "fast",
-    "dask": "cluster", "distributed": "cluster", "dask_jobqueue": "cluster", "tokenizers": "text", "gguf": "files",
+    "dask": "cluster", "distributed": "cluster", "dask_jobqueue": "cluster", "tokenizers": "text",
     "pyarrow": "files",
 }  # fmt: skip
 """The extra that brings an optional package."""

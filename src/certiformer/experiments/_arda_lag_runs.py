@@ -14,7 +14,7 @@ from certiformer.models.indrnn import IndRNN, IndRNNConfig
 from certiformer.sweep import Experiment, Outcome, Shortened, two_lengths
 from certiformer.sweep.run import Config
 from certiformer.tasks.autoregressive import autoregressive
-from certiformer.training import fast
+from certiformer.training import kernels
 
 NETWORKS = ("indrnn", "transformer")
 BLOCK = {"indrnn": "u", "transformer": "W"}  # recurrent weights, attention weights
@@ -37,10 +37,10 @@ The released short runs are runs of their own; here they are the first steps of 
 class Batches(NamedTuple):
     """What a run reads: training windows, validation windows of both kinds, windows for the Jacobian."""
 
-    train: fast.Windows
-    shared: fast.Windows
-    fresh: fast.Windows
-    probe: fast.Windows
+    train: kernels.Windows
+    shared: kernels.Windows
+    fresh: kernels.Windows
+    probe: kernels.Windows
 
 
 def run(config: Config) -> Outcome:
@@ -50,8 +50,8 @@ def run(config: Config) -> Outcome:
     """
     network, steps, every = config["network"], config["steps"], config["every"]
     data, weights = _batches(config), _weights(config)
-    descent = (fast.window_units if network == "indrnn" else fast.window_heads)(data.train)
-    jacobian = fast.units_jacobian if network == "indrnn" else fast.heads_jacobian
+    descent = (kernels.WindowUnits if network == "indrnn" else kernels.WindowHeads)(data.train)
+    jacobian = kernels.units_jacobian if network == "indrnn" else kernels.heads_jacobian
     block, rate = BLOCK[network], weights["c"].dtype.type(config["rate"])
     losses: list[float] = []
     norms: list[float] = []
@@ -141,13 +141,13 @@ def _batches(config: Config) -> Batches:
         )
         apart = task.source.windows(jax.random.fold_in(key, 2), n_test)
         labels = (np.asarray(apart.labels) - task.meta["centre"]) / task.meta["spread"]
-    train = fast.windows(task.train.inputs, task.train.labels, dtype)
+    train = kernels.split_windows(task.train.inputs, task.train.labels, dtype)
     few = slice(0, config["n_jacobian"])
     return Batches(
         train,
-        fast.windows(task.test.inputs, task.test.labels, dtype),
-        fast.windows(apart.inputs, labels, dtype),
-        fast.Windows(train.values[few], train.positions, train.y[few]),
+        kernels.split_windows(task.test.inputs, task.test.labels, dtype),
+        kernels.split_windows(apart.inputs, labels, dtype),
+        kernels.Windows(train.values[few], train.positions, train.y[few]),
     )
 
 

@@ -20,7 +20,7 @@ from certiformer.models.independent_heads import IndependentHeads, IndependentHe
 from certiformer.sweep import Experiment, Outcome, Shortened, two_lengths
 from certiformer.sweep.run import Config
 from certiformer.tasks.ntk_teacher import NTKTeacher, ntk_teacher
-from certiformer.training import fast
+from certiformer.training import kernels
 
 TEACHERS = ("paper", "released_diagonal")
 DIMENSION, TOKENS, ANCHORS = 8, 16, 16
@@ -153,7 +153,7 @@ def step_size(steps: int) -> float:
 
 def _descend(start: Weights, x: Array, y: Array, steps: int) -> tuple[list[float], Weights]:
     """Projected gradient descent: the loss before every step, and the last weights."""
-    descent, rate = fast.head_descent(x, y), np.float32(step_size(steps))
+    descent, rate = kernels.HeadDescent(x, y), np.float32(step_size(steps))
     allowed = {name: radius / math.sqrt(len(start["c"])) for name, radius in RADII.items()}
     weights, losses = start, []
     for step in range(steps):
@@ -162,7 +162,7 @@ def _descend(start: Weights, x: Array, y: Array, steps: int) -> tuple[list[float
             raise CertiformerError(f"training diverged at step {step}: loss {loss:g}")
         losses.append(loss)
         weights = {
-            name: fast.onto_ball(value - rate * gradient[name], start[name], allowed[name])
+            name: kernels.onto_ball(value - rate * gradient[name], start[name], allowed[name])
             for name, value in weights.items()
         }
     return losses, weights

@@ -19,7 +19,7 @@ from certiformer.models.shallow_encoder import ShallowEncoder, ShallowEncoderCon
 from certiformer.sweep import Experiment, Outcome, Shortened, two_lengths
 from certiformer.sweep.run import Config
 from certiformer.tasks.mnist import mnist
-from certiformer.training import fast
+from certiformer.training import kernels
 
 # The paper's Table 1: (d_m, N) -> lowest test loss, and the epoch at which it was seen.
 PAPER_TABLE_1 = {
@@ -243,28 +243,28 @@ def _records(config: Config) -> int:
     return int(config["epochs"] // config["every"]) + 1
 
 
-def _prepared(config: Config) -> tuple[fast.Patches, Weights]:
+def _prepared(config: Config) -> tuple[kernels.Patches, Weights]:
     key_task, key_model = jax.random.split(jax.random.key(config["seed"]))
     seen = mnist(key_task, n=config["n"], pixels=config["pixels"], tokens=config["tokens"]).train
     model = ShallowEncoder.init(key_model, ShallowEncoderConfig(seen.inputs.shape[-1], config["d_m"]))
     weights = {name: np.array(getattr(model, name), np.float32) for name in ("W_Q", "W_K", "W_V", "w_O")}
-    return fast.distinct_patches(seen.inputs, seen.labels), weights
+    return kernels.distinct_patches(seen.inputs, seen.labels), weights
 
 
-def _epochs(images: fast.Patches, config: Config) -> fast.PatchEpochs:
+def _epochs(images: kernels.Patches, config: Config) -> kernels.PatchDescent:
     """Two outputs w_1.h and w_2.h with LeCun weights are one output w.h that counts sqrt(2) times.
 
     Only w_1 - w_2 matters. It starts as N(0, 2/d_m) and moves twice as fast as one readout would: so does sqrt(2) w.
     """
     batch = config["n"] if config["batch"] == "full" else config["batch"]
     gain = math.sqrt(2.0) if config["logits"] == "two" else 1.0
-    return fast.patch_epochs(images, batch=batch, rate=config["rate"], gain=gain)
+    return kernels.PatchDescent(images, batch=batch, rate=config["rate"], gain=gain)
 
 
 @functools.lru_cache(maxsize=8)
-def _test_images(pixels: str, tokens: str) -> fast.Patches:
+def _test_images(pixels: str, tokens: str) -> kernels.Patches:
     test = mnist(jax.random.key(0), n=1, pixels=pixels, tokens=tokens).test
-    return fast.distinct_patches(test.inputs, test.labels)
+    return kernels.distinct_patches(test.inputs, test.labels)
 
 
 def _norms(weights: Weights) -> dict[str, float]:

@@ -29,9 +29,10 @@ from certiformer.models import KerasClsTransformer, KerasClsTransformerConfig, w
 from certiformer.sweep import Experiment, Outcome, Shortened
 from certiformer.sweep.run import Config
 from certiformer.tasks.sparse_majority import SparseMajority, sparse_majority
-from certiformer.training import fast
+from certiformer.training import kernels
 from certiformer.training.presets import preset
 from certiformer.training.steps import Data
+from certiformer.training.token_table import token_table
 
 Matrix = npt.NDArray[np.float64]
 
@@ -99,8 +100,8 @@ def run(config: Config) -> Outcome:
         lows = [min(loss for epoch, loss in looks) for looks in trained.windows]
         found = lowest(lows, through, most=config["replayed"])
     shape = problem.model.config
-    best, last = fast.unflatten(kept.weights, shape), fast.unflatten(trained.weights, shape)
-    objective = jax.jit(fast.token_table())
+    best, last = kernels.unflatten(kept.weights, shape), kernels.unflatten(trained.weights, shape)
+    objective = jax.jit(token_table())
     train_loss, more = objective(best, (*problem.data.train, problem.data.shared))
     gaps = np.array(trained.curves["validation_loss"]) - np.array(trained.curves["loss"])
     values = {
@@ -157,10 +158,10 @@ class _Trained(NamedTuple):
     starts: npt.NDArray[np.float32]
 
 
-def _train(descent: fast.TableDescent, problem: _Problem, config: Config, file: IO[bytes]) -> _Trained:
+def _train(descent: kernels.TableDescent, problem: _Problem, config: Config, file: IO[bytes]) -> _Trained:
     """Epochs up to the first whose running accuracy is 1; a look after every K-th and after the last."""
     length, every, last = config["window"], config["validated_every"], config["epochs"]
-    weights = fast.flatten(problem.model)
+    weights = kernels.flatten(problem.model)
     velocity = np.zeros_like(weights)
     size = -(-last // length) * 2 * len(weights)
     file.truncate(4 * size)
@@ -186,7 +187,7 @@ def _train(descent: fast.TableDescent, problem: _Problem, config: Config, file: 
                 part = slice(done - first, upto - first)
                 losses, accuracies = descent.epochs(weights, velocity, orders[part], rates[part])
             done = upto
-            loss, accuracy = descent.look(weights)
+            loss, accuracy = descent.validate(weights)
             looks.append((done, loss))
             looked.append(done)
             total = float(np.sum(np.abs(weights), dtype=np.float64))
@@ -202,7 +203,7 @@ def _train(descent: fast.TableDescent, problem: _Problem, config: Config, file: 
 CURVES = ("loss", "accuracy", "validation_loss", "validation_accuracy", "l1")
 
 
-def _replay(descent: fast.TableDescent, problem: _Problem, config: Config, trained: _Trained, window: int) -> _Kept:
+def _replay(descent: kernels.TableDescent, problem: _Problem, config: Config, trained: _Trained, window: int) -> _Kept:
     """The epoch of a window with the lowest validation loss; its looks must give the bits they gave before."""
     first = window * config["window"]
     end = min(first + config["window"], trained.epochs)
@@ -211,7 +212,7 @@ def _replay(descent: fast.TableDescent, problem: _Problem, config: Config, train
     before, best = dict(trained.windows[window]), None
     for k in range(end - first):
         losses, _ = descent.epochs(weights, velocity, orders[k : k + 1], rates[k : k + 1])
-        loss, accuracy = descent.look(weights)
+        loss, accuracy = descent.validate(weights)
         if before.get(first + k + 1, loss) != loss:
             raise CertiformerError(
                 f"epoch {first + k + 1} trained again has validation loss {loss!r}, it had {before[first + k + 1]!r}: "
@@ -251,13 +252,13 @@ def _problem(config: Config) -> _Problem:
     return _Problem(data, np.asarray(source.table, np.float64), model, key_train)
 
 
-def _descent(problem: _Problem, config: Config) -> fast.TableDescent:
+def _descent(problem: _Problem, config: Config) -> kernels.TableDescent:
     train, validation = (
-        fast.Bits(np.array(bits, np.float32), np.array(labels, np.int64))
+        kernels.Bits(np.array(bits, np.float32), np.array(labels, np.int64))
         for bits, labels in (problem.data.train, problem.data.validation)
     )
     shape = problem.model.config
-    return fast.table_descent(train, validation, problem.data.shared, shape, batch=config["batch"], momentum=MOMENTUM)
+    return kernels.TableDescent(train, validation, problem.data.shared, shape, batch=config["batch"], momentum=MOMENTUM)
 
 
 def _orders(key: Array, first: int, end: int, samples: int) -> npt.NDArray[np.int64]:

@@ -21,8 +21,8 @@ from types import ModuleType
 from typing import Any, Self
 
 from certiformer.core.errors import CertiformerError, InputError
+from certiformer.core.threads import cores, thread_environment
 from certiformer.sweep._closing import Closing
-from certiformer.sweep.local import cores, thread_environment
 from certiformer.sweep.progress import duration
 from certiformer.sweep.run import Failure, Finished, Task, execute, failure
 

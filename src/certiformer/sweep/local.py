@@ -14,6 +14,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from certiformer.core.errors import CertiformerError, InputError
+from certiformer.core.threads import cores, thread_environment
 from certiformer.sweep._closing import Closing
 from certiformer.sweep.run import Failure, Finished, Task, execute
 
@@ -140,25 +141,6 @@ class Inline(Closing):
     def abandon(self) -> None:
         """Forget what was handed over."""
         self._tasks.clear()
-
-
-def cores() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def thread_environment(threads: int) -> dict[str, str]:
-    """The environment in which numerical libraries keep to so many threads; read once, when they are first loaded."""
-    names = (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "VECLIB_MAXIMUM_THREADS",
-        "NPROC",  # the size of XLA's pool on the CPU, which heeds neither OMP_NUM_THREADS nor its own Eigen flag
-    )
-    return dict.fromkeys(names, str(threads))
 
 
 @dataclass

@@ -76,9 +76,9 @@ def show_estimate(
     form: Form,
 ) -> None:
     """The processor's time of the runs that the ledger does not have."""
+    from certiformer.core.threads import cores
     from certiformer.experiments.reproduce import adoptable, existing, grid_of, time_left
     from certiformer.report.reproduction import span
-    from certiformer.sweep.local import cores
 
     count = workers or cores()
     entries = []

@@ -85,7 +85,7 @@ def run(
             raise InputError("ID", id, "the name of an experiment, or `all`", "certiformer reproduce lists them.")
         show_list(form)
         return
-    from certiformer.sweep.local import thread_environment
+    from certiformer.core.threads import thread_environment
 
     # one thread, as a worker has: steps that are timed here take as long there; read when JAX starts
     os.environ.update(thread_environment(1))

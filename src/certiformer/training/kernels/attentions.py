@@ -1,32 +1,91 @@
-"""Descent of many of Deora's attention layers on one weighted sample each: runs in the vector lanes, double precision.
+"""Gradient descent of many of Deora's attention layers on the same examples, each run with its own weights of them.
 
-With P = softmax(X W_k X^T), S = U_k X^T and r_t = sum_s P_ts S_ts, for kinds k of heads:
+    theta_r <- theta_r - rate * grad sum_i w_ri l(y_i Phi(X_i; theta_r)),   Phi = sum_k f_k <U_k, softmax(X W_k X^T) X>
+
+with the logistic loss, in double precision: with weights 1/n and one of them 0 in each run, leave-one-out. A head k may
+stand for several equal ones: f_k and rate_k say so. With P = softmax(X W_k X^T), S = U_k X^T and r_t = sum_s P_ts S_ts:
 
     Phi = sum_k f_k sum_t r_t,   grad_U = P X,   grad_W = X^T (P * (S - r 1^T)) X        (times f_k w_i l'(Phi(X_i)))
 
-Runs never meet: a block of them takes all its steps while its weights are in the cache. Everything with an axis of runs
-is a table with one row of lanes per remaining place; a matrix of such rows begins at a row and has strides in rows.
+Runs never meet: a block of them, one in each vector lane, takes all its steps while its weights are in the cache.
+Everything with an axis of runs is a table with one row of lanes per remaining place; a matrix of such rows begins at a
+row and has strides in rows.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.training.fast.native._compile import kernel
-from certiformer.training.fast.native._vectors import each, exp, larger, load, store, zeros
+from certiformer.core.errors import InputError
+from certiformer.training.kernels._compile import kernel
+from certiformer.training.kernels._vectors import each, exp, larger, load, store, zeros
 
-Table = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.float64]
+Table = Numbers
 
 BLOCK = 8
 """Runs side by side, the lanes of a register; those past the last have weight 0 everywhere."""
 
 
+class AttentionRuns(NamedTuple):
+    """Weights of all runs after the steps, U (runs, heads, T, d) and W (runs, heads, d, d), and losses before each."""
+
+    U: Numbers
+    W: Numbers
+    losses: Numbers
+
+
+def leave_one_out_weights(samples: int) -> Numbers:
+    """Weights (n + 1, n): in row 0 all are 1/n, in row i + 1 that of sample i is 0 (and 1/n stays what it was)."""
+    return np.concatenate([np.ones((1, samples)), 1.0 - np.eye(samples)]) / samples
+
+
+def attention_runs(
+    U: npt.ArrayLike,
+    W: npt.ArrayLike,
+    batch: tuple[npt.ArrayLike, npt.ArrayLike],
+    weights: npt.ArrayLike,
+    *,
+    factor: npt.ArrayLike,
+    rate: npt.ArrayLike,
+    steps: int,
+) -> AttentionRuns:
+    """`steps` of all runs; batch x (n, T, d), y (n,); weights (runs, n); factor and rate (heads,)."""
+    U, W, x, y, table, factors, rates = (
+        np.array(given, np.float64, order="C") for given in (U, W, *batch, weights, factor, rate)
+    )
+    runs, heads, tokens, d = U.shape
+    expected = ((runs, heads, d, d), (len(y), tokens, d), (runs, len(y)), (heads,), (heads,))
+    shapes = (W.shape, x.shape, table.shape, factors.shape, rates.shape)
+    if shapes != expected:
+        raise InputError("W, x, weights, factor, rate", shapes, f"shapes {expected}, as U and y have them")
+    losses = np.empty((steps, runs))
+    for first in range(0, runs, BLOCK):
+        here = slice(first, first + BLOCK)
+        block_U, block_W = _in_lanes(U[here]), _in_lanes(W[here].swapaxes(2, 3))
+        block_losses = np.empty((steps, BLOCK))
+        _descend(x, y, _in_lanes(table[here]), factors, rates, block_U, block_W, block_losses)
+        some = min(BLOCK, runs - first)
+        U[here] = block_U.T[:some].reshape(U[here].shape)
+        W[here] = block_W.T[:some].reshape(W[here].shape).swapaxes(2, 3)
+        losses[:, here] = block_losses[:, :some]
+    return AttentionRuns(U, W, losses)
+
+
+def _in_lanes(values: Numbers) -> Numbers:
+    """The runs last, filled up with zeros to a whole block."""
+    rows = values.reshape(len(values), -1)
+    lanes = np.zeros((rows.shape[1], BLOCK))
+    lanes[:, : len(rows)] = rows.T
+    return lanes
+
+
 @kernel
-def descend(x: Any, y: Table, weights: Table, factor: Table, rate: Table, U: Table, W: Table, losses: Table) -> None:
+def _descend(x: Any, y: Table, weights: Table, factor: Table, rate: Table, U: Table, W: Table, losses: Table) -> None:
     """Steps of one block of runs, in place, as many as `losses` (steps, BLOCK) has rows; the logistic loss.
 
     `x` (n, T, d); `weights` (n, BLOCK) of the runs; `factor` and `rate` of the kinds; rows of `U` by (kind, t, j), rows

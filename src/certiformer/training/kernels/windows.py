@@ -1,27 +1,32 @@
 """Arda's AR(L) pair on windows in which only one channel varies: token t of sample n is (s_nt, p_t).
 
-Transformer, q = (s_T, p_T), heads in the vector lanes, two fused products for a logit:
+The positional channels p_t are the same for all samples, so the 2d + 1 products of a logit become three. Transformer,
+q = (s_T, p_T), heads in the vector lanes:
 
     z_t = s_t (W_00 s_T + W_0p.p_T) + s_T B_t + C_t,    B_t = p_t.W_p0,  C_t = p_t.W_pp p_T,    v_t = u_0 s_t + p_t.u_p
     pull_t = d e_t/S,  g_t = pull_t (v_t - v),    v = sum_t e_t v_t / S,    d = dLoss/dv
 
 IndRNN, units in the lanes: h_t = tanh(w_0 s_t + D_t + u h_{t-1}),  D_t = p_t.w_p,  and back through time.
 
-What is returned are the sums over samples from which the gradients of W, u and w follow by small products with p. The
-number of heads or units must fill whole lanes.
+What the loops return are the sums over samples from which the gradients of W, u and w follow by small products with p.
+The number of heads or units must fill whole lanes. Weights are NumPy arrays by name.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.training.fast.native._compile import kernel
-from certiformer.training.fast.native._vectors import (
+from certiformer.core.errors import InputError
+from certiformer.training.kernels._compile import kernel
+from certiformer.training.kernels._vectors import (
     BYTES,
+    WHOLE,
     exp_down,
+    filled,
     flushed,
     larger,
     load,
@@ -33,15 +38,148 @@ from certiformer.training.fast.native._vectors import (
 
 Single = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.floating[Any]]
+Weights = Mapping[str, Numbers]
 
+TOGETHER = 16
+"""Windows whose Jacobians are taken at once."""
+NEGLIGIBLE = {"float32": 1e-30, "float64": 1e-250}
+"""Gradients that count as 0, well above what is slow to compute with."""
 SIDE = 4
 """Samples that go through a window side by side; past the last, with weight 0."""
 LEAST = -60.0
 """Below e^-60 a mass counts as that: denormal numbers would cost ten times more."""
 
 
+class Windows(NamedTuple):
+    """Samples (s_nt, p_t) with labels y_n."""
+
+    values: Numbers
+    positions: Numbers
+    y: Numbers
+
+
+def split_windows(x: npt.ArrayLike, y: npt.ArrayLike, dtype: str) -> Windows:
+    """Samples (n, T, d) taken apart; all channels but the first must be the same for all samples."""
+    inputs, labels = np.asarray(x, dtype), np.array(y, dtype)
+    if inputs.ndim != 3 or labels.shape != inputs.shape[:1]:
+        raise InputError("x, y", (inputs.shape, labels.shape), "shapes (n, tokens, d) and (n,)")
+    if np.any(inputs[:, :, 1:] != inputs[:1, :, 1:]):
+        raise InputError("x", "channels that differ between samples", "windows that differ in their first channel only")
+    return Windows(np.ascontiguousarray(inputs[:, :, 0]), np.ascontiguousarray(inputs[0, :, 1:]), labels)
+
+
+class WindowDescent(Protocol):
+    """What a step of gradient descent on the mean squared error needs."""
+
+    def gradient(self, weights: Weights) -> tuple[float, dict[str, Numbers]]:
+        """The loss on the training windows and its gradient."""
+        ...
+
+    def loss(self, weights: Weights, data: Windows) -> float:
+        """The loss on any windows, without gradient work."""
+        ...
+
+
+class WindowHeads:
+    """Arda's shallow Transformer (tanh, query = last token), weights c, u, W; single precision."""
+
+    def __init__(self, train: Windows) -> None:
+        if train.values.dtype != np.float32:
+            raise InputError("train", f"windows in {train.values.dtype}", "float32")
+        self._train = train
+
+    def gradient(self, weights: Weights) -> tuple[float, dict[str, Numbers]]:
+        """The loss on the training windows and its gradient."""
+        p, m = self._train.positions, len(weights["c"])
+        wide = m + -m % WHOLE
+        sums, by_token = np.empty((4, wide), np.float32), np.empty((len(p), 3, wide), np.float32)
+        loss = self._run(weights, self._train, sums, by_token)
+        sums, by_token, last = sums[:, :m], by_token[:, :, :m], p[-1]
+        grad_W, grad_u = np.empty_like(weights["W"]), np.empty_like(weights["u"])
+        grad_W[:, 0, 0] = sums[1]
+        grad_W[:, 0, 1:] = sums[2][:, None] * last
+        grad_W[:, 1:, 0] = by_token[:, 0].T @ p
+        grad_W[:, 1:, 1:] = (by_token[:, 1].T @ p)[:, :, None] * last
+        grad_u[:, 0], grad_u[:, 1:] = sums[3], by_token[:, 2].T @ p
+        return loss, {"c": sums[0] * np.float32(m**-0.5), "u": grad_u, "W": grad_W}
+
+    def loss(self, weights: Weights, data: Windows) -> float:
+        """The loss on any windows, without gradient work."""
+        return self._run(weights, data, np.empty((0, 1), np.float32), np.empty((0, 3, 1), np.float32))
+
+    def _run(self, weights: Weights, data: Windows, sums: Numbers, by_token: Numbers) -> float:
+        c, u, W, p = weights["c"], weights["u"], weights["W"], data.positions
+        scaled, drift = c * np.float32(len(c) ** -0.5), W[:, 0, 1:] @ p[-1]
+        tables = (p @ W[:, 1:, 0].T, p @ (W[:, 1:, 1:] @ p[-1]).T, p @ u[:, 1:].T)
+        columns: Any = [filled(each, WHOLE) for each in (scaled, W[:, 0, 0], drift, u[:, 0], *tables)]
+        return float(_heads(data.values, data.y, *columns, sums, by_token))
+
+
+class WindowUnits:
+    """The IndRNN with tanh units, weights c, u, w, in the precision of the windows."""
+
+    def __init__(self, train: Windows) -> None:
+        self._train = train
+
+    def gradient(self, weights: Weights) -> tuple[float, dict[str, Numbers]]:
+        """The loss on the training windows and its gradient."""
+        p, m, dtype = self._train.positions, len(weights["c"]), weights["c"].dtype
+        wide = m + -m % WHOLE
+        sums, by_token = np.empty((3, wide), dtype), np.empty((len(p), wide), dtype)
+        loss = self._run(weights, self._train, sums, by_token)
+        sums, by_token = sums[:, :m], by_token[:, :m]
+        grad_w = np.concatenate([sums[2][:, None], by_token.T @ p], axis=1)
+        return loss, {"c": sums[0] * dtype.type(m**-0.5), "u": sums[1].copy(), "w": grad_w}
+
+    def loss(self, weights: Weights, data: Windows) -> float:
+        """The loss on any windows, without gradient work."""
+        nothing = np.empty((0, 1), weights["c"].dtype)
+        return self._run(weights, data, nothing, nothing)
+
+    def _run(self, weights: Weights, data: Windows, sums: Numbers, by_token: Numbers) -> float:
+        c, u, w = weights["c"], weights["u"], weights["w"]
+        scaled, drives = c * c.dtype.type(len(c) ** -0.5), data.positions @ w[:, 1:].T
+        columns: Any = [filled(each, WHOLE) for each in (scaled, u, w[:, 0], drives)]
+        return float(_units(data.values, data.y, *columns, NEGLIGIBLE[c.dtype.name], sums, by_token))
+
+
+def heads_jacobian(weights: Weights, data: Windows) -> Numbers:
+    """||df/dW|| for every window: m^{-1/2} ||q|| (sum_h (c_h sigma'(v_h))^2 ||sum_t p_t (v_t - v) x_t||^2)^{1/2}."""
+    u, W, p = weights["u"], weights["W"], data.positions
+    B, C, P = p @ W[:, 1:, 0].T, p @ (W[:, 1:, 1:] @ p[-1]).T, p @ u[:, 1:].T
+    drift, found = W[:, 0, 1:] @ p[-1], []
+    for first in range(0, len(data.y), TOGETHER):
+        s = data.values[first : first + TOGETHER, :, None]
+        logits = s * (W[:, 0, 0] * s[:, -1:] + drift) + s[:, -1:] * B + C
+        mass = np.exp(logits - logits.max(axis=1, keepdims=True))
+        mass /= mass.sum(axis=1, keepdims=True)
+        values = s * u[:, 0] + P
+        mean = np.sum(mass * values, axis=1, keepdims=True)
+        moved = mass * (values - mean)
+        square = np.sum(s * moved, axis=1) ** 2 + np.sum((moved.transpose(0, 2, 1) @ p) ** 2, axis=2)
+        slope = weights["c"] * (1.0 - np.tanh(mean[:, 0]) ** 2)
+        query = s[:, -1, 0] ** 2 + np.sum(p[-1] ** 2)
+        found.append(np.sqrt(np.sum(slope**2 * square, axis=1) * query / len(drift)))
+    return np.concatenate(found)
+
+
+def units_jacobian(weights: Weights, data: Windows) -> Numbers:
+    """||df/du|| for every window, back through time."""
+    u, drives = weights["u"], data.positions @ weights["w"][:, 1:].T
+    path = [np.zeros((len(data.y), len(u)))]
+    for s, drive in zip(data.values.T, drives, strict=True):
+        path.append(np.tanh(s[:, None] * weights["w"][:, 0] + drive + u * path[-1]))
+    pull, total = np.broadcast_to(weights["c"] * len(u) ** -0.5, path[0].shape), np.zeros_like(path[0])
+    for before, after in zip(path[-2::-1], path[:0:-1], strict=True):
+        delta = pull * (1.0 - after * after)
+        total += delta * before
+        pull = delta * u
+    found: Numbers = np.sqrt(np.sum(total**2, axis=1))
+    return found
+
+
 @kernel
-def heads(
+def _heads(
     s: Single,
     y: Single,
     c: Single,
@@ -193,7 +331,7 @@ def _gather(
 
 
 @kernel
-def units(
+def _units(
     s: Numbers, y: Numbers, c: Numbers, u: Numbers, w_0: Numbers, D: Numbers, least: Any, sums: Numbers, by_token: Any
 ) -> Any:
     """Mean squared error; `sums` (3, m) gets those of hidden, delta h_{t-1}, delta s; `by_token` (T, m) those of delta.

@@ -17,7 +17,6 @@ from jaxtyping import Array
 
 from certiformer import models, tasks
 from certiformer.core.errors import InputError
-from certiformer.training import fast
 from certiformer.training.loop import Rules, Run, Saving, Select, Step, reached, run
 from certiformer.training.losses import Loss, named_loss
 from certiformer.training.optimisers import adam, gradient_descent, momentum_sgd, trauger_schedule
@@ -25,6 +24,7 @@ from certiformer.training.presets import Recipe
 from certiformer.training.projection import onto_omega
 from certiformer.training.steps import Data, Objective, State, begin, epochs, full_batch, functional, stochastic
 from certiformer.training.steps import supervised as supervised_objective
+from certiformer.training.token_table import token_table
 from certiformer.training.two_phase import first_phase, random_signs
 
 
@@ -162,7 +162,7 @@ def _after_first_phase(
 
 
 def _plan(model: models.Model, task: tasks.Task, train: tasks.Dataset, recipe: Recipe) -> _Plan:
-    """The objective and the data in the form it reads: structured where the experiment has that structure."""
+    """The objective and the data in the form it reads: the bits of sparse majority, or the examples as they are."""
     shape = jax.eval_shape(model, train.inputs[0]).shape
     decides = task.labels in ("signs", "classes")
     scalar = shape == ()
@@ -178,19 +178,10 @@ def _plan(model: models.Model, task: tasks.Task, train: tasks.Dataset, recipe: R
     heads = int(getattr(model.config, "heads", getattr(model.config, "units", 1)))
     measured = "before" if full or recipe.optimiser.endswith("sgd") else "after"
 
-    def prepared(pack: Callable[[Any, Any], Any]) -> Data:
-        return Data(*(pack(part.inputs, labels(part.labels)) for part in (train, task.test)))
-
     objective = supervised_objective(apply, loss, accuracy=decides)
-    data = prepared(lambda x, y: (x, y))
-    if full and isinstance(model, models.IndependentHeads) and model.config.query != "seed" and not decides:
-        objective, data = fast.independent_heads(loss), prepared(lambda x, y: fast.blocks(x, y, heads))
-    elif full and isinstance(model, models.IndRNN) and model.config.activation == "tanh" and not decides:
-        objective, data = fast.indrnn(loss), prepared(lambda x, y: fast.blocks(x, y, heads))
-    elif full and isinstance(model, models.ShallowEncoder) and decides:
-        objective, data = fast.merged_patches(loss, accuracy=True), prepared(fast.merge_patches)
-    elif isinstance(model, models.KerasClsTransformer) and "bits" in train.meta and model.config.cls == -1:
-        objective = fast.token_table(loss)
+    data = Data(*((part.inputs, labels(part.labels)) for part in (train, task.test)))
+    if isinstance(model, models.KerasClsTransformer) and "bits" in train.meta and model.config.cls == -1:
+        objective = token_table(loss)
         kind = train.inputs.dtype
         bits, held_out = ((part.meta["bits"].astype(kind), labels(part.labels)) for part in (train, task.test))
         data = Data(bits, held_out, task.source.table)

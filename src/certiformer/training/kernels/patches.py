@@ -1,31 +1,84 @@
-"""Mwigo's shallow encoder on merged patches: epochs of mini-batches and passes without gradient work.
+"""Mwigo's shallow encoder on images: epochs of mini-batch descent in an order that the caller gives, and losses.
 
-The algebra is that of `fast._merged_patches`; here the present rows of a few images are packed, so that only the three
-products with d_m are large, and those go to BLAS:
+    for each batch B of the order:  theta <- theta - rate * grad (1/|B|) sum_{i in B} log(1 + exp(-gain y_i f(X_i)))
+
+An image with blank margins repeats one token; r_j copies of token x_j count as one with multiplicity r_j:
+
+    a_i = sum_j r_j e^{s_ij} x_j / sum_j r_j e^{s_ij},     s_ij = x_i^T A x_j,  A = W_Q^T W_K / sqrt(d_m)  (d x d)
+    f   = (1/d_s) sum_i r_i w_O^T relu(W_V a_i) = (1/d_s) sum_i r_i a_i^T (M_i (w_O * W_V)),     M_i = 1{W_V a_i > 0}
+
+The present rows of a few images are packed, so that only three products with d_m are large, and those go to BLAS:
 
     Z = a W_V^T,    f = sum_i share_i w_O.relu(z_i),    slope = 1{Z > 0} (w_O * W_V),    readout = 1{Z > 0}^T (pull a)
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.training.fast.native._compile import kernel
-from certiformer.training.fast.native._lanes import exp32
+from certiformer.core.errors import InputError
+from certiformer.training.kernels._compile import exp32, kernel
 
 Matrix = npt.NDArray[np.float32]
 Vector = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
+Weights = Mapping[str, npt.NDArray[np.float32]]
 
 TOGETHER = 32
 """Images whose rows are packed into one product."""
 
 
+class Patches(NamedTuple):
+    """Images as their distinct tokens: the first `present` rows count, each `multiplicity` times."""
+
+    x: npt.NDArray[np.float32]
+    multiplicity: npt.NDArray[np.float32]
+    present: npt.NDArray[np.int64]
+    y: npt.NDArray[np.float32]
+
+
+def distinct_patches(x: npt.ArrayLike, y: npt.ArrayLike) -> Patches:
+    """Merge the equal tokens of each image (n, d_s, d); labels are -1 and +1."""
+    inputs, labels = np.asarray(x, np.float32), np.array(y, np.float32)  # kernels are compiled for arrays of our own
+    if inputs.ndim != 3 or labels.shape != inputs.shape[:1]:
+        raise InputError("x, y", (inputs.shape, labels.shape), "shapes (n, tokens, d) and (n,)")
+    merged, multiplicity = np.zeros_like(inputs), np.zeros(inputs.shape[:2], np.float32)
+    present = np.zeros(len(inputs), np.int64)
+    for row, image in enumerate(inputs):
+        tokens, counts = np.unique(image, axis=0, return_counts=True)
+        present[row] = len(tokens)
+        merged[row, : len(tokens)], multiplicity[row, : len(tokens)] = tokens, counts
+    return Patches(merged, multiplicity, present, labels)
+
+
+class PatchDescent:
+    """What runs an epoch over `images`, in batches; weights are NumPy arrays by name, changed in place."""
+
+    def __init__(self, images: Patches, *, batch: int, rate: float, gain: float = 1.0) -> None:
+        if batch < 1:
+            raise InputError("batch", batch, "a positive number of images")
+        self._images, self._batch = tuple(images), min(batch, len(images.y))
+        self._rate, self._gain = np.float32(rate), np.float32(gain)
+
+    def epoch(self, weights: Weights, order: Integers) -> float:
+        """One pass over the images in this order; the mean loss, each batch before its update."""
+        return float(_epoch(*_arrays(weights), self._images, order, self._batch, self._rate, self._gain))
+
+    def loss(self, weights: Weights, images: Patches) -> float:
+        """The mean loss, without gradient work."""
+        return float(_mean_loss(*_arrays(weights), tuple(images), self._gain))
+
+
+def _arrays(weights: Weights) -> tuple[Matrix, Matrix, Matrix, Vector]:
+    return weights["W_Q"], weights["W_K"], weights["W_V"], weights["w_O"]
+
+
 @kernel
-def epoch(
+def _epoch(
     W_Q: Matrix,
     W_K: Matrix,
     W_V: Matrix,
@@ -113,7 +166,7 @@ def epoch(
 
 
 @kernel
-def mean_loss(W_Q: Matrix, W_K: Matrix, W_V: Matrix, w_O: Vector, images: Any, gain: Any) -> Any:
+def _mean_loss(W_Q: Matrix, W_K: Matrix, W_V: Matrix, w_O: Vector, images: Any, gain: Any) -> Any:
     """The mean loss of all images: one product with d_m instead of three."""
     x, multiplicity, present, y = images
     d_m, d = W_V.shape

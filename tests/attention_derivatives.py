@@ -13,8 +13,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.core.errors import InputError
-
 Matrix = npt.NDArray[np.float64]
 
 
@@ -28,13 +26,13 @@ def attention(x: npt.ArrayLike, W: npt.ArrayLike) -> Matrix:
 
 def head_value(x: npt.ArrayLike, U: npt.ArrayLike, W: npt.ArrayLike) -> float:
     """Phi(U, W)."""
-    tokens, readout, weights = _checked(x, U, W)
+    tokens, readout, weights = (np.asarray(part, np.float64) for part in (x, U, W))
     return float(np.sum(readout * (attention(tokens, weights) @ tokens)))
 
 
 def head_gradient(x: npt.ArrayLike, U: npt.ArrayLike, W: npt.ArrayLike) -> tuple[Matrix, Matrix]:
     """(grad_U, grad_W)."""
-    tokens, readout, weights = _checked(x, U, W)
+    tokens, readout, weights = (np.asarray(part, np.float64) for part in (x, U, W))
     p = attention(tokens, weights)
     mean = p @ tokens
     # Row t of `pull` is J_t X u_t = p_t * (y_t - p_t.y_t), with y_t = X u_t.
@@ -45,7 +43,7 @@ def head_gradient(x: npt.ArrayLike, U: npt.ArrayLike, W: npt.ArrayLike) -> tuple
 
 def head_hessian(x: npt.ArrayLike, U: npt.ArrayLike, W: npt.ArrayLike) -> Matrix:
     """The symmetric Hessian in (vec U, vec W), rows of U and W one after another; its UU block is zero."""
-    tokens, readout, weights = _checked(x, U, W)
+    tokens, readout, weights = (np.asarray(part, np.float64) for part in (x, U, W))
     count, d = tokens.shape
     p = attention(tokens, weights)
     centred = tokens[None] - (p @ tokens)[:, None]
@@ -62,7 +60,7 @@ def head_second_derivative(
     x: npt.ArrayLike, U: npt.ArrayLike, W: npt.ArrayLike, A: npt.ArrayLike, B: npt.ArrayLike
 ) -> float:
     """D^2 Phi[(A, B)] by the covariance and third-cumulant form, without the Hessian."""
-    tokens, readout, weights = _checked(x, U, W)
+    tokens, readout, weights = (np.asarray(part, np.float64) for part in (x, U, W))
     p = attention(tokens, weights)
     moves = tokens @ np.asarray(B, np.float64) @ tokens.T
 
@@ -71,12 +69,3 @@ def head_second_derivative(
 
     s, y = centred(moves), centred(readout @ tokens.T)
     return float(np.sum(p * s * (2 * centred(np.asarray(A, np.float64) @ tokens.T) + y * s)))
-
-
-def _checked(x: npt.ArrayLike, U: npt.ArrayLike, W: npt.ArrayLike) -> tuple[Matrix, Matrix, Matrix]:
-    tokens, readout, weights = (np.asarray(part, np.float64) for part in (x, U, W))
-    if tokens.ndim != 2 or readout.shape != tokens.shape or weights.shape != (tokens.shape[1],) * 2:
-        raise InputError(
-            "x, U, W", (tokens.shape, readout.shape, weights.shape), "shapes (T, d), (T, d) and (d, d) of one head"
-        )
-    return tokens, readout, weights

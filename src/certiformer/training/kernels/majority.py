@@ -1,7 +1,11 @@
-"""Trauger's sparse-majority network from its table of 2T + 1 tokens: epochs of momentum descent, and validation.
+"""Trauger's network on sparse majority, from its table of 2T + 1 tokens: epochs of momentum descent, and validation.
 
-The algebra is that of `fast._token_table`. Weights, velocity and gradient are flat vectors with the parts one after
-another and the head as first axis (see `_parts`, `_after`). Numerators and denominators of both heads are 130 columns:
+    v <- momentum v - rate_e g,    theta <- theta + v          for each batch of epoch e
+
+in orders and at rates that the caller gives. The state is two flat vectors, weights and velocity, changed in place;
+`flatten` and `unflatten` go between them and the model. The algebra is that of `training.token_table`. Weights,
+velocity and gradient have the parts one after another and the head as first axis (see `_parts`, `_after`). Numerators
+and denominators of both heads are 130 columns:
 
     sums = base + bits @ (table_1 - table_0)    or, where that cancels,    cls + bits @ table_1 + (1 - bits) @ table_0
 
@@ -10,14 +14,15 @@ Validation needs no product: partial sums over groups of six bits are tabulated 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.training.fast.native._compile import kernel
-from certiformer.training.fast.native._lanes import exp32
-from certiformer.training.fast.native._vectors import (
+from certiformer.models.keras_cls_transformer import KerasClsTransformer, KerasClsTransformerConfig
+from certiformer.training.kernels._compile import exp32, kernel
+from certiformer.training.kernels._vectors import (
     BYTES,
     exp_down,
     if_positive,
@@ -33,7 +38,11 @@ from certiformer.training.fast.native._vectors import (
 Flat = npt.NDArray[np.float32]
 Matrix = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.float64]
 
+PARTS = ("W_Q", "b_Q", "W_K", "W_V", "W_O", "b_K", "b_V", "b_O", "W_1", "b_1", "W_2", "b_2")
+"""The parts of the flat vector, one after another; those with heads have the head as first axis."""
+HEAD_SECOND = ("W_Q", "W_K", "W_V")
 GROUP = 6
 """Bits that index a table of partial sums."""
 CANCELS = 64.0
@@ -48,8 +57,77 @@ SMALL = -80.0
 """Below e^-80 of the largest, a token has no more mass than that."""
 
 
+class Bits(NamedTuple):
+    """Sequences of bits (n, T) as floats with labels 0 and 1, of tokens in a table (2T + 1, d)."""
+
+    bits: npt.NDArray[np.float32]
+    labels: npt.NDArray[np.int64]
+
+
+def flatten(model: KerasClsTransformer) -> Flat:
+    """All weights as one vector."""
+    parts = {name: np.asarray(getattr(model, name), np.float32) for name in PARTS}
+    turned = (part.transpose(1, 0, 2) if name in HEAD_SECOND else part for name, part in parts.items())
+    return np.concatenate([part.ravel() for part in turned])
+
+
+def unflatten(flat: Flat, config: KerasClsTransformerConfig) -> KerasClsTransformer:
+    """The model with these weights."""
+    d, heads, size = config.d, config.heads, config.key_size
+    turned = {"W_Q": (heads, d, size), "W_K": (heads, d, size), "W_V": (heads, d, size), "W_O": (heads, size, d)}
+    small = {"b_Q": (heads, size), "b_K": (heads, size), "b_V": (heads, size), "b_O": (d,)}
+    last = {"W_1": (d, d), "b_1": (d,), "W_2": (d, config.classes), "b_2": (config.classes,)}
+    shapes: dict[str, tuple[int, ...]] = {**turned, **small, **last}
+    weights, at = {}, 0
+    for name in PARTS:
+        size_of = int(np.prod(shapes[name]))
+        part = flat[at : at + size_of].reshape(shapes[name])
+        weights[name] = jnp.asarray(part.transpose(1, 0, 2) if name in HEAD_SECOND else part)
+        at += size_of
+    return KerasClsTransformer(config, **weights)
+
+
+class TableDescent:
+    """What trains and validates a `KerasClsTransformer` with the two-sigmoid loss; single precision."""
+
+    def __init__(
+        self,
+        train: Bits,
+        validation: Bits,
+        table: npt.ArrayLike,
+        config: KerasClsTransformerConfig,
+        *,
+        batch: int,
+        momentum: float = 0.9,
+    ) -> None:
+        self._train, self._labels, self._table = train, validation.labels, np.array(table, np.float32)
+        self._batch, self._momentum = min(batch, len(train.labels)), np.float32(momentum)
+        self._shape = (config.d, config.heads, config.key_size)
+        T = validation.bits.shape[1]
+        self._widths = np.array([min(GROUP, T - first) for first in range(0, T, GROUP)], np.int64)
+        powers = 2 ** np.arange(GROUP)
+        self._codes = np.stack(
+            [validation.bits[:, f : f + GROUP] @ powers[: min(GROUP, T - f)] for f in range(0, T, GROUP)], axis=1
+        ).astype(np.uint8)
+        columns, whole = config.heads * (config.d + 1), THREE * LANES
+        self._partial = np.zeros((len(self._widths), 2**GROUP, columns + -columns % whole), np.float32)
+
+    def epochs(self, weights: Flat, velocity: Flat, orders: Integers, rates: Flat) -> tuple[Numbers, Numbers]:
+        """Epochs in these orders (epochs, n) at these rates; the running means of loss and accuracy of each."""
+        losses, accuracies = np.empty(len(orders)), np.empty(len(orders))
+        data = (self._table, self._train.bits, self._train.labels, orders, rates, self._batch, self._momentum)
+        _epochs(weights, velocity, *data, self._shape, losses, accuracies)
+        return losses, accuracies
+
+    def validate(self, weights: Flat) -> tuple[float, float]:
+        """(mean loss, accuracy) on the validation sequences."""
+        data = (self._table, self._codes, self._widths, self._labels, self._shape, self._partial)
+        loss, accuracy = _validate(weights, *data)
+        return float(loss), float(accuracy)
+
+
 @kernel
-def epochs(
+def _epochs(
     weights: Flat,
     velocity: Flat,
     table: Matrix,
@@ -119,7 +197,7 @@ def epochs(
 
 
 @kernel
-def validate(
+def _validate(
     weights: Flat, table: Matrix, codes: Any, widths: Integers, labels: Integers, shape: Any, partial: Any
 ) -> Any:
     """(mean loss, accuracy) on samples given by the codes of their groups of bits (n, groups).

@@ -1,24 +1,28 @@
-"""Arda's shallow Transformer (tanh, query = last token): mean squared error and gradient, heads in the vector lanes.
+"""Arda's shallow Transformer (tanh, query = last token) on any tokens: mean squared error and gradient.
 
     k = W q,  z_t = x_t.k,  v_t = x_t.u,    pull_t = d e_t/S,  g_t = pull_t (v_t - v),
     grad_u = sum_t pull_t x_t,    grad_W = (sum_t g_t x_t) q^T
 
-A few samples go through the network together, so that the weights of the heads in the lanes are read from the nearest
-cache. Channels come in eights, heads in whole lanes; what is missing of either is 0.
+Heads are in the vector lanes. A few samples go through the network together, so that the weights of the heads in the
+lanes are read from the nearest cache. Channels come in eights, heads in whole lanes; what is missing of either is 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.training.fast.native._compile import inline, kernel
-from certiformer.training.fast.native._vectors import (
+from certiformer.core.errors import InputError
+from certiformer.training.kernels._compile import inline, kernel
+from certiformer.training.kernels._vectors import (
     BYTES,
+    WHOLE,
     each,
     exp_down,
+    filled,
     larger,
     load,
     store,
@@ -28,6 +32,7 @@ from certiformer.training.fast.native._vectors import (
 )
 
 Single = npt.NDArray[np.float32]
+Weights = Mapping[str, Single]
 
 EIGHT = 8
 """Channels that are kept in registers together."""
@@ -37,8 +42,44 @@ LEAST = -60.0
 """Below e^-60 a mass counts as that: denormal numbers would cost ten times more."""
 
 
+class HeadDescent:
+    """What a step of gradient descent needs, on samples (n, T, d) with labels (n,); single precision."""
+
+    def __init__(self, x: npt.ArrayLike, y: npt.ArrayLike) -> None:
+        inputs, self._y = np.array(x, np.float32), np.array(y, np.float32)
+        if inputs.ndim != 3 or self._y.shape != inputs.shape[:1]:
+            raise InputError("x, y", (inputs.shape, self._y.shape), "shapes (n, tokens, d) and (n,)")
+        self._x, self._d = filled(filled(inputs, EIGHT), SIDE, axis=0), inputs.shape[-1]
+
+    def gradient(self, weights: Weights) -> tuple[float, dict[str, Single]]:
+        """The loss and its gradient in c (m), u (m, d) and W (m, d, d)."""
+        (m, d), channels = weights["u"].shape, self._x.shape[-1]
+        if d != self._d:
+            raise InputError("u", f"weights for tokens of {d} channels", f"{self._d}, as the samples have")
+        scale = np.float32(m**-0.5)
+        c = filled(weights["c"] * scale, WHOLE)
+        u, W = np.zeros((channels, len(c)), np.float32), np.zeros((channels, channels, len(c)), np.float32)
+        u[:d, :m], W[:d, :d, :m] = weights["u"].T, weights["W"].transpose(1, 2, 0)
+        d_c, d_u, d_W = np.empty_like(c), np.empty_like(u), np.empty_like(W)
+        loss = float(_loss_and_gradient(self._x, self._y, c, u, W, d_c, d_u, d_W))
+        back = np.ascontiguousarray(d_W[:d, :d, :m].transpose(2, 0, 1))
+        return loss, {"c": d_c[:m] * scale, "u": np.ascontiguousarray(d_u[:d, :m].T), "W": back}
+
+
+def onto_ball(block: Single, centre: Single, radius: float) -> Single:
+    """For each head (leading axis): centre + delta * min(1, radius/||delta||), as `training.projection` has it."""
+    delta = block - centre
+    square = np.sum(delta * delta, axis=tuple(range(1, delta.ndim)), keepdims=True)
+    inside = square <= radius * radius
+    factor = np.where(inside, 1.0, radius / np.sqrt(np.where(inside, 1.0, square))).astype(block.dtype)
+    nearest: Single = centre + delta * factor
+    return nearest
+
+
 @kernel
-def heads(x: Any, y: Single, c: Single, u: Single, W: Any, grad_c: Single, grad_u: Single, grad_W: Any) -> Any:
+def _loss_and_gradient(
+    x: Any, y: Single, c: Single, u: Single, W: Any, grad_c: Single, grad_u: Single, grad_W: Any
+) -> Any:
     """The loss; `u` (d, m), `W` (d, d, m) and the gradients have the heads last.
 
     `x` (n, T, d) is filled up with samples to a multiple of SIDE; `c` is that of the network times m^{-1/2}.
