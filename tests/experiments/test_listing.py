@@ -31,8 +31,8 @@ def test_it_is_read_without_what_experiments_run_on(tmp_path):
     file = tmp_path / "listing.json"
     file.write_text(json.dumps({"of": listing.text_digest(), "experiments": [ENTRY]}))
     code = (
-        "import pathlib, sys; from certiformer.cli.reproduce import _looking, listing; "
-        f"listing.FILE = pathlib.Path({str(file)!r}); _looking.show_list(''); "
+        "import pathlib, sys; from certiformer.cli.reproduce import listing, status; "
+        f"listing.FILE = pathlib.Path({str(file)!r}); status.show_list(''); "
         "assert not {'jax', 'scipy', 'matplotlib', 'certiformer.experiments'} & set(sys.modules)"
     )
     environment = {**os.environ, "PYTHONPATH": python_path()}

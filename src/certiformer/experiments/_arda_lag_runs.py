@@ -171,7 +171,7 @@ def experiment(scale: Scale) -> Experiment:
         for seed in range(1, min(seeds, CONTROLS) + 1)
         for lag in lags
     ]
-    return Experiment("arda.fig2", run=f"{__name__}:run", shorten=_shorten, configs=[*configs, *doubled])
+    return Experiment("arda.fig2", run=f"{__name__}:run", version=1, shorten=_shorten, configs=[*configs, *doubled])
 
 
 CONTROLS = 3

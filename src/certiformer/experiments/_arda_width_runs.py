@@ -187,6 +187,7 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         "arda.fig1",
         run=f"{__name__}:run",
+        version=1,
         shorten=_shorten,
         configs=[
             {"teacher": teacher, "width": width, "seed": seed, **sizes}

@@ -126,6 +126,7 @@ def experiment(scale: Scale, d_m: int | None = None) -> Experiment:
     return Experiment(
         "mwigo.mnist",
         run=f"{__name__}:run",
+        version=1,
         configs=configs,
         shorten=_shorten,
     )

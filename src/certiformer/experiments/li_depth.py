@@ -68,6 +68,7 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         "li.depth",
         run=f"{__name__}:run",
+        version=1,
         shorten=shorten,
         configs=seed_by_seed(cells, grid["seeds"]),
     )

@@ -80,7 +80,7 @@ def experiment(scale: Scale) -> Experiment:
         "test": test,
     }
     configs = seed_by_seed([{**shape, "tokens": T} for T in lengths], seeds)
-    return Experiment(NAME, run=f"{__name__}:run", configs=configs, shorten=runs.shorten)
+    return Experiment(NAME, run=f"{__name__}:run", version=1, configs=configs, shorten=runs.shorten)
 
 
 # --- the bounds ---------------------------------------------------------------------------------------------------

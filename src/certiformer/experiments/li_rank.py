@@ -90,6 +90,7 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         "li.rank",
         run=f"{__name__}:run",
+        version=1,
         shorten=shorten,
         configs=seed_by_seed(cells, grid["seeds"]),
     )

@@ -89,6 +89,7 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         "li.rates",
         run=f"{__name__}:run",
+        version=1,
         shorten=shorten,
         configs=seed_by_seed(cells, grid["seeds"]),
     )

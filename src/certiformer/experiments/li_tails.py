@@ -95,6 +95,7 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         NAME,
         run=f"{__name__}:run",
+        version=1,
         shorten=runs.shorten,
         configs=seed_by_seed([{**one, **shape, "n": n} for n in sizes for one in cells(scale)], seeds),
     )

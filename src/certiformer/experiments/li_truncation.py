@@ -91,7 +91,7 @@ def experiment(scale: Scale) -> Experiment:
         for n in sizes
         for tail, beta in TAILS.items()
     ]
-    return Experiment(NAME, run=f"{__name__}:run", configs=seed_by_seed(cells, seeds), shorten=runs.shorten)
+    return Experiment(NAME, run=f"{__name__}:run", version=1, configs=seed_by_seed(cells, seeds), shorten=runs.shorten)
 
 
 # --- analysis -----------------------------------------------------------------------------------------------------

@@ -15,14 +15,13 @@ from multiprocessing.process import BaseProcess
 
 from certiformer.core.errors import CertiformerError, InputError
 from certiformer.core.threads import cores, thread_environment
-from certiformer.sweep._closing import Closing
 from certiformer.sweep.run import Failure, Finished, Task, execute
 
 _READY = "ready"
 KILL_SECONDS = 60.0  # a killed process ends at once, unless the kernel is waiting for a disk
 
 
-class Local(Closing):
+class Local(contextlib.AbstractContextManager["Local"]):
     """`workers` processes (one per core if not given) of `threads` threads each. Use it as a context manager.
 
     `environment` holds variables for the workers alone, such as the place of a cache.
@@ -42,6 +41,9 @@ class Local(Closing):
         self._environment = {**thread_environment(threads), **(environment or {})}
         self._context = multiprocessing.get_context("spawn")
         self._workers: list[_Worker] = []
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """End the processes."""
@@ -112,13 +114,16 @@ class Local(Closing):
         return code
 
 
-class Inline(Closing):
+class Inline(contextlib.AbstractContextManager["Inline"]):
     """The engine that does everything in this process, one task at a time: for debugging and for very small sweeps."""
 
     slots = 1
 
     def __init__(self) -> None:
         self._tasks: list[tuple[int, Task]] = []
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Drop what is in the queue."""

@@ -1,9 +1,8 @@
-"""Published runs: written, read, done again, taken over; grids that are changed; time that is estimated."""
+"""Published runs: written, read, done again; grids that are changed; time that is estimated."""
 
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import zipfile
 
 import numpy as np
@@ -14,7 +13,6 @@ from certiformer.sweep import (
     Experiment,
     Inline,
     Ledger,
-    adopt,
     as_it_is,
     estimate,
     extended,
@@ -22,11 +20,12 @@ from certiformer.sweep import (
     publish,
     read,
     sweep,
+    time_estimate,
     two_lengths,
     verify,
 )
-from certiformer.sweep.again import compare
 from certiformer.sweep.ledger import fingerprint
+from certiformer.sweep.replicate import compare
 
 WALK = "sweep.toy_runs:walk"
 
@@ -80,10 +79,12 @@ def test_a_changed_or_foreign_file_is_refused(ledger, tmp_path):
                 archive.writestr(member, data.replace(old, new) if member == name else data)
         return changed
 
-    with pytest.raises(CertiformerError, match="changed after it was written"):
+    with pytest.raises(CertiformerError, match=r'changed after it was written: the run walk .*"seed":0'):
         read(with_changed("runs.jsonl", b'"n":5', b'"n":6'))
+    with pytest.raises(CertiformerError, match="do not have the digest"):
+        read(with_changed("header.json", b'"digest": "', b'"digest": "0'))
     with pytest.raises(CertiformerError, match="newer certiformer"):
-        read(with_changed("header.json", b'"format_version": 1', b'"format_version": 2'))
+        read(with_changed("header.json", b'"format_version": 2', b'"format_version": 3'))
     with pytest.raises(CertiformerError, match="no file of published runs"):
         read(with_changed("header.json", b"certiformer-runs", b"something else"))
     (tmp_path / "text.runs").write_text("text")
@@ -118,16 +119,34 @@ def test_runs_done_again_agree_in_every_bit(ledger):
         verify(walk(), [], 1, Inline())
 
 
+def test_what_was_done_again_is_listed_with_both_values(ledger):
+    sweep(walk(), ledger, Inline())
+    rows = [dataclasses.replace(r, values={**r.values, "last": r.config["seed"] + 0.5}) for r in ledger.rows(walk())]
+    for run in verify(walk(), rows, 2, Inline()).comparisons:
+        again = ledger.rows(walk())[run.config["seed"]].values
+        assert run.values["last"] == (run.config["seed"] + 0.5, again["last"])
+        assert run.values["n"] == (5, 5)
+        told = run.as_json()
+        assert (told["config"], told["agrees"], told["asked"]) == (run.config, False, "every bit")
+        assert told["values"]["last"] == {"kept": run.config["seed"] + 0.5, "again": again["last"]}
+
+
 @pytest.mark.parametrize("latest", [0.0, 1e12])
-def test_runs_of_the_present_code_are_those_that_are_compared_else_the_latest(ledger, latest):
+def test_runs_of_another_version_are_named_and_not_compared(ledger, latest):
     sweep(walk(), ledger, Inline())
     rows = ledger.rows(walk())
-    other = [dataclasses.replace(r, version="old", values={**r.values, "n": 6}, finished=latest) for r in rows]
-    assert verify(walk(), [*rows, *other], 2, Inline()).agrees
-    assert verify(walk(), [*other, *rows], 2, Inline()).agrees
-    former = [dataclasses.replace(row, version="older") for row in rows]
-    assert verify(walk(), [*former, *other], 2, Inline()).agrees is (latest == 0.0)
-    assert verify(walk(), [*other, *former], 2, Inline()).agrees is (latest == 0.0)
+    old = [
+        dataclasses.replace(r, version=0, values={**r.values, "n": 6}, finished=latest, origin={"commit": "abc"})
+        for r in rows
+    ]
+    assert verify(walk(), [*rows, *old], 2, Inline()).agrees
+    mixed = verify(walk(), [*rows[:3], *old], 9, Inline(), seed=1)
+    assert str(mixed) == (
+        "3 runs done again (chosen with seed 1): all agree in every bit; 1 run is of version 0 (commit abc)"
+    )
+    alone = verify(walk(), old, 2, Inline())
+    assert str(alone) == "no run of the present version to do again; 4 runs are of version 0 (commit abc)"
+    assert alone.agrees
 
 
 def test_another_form_is_a_difference(ledger):
@@ -142,29 +161,6 @@ def test_another_form_is_a_difference(ledger):
         {"state": "failed"},
     ):
         assert not compare(row, dataclasses.replace(row, **change)).agrees
-
-
-def test_runs_of_older_code_are_taken_over_if_some_of_them_agree(ledger):
-    old, new = walk(6, pinned="old"), walk(8, pinned="new")
-    sweep(old, ledger, Inline())
-    found = adopt(new, ledger, 2, Inline(), seed=3)
-    assert (found.agrees, found.taken, len(found.comparisons)) == (True, 4, 2)
-    rows = [row for row in ledger.rows(new) if row.state == "done"]
-    assert len(rows) == 6
-    assert sorted(str(row.adopted) for row in rows) == ["None", "None", "old", "old", "old", "old"]
-    assert sweep(new, ledger, Inline()).reused == 6
-    with pytest.raises(CertiformerError, match="no runs of walk by older code"):
-        adopt(new, ledger, 2, Inline())
-
-
-def test_runs_of_older_code_that_disagree_are_left_alone(ledger):
-    old, new = walk(4, pinned="old"), walk(4, pinned="new")
-    sweep(old, ledger, Inline())
-    ledger._db.execute("""UPDATE runs SET result = replace(result, '"n":5', '"n":6')""")
-    found = adopt(new, ledger, 2, Inline(), seed=3)
-    assert not found.agrees
-    assert found.taken == 0
-    assert ledger.status(new).done == 2
 
 
 def test_a_batch_is_done_again_as_a_whole(ledger):
@@ -215,7 +211,7 @@ def test_time_is_taken_from_the_ledger_or_from_probes(ledger):
     assert (found.missing, found.unknown, found.probed) == (2, 0, 0)
     assert found.work == 6.0
     assert found.on(2) == found.on(4) == 3.0
-    older = [dataclasses.replace(row, version="old", cpu=50.0) for row in rows]
+    older = [dataclasses.replace(row, version=0, cpu=50.0) for row in rows]
     assert estimate(grid, grid.runs[2:], [*rows, *older]).work == 6.0
     assert estimate(grid, grid.runs[2:], older).work == 100.0
     assert estimate(grid, grid.runs).unknown == 4
@@ -227,7 +223,7 @@ def test_time_is_taken_from_the_ledger_or_from_probes(ledger):
 
 def test_what_is_paid_once_is_not_multiplied(monkeypatch):
     """Three seconds to set up and two for each step."""
-    module = importlib.import_module("certiformer.sweep.estimate")
+    module = time_estimate
     timed = []
 
     def probe(experiment, config):

@@ -1,7 +1,8 @@
-"""Runs done again: do they agree with what was kept? Verification of published runs, adoption under new code.
+"""Published runs done again: do they agree with what was kept?
 
-Agreement means equal bits where code version aside everything is the same (libraries and type of processor), and a
-relative difference of at most 1e-6 in every number elsewhere; which of the two was asked for is part of the answer.
+Agreement means equal bits where libraries and type of processor are the same, and a relative difference of at most 1e-6
+in every number elsewhere; which of the two was asked for is part of the answer. Runs of an older version gave other
+numbers by their author's own word: they are named, with their commit, and not compared.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import dataclasses
 import math
 import random
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,32 +31,50 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Comparison:
-    """A kept run against the same one done again: the largest relative difference, and where bits had to be equal."""
+    """A kept run against the same one done again: the largest relative difference, and where bits had to be equal.
+
+    `values` are the numbers that both found, by name: (kept, done again).
+    """
 
     config: Mapping[str, Any]
     bits: bool
     difference: float
+    values: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
 
     @property
     def agrees(self) -> bool:
         return self.difference == 0.0 if self.bits else self.difference <= TOLERANCE
 
+    def as_json(self) -> dict[str, Any]:
+        """The run, its numbers as published and done again, and how far they are apart."""
+        numbers = {name: {"kept": kept, "again": again} for name, (kept, again) in self.values.items()}
+        asked = "every bit" if self.bits else f"{TOLERANCE:g}"
+        return {
+            "config": dict(self.config), "agrees": self.agrees, "asked": asked, "difference": self.difference,
+            "values": numbers,
+        }  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Repeated:
-    """What came of doing runs again. `taken` counts those taken over without being done again."""
+    """What came of doing runs again; `older` counts those of other versions by (version, commit)."""
 
     comparisons: tuple[Comparison, ...]
     seed: int
-    taken: int = 0
+    older: Mapping[tuple[int, str | None], int] = field(default_factory=dict)
 
     @property
     def agrees(self) -> bool:
         """Every run that was repeated gave the same numbers."""
-        return bool(self.comparisons) and all(one.agrees for one in self.comparisons)
+        return all(one.agrees for one in self.comparisons)
 
     def __str__(self) -> str:
+        return "; ".join(filter(None, (self._verdict(), older_runs(self.older))))
+
+    def _verdict(self) -> str:
         count = len(self.comparisons)
+        if not count:
+            return "no run of the present version to do again"
         wrong = [one for one in self.comparisons if not one.agrees]
         bits = sum(one.bits for one in self.comparisons)
         how = "in every bit" if bits else f"to {TOLERANCE:g}"
@@ -67,52 +87,42 @@ class Repeated:
         return f"{chosen}: all agree {how}"
 
 
+def older_runs(counts: Mapping[tuple[int, str | None], int]) -> str:
+    """Runs of other versions in a sentence: "25 runs are of version 1 (commit e763ce4)"."""
+    return "; ".join(
+        f"{count} run{'s are' if count > 1 else ' is'} of version {version} (commit {commit or 'unknown'})"
+        for (version, commit), count in sorted(counts.items(), key=lambda each: (each[0][0], each[0][1] or ""))
+    )
+
+
 def compare(kept: Row, again: Row) -> Comparison:
     """Equal bits are asked for where both runs come from the same libraries and type of processor."""
-    return Comparison(kept.config, same_arithmetic(kept.origin, again.origin), _difference(kept, again))
+    values = {name: (value, again.values.get(name)) for name, value in kept.values.items() if _is_number(value)}
+    return Comparison(kept.config, same_arithmetic(kept.origin, again.origin), _difference(kept, again), values)
 
 
 def verify(
     experiment: Experiment, kept: Sequence[Row], count: int, engine: Engine, *, seed: int | None = None
 ) -> Repeated:
-    """Do `count` runs of the grid, chosen at random among those kept, again, and compare."""
-    by_config = counting(kept, experiment.version)
-    chosen, seed = _chosen(experiment, by_config, count, seed)
-    again = _done_again(chosen, engine)
-    return Repeated(tuple(_comparisons(by_config, again)), seed)
-
-
-def adopt(experiment: Experiment, ledger: Ledger, count: int, engine: Engine, *, seed: int | None = None) -> Repeated:
-    """Take over, for the code as it is now, the runs that older code left in the ledger, if `count` of them agree.
-
-    The runs that are done again are kept in any case; the others are marked with the version that computed them.
-    """
-    states = ledger.states(experiment)
-    missing = {canonical(run.config): run for run in experiment.runs if states.get(run.key) != "done"}
-    older = [row for row in ledger.rows(experiment.name) if row.version != experiment.version]
-    kept = {config: row for config, row in counting(older, experiment.version).items() if config in missing}
-    if not kept:
-        raise CertiformerError(f"{ledger.path} has no runs of {experiment.name} by older code that are missing here")
-    chosen, seed = _chosen(experiment, kept, count, seed)
-    sweep(chosen, ledger, engine, progress=False)
-    found = Repeated(tuple(_comparisons(kept, ledger.rows(chosen))), seed)
-    if not found.agrees:
-        return found
-    taken = [
-        dataclasses.replace(row, key=missing[c].key, version=experiment.version, adopted=row.adopted or row.version)
-        for c, row in kept.items()
-    ]
-    return dataclasses.replace(found, taken=ledger.absorb(taken))
+    """Do `count` runs of the grid, chosen at random among those kept of its version, again, and compare."""
+    grid = {canonical(config) for config in experiment.configs}
+    by_config = {c: row for c, row in counting(kept, experiment.version).items() if c in grid}
+    present = {c: row for c, row in by_config.items() if row.version == experiment.version}
+    older = Counter((r.version, r.origin.get("commit")) for r in by_config.values() if r.version != experiment.version)
+    if count < 1:
+        raise InputError("runs to do again", count, "at least 1")
+    if not by_config:
+        raise CertiformerError(f"none of the runs of {experiment.name} were kept: nothing to do again")
+    if not present:
+        return Repeated((), 0, older)
+    chosen, seed = _chosen(experiment, present, count, seed)
+    return Repeated(tuple(_comparisons(present, _done_again(chosen, engine))), seed, older)
 
 
 def _chosen(experiment: Experiment, kept: Mapping[str, Row], count: int, seed: int | None) -> tuple[Experiment, int]:
     """So many kept runs at random; with those of their batch, for a batch computes its runs together."""
-    if count < 1:
-        raise InputError("runs to do again", count, "at least 1")
     drawn = random.SystemRandom().randrange(10**6) if seed is None else seed
     available = [batch for batch in experiment.batches if any(canonical(run.config) in kept for run in batch)]
-    if not available:
-        raise CertiformerError(f"none of the runs of {experiment.name} were kept: nothing to do again")
     random.Random(drawn).shuffle(available)
     runs: list[Run] = []
     for batch in available:
@@ -154,6 +164,10 @@ def _of_values(one: Any, other: Any) -> float:
     if isinstance(one, float) and isinstance(other, float):
         return _between(np.array(one), np.array(other))
     return 0.0 if one == other and type(one) is type(other) else math.inf
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _between(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:

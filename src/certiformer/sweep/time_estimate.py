@@ -7,15 +7,13 @@ once. Time of the processor, not of the clock: a busy machine is no reason to ex
 
 from __future__ import annotations
 
-import importlib
 import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from certiformer.sweep.ledger import Row
-from certiformer.sweep.run import Config, Experiment, Run, Shortened, canonical
-from certiformer.sweep.version import split_reference
+from certiformer.sweep.run import Config, Experiment, Run, Shortened, canonical, function_of
 
 PATIENCE = 2.0  # seconds
 
@@ -48,7 +46,7 @@ class Estimate:
 def estimate(
     experiment: Experiment, missing: Sequence[Run], finished: Sequence[Row] = (), *, probe: bool = True
 ) -> Estimate:
-    """The time for `missing` runs of an experiment, from `finished` ones of whatever code version, or from probes."""
+    """The time for `missing` runs of an experiment, from `finished` ones of whatever version, or from probes."""
     times = _times(experiment, finished)
     probes: dict[str, float] = {}
     lengths: dict[str, float] = {}
@@ -85,7 +83,7 @@ def whole(first: tuple[float, float], second: tuple[float, float]) -> float:
 
 
 def _times(experiment: Experiment, finished: Sequence[Row]) -> dict[str, float]:
-    """Mean time by shape; runs of the present code count alone where there are any."""
+    """Mean time by shape; runs of the present version count alone where there are any."""
     found: dict[str, list[tuple[bool, float]]] = {}
     for row in finished:
         taken = row.cpu if row.cpu is not None else row.seconds
@@ -108,8 +106,7 @@ def _probe(experiment: Experiment, short: Config) -> float:
 
     Whatever else the machine does only makes a run slower, and the difference of two lengths would be full of it.
     """
-    module, name = split_reference(experiment.run)
-    run = getattr(importlib.import_module(module), name)
+    run = function_of(experiment.run)
     run(dict(short))
     times: list[float] = []
     while not times or (len(times) < 3 and math.fsum(times) < PATIENCE):

@@ -37,8 +37,8 @@ def show_status(
     form: Form,
 ) -> None:
     """Every scale of a named experiment, or that part of it; of all of them, those that were begun."""
-    from certiformer.experiments.reproduce import adoptable, default_ledger, existing, grids_of
-    from certiformer.report.reproduction import status_table
+    from certiformer.experiments.reproduce import default_ledger, existing, grids_of
+    from certiformer.report.reproduction import older_versions, status_table
 
     path = ledger or default_ledger()
     entries: list[dict[str, Any]] = []
@@ -48,7 +48,8 @@ def show_status(
             for size, grid in grids_of(study, scale, part, values).items():
                 entries.append({"experiment": study.id, "scale": size, **_counts(book, grid)})
                 # the last scale that has any is the largest
-                hints[study.id] = adoptable(study, size, grid, book, part, values) or hints.get(study.id, "")
+                older = int(entries[-1]["older"])
+                hints[study.id] = older_versions(older, str(path)) or hints.get(study.id, "")
     if not named:
         entries = [e for e in entries if e["done"] or e["failed"] or e["running"] or e["older"]]
     if form == "json":
@@ -77,8 +78,8 @@ def show_estimate(
 ) -> None:
     """The processor's time of the runs that the ledger does not have."""
     from certiformer.core.threads import cores
-    from certiformer.experiments.reproduce import adoptable, existing, grid_of, time_left
-    from certiformer.report.reproduction import span
+    from certiformer.experiments.reproduce import default_ledger, existing, grid_of, time_left
+    from certiformer.report.reproduction import older_versions, span
 
     count = workers or cores()
     entries = []
@@ -95,7 +96,7 @@ def show_estimate(
                     "work_seconds": round(told.work, 1),
                     "seconds": round(told.on(count), 1),
                     "probes": told.probed,
-                    "older": 0 if book is None else book.older(grid),
+                    "older": (older := 0 if book is None else book.older(grid)),
                 }
             )
             if not form:
@@ -103,7 +104,7 @@ def show_estimate(
                 if told.missing and not told.lengths:
                     time = "time unknown"
                 said = f"{study.id}, scale {scale}: {told.missing} of {told.runs} runs missing, {time}"
-                hint = adoptable(study, scale, grid, book, part, values)
+                hint = older_versions(older, str(ledger or default_ledger()))
                 console.print(". ".join(filter(None, (said, hint))), markup=False, soft_wrap=True)
     if form == "json":
         print_json({"scale": scale, "workers": count, "experiments": entries})
