@@ -179,7 +179,7 @@ def test_the_command(encoder, texts, tmp_path):
     out = tmp_path / "out"
     done = run(
         application(),
-        ["probe", str(encoder), "--texts", str(texts), "--tokens", "10", "--group", "sender", "--out", str(out)],
+        [*f"probe {encoder} --texts {texts} --tokens 10 --group sender --most 100".split(), "--out", str(out)],
     )
     assert done.exit_code == 0, done.output
     assert "exact duplicates removed before anything else: 7" in done.output

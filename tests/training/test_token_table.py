@@ -1,4 +1,4 @@
-"""The objective on bits against the plain model on tokens: losses and gradients, in both precisions."""
+"""The objective on bits against the plain model on tokens: losses and gradients."""
 
 from __future__ import annotations
 
@@ -14,12 +14,6 @@ from certiformer.training import supervised
 from certiformer.training.losses import correct, two_sigmoids
 from certiformer.training.token_table import token_table, token_table_logits
 
-TOLERANCE = {"float32": 3e-5, "float64": 1e-10}
-
-
-def plain(loss, accuracy=False):
-    return supervised(lambda model, x: model(x), loss, accuracy=accuracy)
-
 
 def jolt(model, key, scale=0.1):
     """Weights away from the symmetric start, where outputs and many gradients vanish."""
@@ -29,30 +23,32 @@ def jolt(model, key, scale=0.1):
     return jax.tree.unflatten(structure, moved)
 
 
-def agree(reference, candidate, model, batch, prepared, dtype):
-    (loss, metrics), gradient = jax.jit(jax.value_and_grad(reference, has_aux=True))(model, batch)
-    (bits_loss, bits_metrics), bits_gradient = jax.jit(jax.value_and_grad(candidate, has_aux=True))(model, prepared)
-    rtol = TOLERANCE[dtype]
-    np.testing.assert_allclose(bits_loss, loss, rtol=rtol)
-    for name, value in bits_metrics.items():
-        np.testing.assert_allclose(value, metrics[name], rtol=rtol)
-    largest = max(float(np.max(np.abs(leaf))) for leaf in jax.tree.leaves(gradient))
-    for expected, got in zip(jax.tree.leaves(gradient), jax.tree.leaves(bits_gradient), strict=True):
-        assert got.dtype == expected.dtype == dtype
-        np.testing.assert_allclose(got, expected, rtol=0, atol=rtol * largest)
-
-
-@pytest.mark.parametrize(("dtype", "guard"), [("float32", None), ("float64", 0.0)])
-def test_token_table(dtype, guard):
+def test_bits_and_tokens_have_the_same_loss_and_gradient():
+    """Both ways to sum, chosen by the guard: the difference of the tables, and the masked softmax."""
     with jax.enable_x64(True):
         keys = jax.random.split(jax.random.key(4), 4)
-        source = SparseMajority.draw(keys[0], tokens=9, relevant=3, d=8, dtype=dtype)
-        model = jolt(models.build("keras_cls_transformer", keys[1], d=8, heads=2, key_size=5, dtype=dtype), keys[2])
-        bits = source.sample_bits(keys[3], 17)
+        source = SparseMajority.draw(keys[0], tokens=9, relevant=3, d=8, dtype="float64")
+        start = models.build("keras_cls_transformer", keys[1], d=8, heads=2, key_size=5, dtype="float64")
+        model, bits = jolt(start, keys[2]), source.sample_bits(keys[3], 17)
         labels = source.labels(bits)
-        batch = (bits.astype(dtype), labels, source.table)
-        on_bits = token_table(two_sigmoids, guard=guard)
-        agree(plain(two_sigmoids, True), on_bits, model, (source.embed(bits), labels), batch, dtype)
+        plain = supervised(lambda model, x: model(x), two_sigmoids, accuracy=True)
+        (loss, metrics), gradient = jax.jit(jax.value_and_grad(plain, has_aux=True))(
+            model, (source.embed(bits), labels)
+        )
+
+        @jax.jit
+        def on_bits(model, guard):
+            objective = token_table(two_sigmoids, guard=guard)
+            return jax.value_and_grad(objective, has_aux=True)(model, (bits.astype("float64"), labels, source.table))
+
+        largest = max(float(np.max(np.abs(leaf))) for leaf in jax.tree.leaves(gradient))
+        for guard in (1e5, 0.0):
+            (bits_loss, bits_metrics), bits_gradient = on_bits(model, guard)
+            np.testing.assert_allclose(bits_loss, loss, rtol=1e-12)
+            assert bits_metrics.keys() == metrics.keys() == {"accuracy"}
+            assert float(bits_metrics["accuracy"]) == float(metrics["accuracy"])
+            for expected, got in zip(jax.tree.leaves(gradient), jax.tree.leaves(bits_gradient), strict=True):
+                np.testing.assert_allclose(got, expected, rtol=0, atol=1e-12 * largest)
 
 
 def test_the_guard_catches_a_dominating_absent_token():

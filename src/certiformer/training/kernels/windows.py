@@ -111,8 +111,9 @@ class WindowHeads:
         c, u, W, p = weights["c"], weights["u"], weights["W"], data.positions
         scaled, drift = c * np.float32(len(c) ** -0.5), W[:, 0, 1:] @ p[-1]
         tables = (p @ W[:, 1:, 0].T, p @ (W[:, 1:, 1:] @ p[-1]).T, p @ u[:, 1:].T)
-        columns: Any = [filled(each, WHOLE) for each in (scaled, W[:, 0, 0], drift, u[:, 0], *tables)]
-        return float(_heads(data.values, data.y, *columns, sums, by_token))
+        columns = [filled(each, WHOLE) for each in (scaled, W[:, 0, 0], drift, u[:, 0], *tables)]
+        arguments: list[Any] = [data.values, data.y, *columns, sums, by_token]
+        return float(_heads(*arguments))
 
 
 class WindowUnits:
@@ -139,8 +140,9 @@ class WindowUnits:
     def _run(self, weights: Weights, data: Windows, sums: Numbers, by_token: Numbers) -> float:
         c, u, w = weights["c"], weights["u"], weights["w"]
         scaled, drives = c * c.dtype.type(len(c) ** -0.5), data.positions @ w[:, 1:].T
-        columns: Any = [filled(each, WHOLE) for each in (scaled, u, w[:, 0], drives)]
-        return float(_units(data.values, data.y, *columns, NEGLIGIBLE[c.dtype.name], sums, by_token))
+        columns = [filled(each, WHOLE) for each in (scaled, u, w[:, 0], drives)]
+        arguments: list[Any] = [data.values, data.y, *columns, NEGLIGIBLE[c.dtype.name], sums, by_token]
+        return float(_units(*arguments))
 
 
 def heads_jacobian(weights: Weights, data: Windows) -> Numbers:
