@@ -14,10 +14,11 @@ import torch
 from benchmarks.compare import Case, Losses, Side
 from certiformer.experiments import _arda_lag_runs as lags
 from certiformer.experiments import _arda_width_runs as widths
+from certiformer.experiments._arda_width_grid import step_size
 from certiformer.training import kernels
 
 SAMPLES, LAG = 4000, 96
-RATE = widths.step_size(4000)
+RATE = step_size(4000)
 
 
 def width_step(width: int) -> Callable[[str | None], dict[str, Side]]:

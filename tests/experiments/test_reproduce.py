@@ -12,7 +12,6 @@ import pytest
 from typer.testing import CliRunner
 
 import certiformer
-from certiformer import experiments
 from certiformer.cli import application
 from certiformer.cli.reproduce import listing
 from certiformer.cli.reproduce.arguments import lists
@@ -27,7 +26,7 @@ from subprocesses import python_path
 
 @pytest.fixture(autouse=True)
 def only_the_toy(monkeypatch):
-    monkeypatch.setattr(experiments, "_walk", lambda: toy_studies.STUDIES)
+    toy_studies.alone(monkeypatch, toy_studies.TOY)
 
 
 @pytest.fixture
@@ -272,7 +271,7 @@ def test_an_experiment_that_fails_altogether_stops_no_other(tmp_path, monkeypatc
         return Experiment("li.hopeless", run="experiments.toy_studies:raises", configs=[{"seed": 0}])
 
     bad = dataclasses.replace(toy_studies.TOY, id="li.hopeless", experiment=hopeless)
-    monkeypatch.setattr(experiments, "_walk", lambda: (bad, toy_studies.TOY))
+    toy_studies.alone(monkeypatch, bad, toy_studies.TOY)
     monkeypatch.setattr("certiformer.sweep.Local", lambda *_, **__: Inline())
     result = command(tmp_path, "all", "--scale", "smoke", "--json", "--out", tmp_path / "out", code=1)
     assert [each["id"] for each in json.loads(result.stdout)["experiments"]] == ["li.toy"]
@@ -287,7 +286,7 @@ def two_studies(monkeypatch):
         return dataclasses.replace(toy_studies.experiment(scale), name="li.other")
 
     other = dataclasses.replace(toy_studies.TOY, id="li.other", experiment=experiment)
-    monkeypatch.setattr(experiments, "_walk", lambda: (toy_studies.TOY, other))
+    toy_studies.alone(monkeypatch, toy_studies.TOY, other)
     monkeypatch.setattr("certiformer.sweep.Local", lambda *_, **__: Inline())
 
 

@@ -64,7 +64,7 @@ def test_configurations_are_finite_json_and_all_different():
 
 @pytest.mark.parametrize(
     "reference",
-    ["walk", "sweep.toy_runs:", "sweep.toy_runs:nothing", "no.such.module:f", "__main__:f", "a b:c", "sys:maxsize"],
+    ["walk", "sweep.toy_runs:", "sweep.toy_runs:nothing", "no.such.module:f", "__main__:f", "a b:c", "sys:exit"],
 )
 def test_a_function_that_workers_could_not_import_is_refused_at_once(reference):
     with pytest.raises(InputError):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import IO, Any, NamedTuple
 
 import jax
@@ -22,66 +22,21 @@ from jaxtyping import Array
 
 from certiformer.core.errors import CertiformerError
 from certiformer.experiments._screening import lowest
-from certiformer.experiments.study import Scale
 from certiformer.measure.norms import entrywise_l1, mixed_norm
 from certiformer.measure.tokens import half_diameter, token_norm
 from certiformer.models import KerasClsTransformer, KerasClsTransformerConfig, weights
-from certiformer.sweep import Experiment, Outcome, Shortened
+from certiformer.sweep import Outcome
 from certiformer.sweep.run import Config
 from certiformer.tasks.sparse_majority import SparseMajority, sparse_majority
 from certiformer.training import kernels
-from certiformer.training.presets import preset
 from certiformer.training.steps import Data
 from certiformer.training.token_table import token_table
 
 Matrix = npt.NDArray[np.float64]
 
-NAME = "trauger.sparse_majority"
-PAPER_LENGTHS = tuple(range(20, 201, 20))  # the paper's T
-FIRST_LENGTHS = (20, 60, 100, 140, 200)  # those that are run first
-PAPER_RUNS = 5  # the paper's runs for each T
-QUICK_LENGTHS = (20, 40, 80, 120, 200)
 POINTS = 200
 """The most points kept of a curve."""
 MOMENTUM, DECAY, FLOOR = 0.9, 0.999, 0.1
-
-
-def experiment(scale: Scale) -> Experiment:
-    """The runs that all studies of this paper share; seed by seed over the lengths."""
-    recipe = preset("trauger").recipe
-    common = {"batch": recipe.batch, "rate": recipe.rate, "relevant": 9, "d": 64, "heads": 2}
-    sizes = {"samples": 300, "validation": 10_000}
-    looks = {"validated_every": 20, "window": 100, "replayed": 100}
-    small = {"samples": 256, "validation": 1_000, "validated_every": 10, "window": 20, "replayed": 2}
-    grids: dict[Scale, tuple[tuple[tuple[int, ...], ...], int, Config]] = {
-        "smoke": (((20, 40),), 2, {**small, "epochs": 100}),
-        "quick": ((QUICK_LENGTHS,), PAPER_RUNS, {**sizes, **looks, "replayed": 3, "epochs": 4_000}),
-        "paper": (
-            (FIRST_LENGTHS, tuple(T for T in PAPER_LENGTHS if T not in FIRST_LENGTHS)),
-            PAPER_RUNS,
-            {**sizes, **looks, "epochs": recipe.steps},
-        ),
-    }
-    stages, runs, grid = grids[scale]
-    return Experiment(
-        NAME,
-        run=f"{__name__}:run",
-        version=2,
-        shorten=_shorten,
-        configs=[
-            {"tokens": T, "seed": seed, **common, **grid} for lengths in stages for seed in range(runs) for T in lengths
-        ],
-    )
-
-
-def _shorten(config: Config) -> Shortened:
-    """One window that is looked through again, and two, with the epochs that go with them."""
-    epochs, replayed = config["epochs"], config["replayed"]
-    one, two = (
-        ({**config, "epochs": epochs * few // replayed, "replayed": few}, few / replayed)
-        for few in (1, min(2, replayed))
-    )
-    return one, two
 
 
 def run(config: Config) -> Outcome:
@@ -352,8 +307,3 @@ def theorem_norms(model: KerasClsTransformer, table: Matrix) -> dict[str, Any]:
         "BQK": [mixed_norm(matrix, 1, 1).value for matrix in layer.W_QK],
         "scores": [columns(matrix.T @ cls) for matrix in layer.W_QK],
     }
-
-
-def gap(values: Mapping[str, Any]) -> float:
-    """Validation minus training loss, both at the weights that were kept."""
-    return float(values["validation_loss"] - values["train_loss"])

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib
+import importlib.util
 import json
 import math
 import os
 import platform
+import symtable
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -114,7 +115,7 @@ class Experiment:
         configs = tuple(_plain_object(c, f"configs[{i}]", finite=True) for i, c in enumerate(self.configs))
         object.__setattr__(self, "configs", configs)
         for reference in filter(None, (self.run, self.run_batch)):
-            function_of(reference)
+            check_reference(reference)
         seen: set[str] = set()
         for config in configs:
             if (text := canonical(config)) in seen:
@@ -188,19 +189,29 @@ def failure(error: BaseException) -> Failure:
 
 
 def function_of(reference: str) -> Callable[[Any], Any]:
-    """The function that "module:function" names, which any process can import."""
+    """The function that "module:function" names."""
+    module, _, name = reference.partition(":")
+    function: Callable[[Any], Any] = getattr(importlib.import_module(module), name)
+    return function
+
+
+@functools.cache
+def check_reference(reference: str) -> None:
+    """Refuse what a worker could not import. The module itself is not imported: it may need more than a grid does."""
     module, colon, name = reference.partition(":")
     if not (colon and module and name.isidentifier() and all(part.isidentifier() for part in module.split("."))):
         raise InputError("run", reference, 'a function at the top level of a module, written "module:function"')
     if module == "__main__":
         raise InputError("run", reference, "a module that other processes can import", "Move the function to a file.")
     try:
-        function: Callable[[Any], Any] | None = getattr(importlib.import_module(module), name, None)
-    except ImportError as error:
-        raise InputError("run", reference, "a module that can be imported", str(error)) from error
-    if not callable(function):
+        spec = importlib.util.find_spec(module)
+    except ImportError:
+        spec = None
+    source = getattr(spec and spec.loader, "get_source", lambda _: None)(module)
+    if source is None:
+        raise InputError("run", reference, "a module with source that other processes can import")
+    if name not in symtable.symtable(source, module, "exec").get_identifiers():
         raise InputError("run", reference, f"a function at the top level of {module}")
-    return function
 
 
 def run_key(experiment: str, version: int | str, config: Config) -> str:
