@@ -33,9 +33,9 @@ class TestEveryResult:
             result.title,
             result.place,
             result.paper.reference,
-            result.story.printed if result.has_printed() else "-",
+            result.sections.printed if result.has_printed() else "-",
         )
-        assert all((*story, result.story.sound, result.reason))
+        assert all((*story, result.sections.sound, result.reason))
         assert not result.has_printed() or result.status is not Status.NONE
         if result.status in (Status.FALSE, Status.CONSTANT, Status.UNPROVEN):
             assert result.defects

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from certiformer.calculus.covers import Cover
 from certiformer.calculus.entropies import LN_TWO, Entropy, Multisets, Power, Volume, sizes
-from certiformer.calculus.kinds import Bank, Kind, columns, kinds_of, members
-from certiformer.core.later import Array, np
+from certiformer.calculus.cover_kinds import Bank, Kind, columns, kinds_of, members
+from certiformer.core.lazy import Array, np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from certiformer.calculus.covers import Cover
 from certiformer.core.elementwise import each, several
 from certiformer.core.errors import InputError
-from certiformer.core.later import Array, np
+from certiformer.core.lazy import Array, np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 from certiformer.calculus.tails import binomial_upper, log_binomial_cdf, log_binomial_pmf, partial_ratio
 from certiformer.core.errors import InputError
-from certiformer.core.later import np, scipy
+from certiformer.core.lazy import np, scipy
 from certiformer.core.rounding import up
 
 REFINEMENT = 5e-4

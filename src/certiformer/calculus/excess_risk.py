@@ -26,7 +26,7 @@ from certiformer.calculus.covers import Cover
 from certiformer.calculus.tails import kl_inverse
 from certiformer.core.elementwise import each, several
 from certiformer.core.errors import InputError
-from certiformer.core.later import Array, np, scipy
+from certiformer.core.lazy import Array, np, scipy
 
 _NATS = 46.0  # the radius is sought over twenty decades
 _RADII = 231

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from certiformer.core.errors import InputError
-from certiformer.core.later import np, scipy
+from certiformer.core.lazy import np, scipy
 
 if TYPE_CHECKING:
     import numpy.typing as npt

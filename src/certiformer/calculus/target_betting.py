@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from certiformer.core.later import Array, np, scipy
+from certiformer.core.lazy import Array, np, scipy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

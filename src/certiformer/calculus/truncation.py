@@ -22,7 +22,7 @@ from typing import Protocol
 from certiformer.calculus import excess_risk
 from certiformer.calculus.covers import Cover
 from certiformer.calculus.excess_risk import RiskBound, bernstein
-from certiformer.core.later import np, scipy
+from certiformer.core.lazy import np, scipy
 
 
 class Tail(Protocol):

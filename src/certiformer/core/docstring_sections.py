@@ -1,4 +1,4 @@
-"""The docstring of a result is its story, written once: this reads it for `explain`, the documentation and JSON.
+"""The docstring of a result tells what it is, once: this reads its sections for `explain`, the pages and JSON.
 
 Title in one line.
 
@@ -24,7 +24,7 @@ _SECTION = re.compile(r"^(Printed|Sound|Because|Assumes|Defects):(?:\s+(.*))?$")
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class DocstringSections:
     """The sections of a docstring; what it does not tell is empty."""
 
     title: str
@@ -38,8 +38,8 @@ class Story:
     defects: tuple[str, ...]
 
 
-def read(docstring: str | None) -> Story:
-    """The story of a docstring."""
+def read(docstring: str | None) -> DocstringSections:
+    """The sections of a docstring."""
     lines = inspect.cleandoc(docstring or "").splitlines()
     title = lines[0].rstrip(".") if lines else ""
     sections: dict[str, list[str]] = {"": []}
@@ -53,7 +53,7 @@ def read(docstring: str | None) -> Story:
             sections[current].append(line)
     printed, printed_latex = _text_and_formula(sections.get("Printed", []))
     sound, sound_latex = _text_and_formula(sections.get("Sound", []))
-    return Story(
+    return DocstringSections(
         title=title,
         prose="\n".join(sections[""]).strip(),
         printed=printed,
