@@ -78,7 +78,7 @@ def bound(id: str | type[Result], /, **inputs: float | str | Sequence[float] | N
 def bound(id: str | type[Result], /, **inputs: Any) -> Evaluation | Evaluations:
     """Both sides of the result `id` (or of a class of your own), as printed and sound, at the given inputs.
 
-    One or two inputs may be arrays (`n=np.geomspace(1e3, 1e9, 200)`): every variant is then an array.
+    One or two inputs may be arrays (`n=np.rint(np.geomspace(1e3, 1e9, 200))`): every variant is then an array.
     """
     from certiformer.core import find
 
