@@ -26,6 +26,7 @@ REFINEMENT = 5e-4
 """Suprema over a cell are enclosed to this relative width; what is returned is the upper end."""
 _DEEPEST = 60
 _SMALLEST_DELTA = 1e-200
+_MOST_COUNTS = 1_000_000
 
 
 def log_e_value(k: int, n: int, v: float) -> float:
@@ -170,14 +171,14 @@ def surrogate_unseen(errors: int, n: int, disagreements: int, m: int, delta: flo
 
     e' ~ Bin(n, p) and d' ~ Bin(m, q) are independent; the tail decreases in both, so on a cell of p it is at most its
     value at the left end of p and of q. Whole numbers are compared, not fractions. Levels below 1e-200, where sums of
-    probabilities underflow, get the two limits at delta/2 each.
+    probabilities underflow, and more than a million counts e' get the two limits at delta/2 each.
     """
     _check_counts(errors, n)
     _check_counts(disagreements, m)
-    if delta < _SMALLEST_DELTA:
+    observed = m * errors + n * disagreements
+    if delta < _SMALLEST_DELTA or min(n, observed // m) > _MOST_COUNTS:
         half = math.log(delta) - math.log(2.0)
         return up(min(1.0, binomial_upper(errors, n, half) + binomial_upper(disagreements, m, half)))
-    observed = m * errors + n * disagreements
     first = np.arange(min(n, observed // m) + 1, dtype=np.float64)
     second = np.minimum(m, (observed - m * first.astype(np.int64)) // n).astype(np.float64)
     ln_choose = (

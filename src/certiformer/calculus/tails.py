@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _CHUNK = 4096
+_MANY = 10**10
+_HUGE = 10**14  # floats hold no tail of such sums
+_BLOCK = 0.01  # of a standard deviation
 
 
 def binomial_upper(errors: int, n: int, ln_delta: float) -> float:
@@ -30,6 +33,8 @@ def binomial_upper(errors: int, n: int, ln_delta: float) -> float:
     if errors == 0:
         # (1-p)^n = delta
         return _up_probability(-math.expm1(ln_delta / n))
+    if n > _HUGE:
+        return _up_probability(kl_inverse(errors / n, -ln_delta / n))
     slack = 1e-15 * (math.lgamma(n + 1.0) + abs(ln_delta)) + 1e-13
     # k is the median of Bin(n, k/n), so the limit is at least k/n for delta up to 1/2, and may be below it beyond.
     low, high = errors / n if ln_delta < -0.7 else 0.0, 1.0
@@ -70,13 +75,15 @@ def _newton(errors: int, n: int, ln_delta: float) -> float:
 
 
 def log_binomial_cdf(errors: int, n: int, p: float) -> float:
-    """ln P(Bin(n, p) <= errors), by summing from the largest term down."""
+    """ln P(Bin(n, p) <= errors), by summing from the largest term down; Chernoff's bound on it beyond 10^14 examples."""
     if errors >= n:
         return 0.0
     if p <= 0.0:
         return 0.0
     if p >= 1.0:
         return -math.inf
+    if n > _HUGE:
+        return -n * binary_kl(errors / n, p) if errors / n < p else 0.0
     top = min(errors, math.floor((n + 1) * p))  # the largest term of the sum
     ln_top = log_binomial_pmf(top, n, p)
     total = 1.0 + partial_ratio(top, n, p, step=-1, stop=0) + partial_ratio(top, n, p, step=1, stop=errors)
@@ -92,7 +99,13 @@ def binomial_cdf(errors: npt.ArrayLike, n: npt.ArrayLike, p: npt.ArrayLike) -> n
 
 
 def partial_ratio(top: int, n: int, p: float, *, step: int, stop: int) -> float:
-    """Sum of pmf(i)/pmf(top) over i from top + step to stop, until the terms no longer count."""
+    """Sum of pmf(i)/pmf(top) over i from top + step to stop, until the terms no longer count; at least, for huge n.
+
+    Beyond 10^10 examples terms are taken in blocks, each as large as its largest: they fall on the way from `top`.
+    """
+    block_length = max(1, int(_BLOCK * math.sqrt(n * p * (1.0 - p)))) if n > _MANY else 1
+    if block_length > 1:
+        return _ratio_in_blocks(top, n, p, step, abs(stop - top), block_length)
     odds = math.log(p) - math.log1p(-p)
     total, ln_ratio, i = 0.0, 0.0, top
     while i != stop:
@@ -106,6 +119,19 @@ def partial_ratio(top: int, n: int, p: float, *, step: int, stop: int) -> float:
         total += float(np.sum(np.exp(ln_terms)))
         ln_ratio = float(ln_terms[-1])
         i += step * length
+        if ln_ratio < -60.0:
+            break
+    return total
+
+
+def _ratio_in_blocks(top: int, n: int, p: float, step: int, many: int, length: int) -> float:
+    """At least the sum of pmf(i)/pmf(top) over the `many` terms next to `top`."""
+    ln_top, total, done = log_binomial_pmf(top, n, p), 0.0, 0
+    while done < many:
+        ln_ratio = log_binomial_pmf(top + step * (done + 1), n, p) - ln_top
+        block = min(length, many - done)
+        total += block * math.exp(min(0.0, ln_ratio))
+        done += block
         if ln_ratio < -60.0:
             break
     return total

@@ -240,6 +240,8 @@ def _side(at: Result, side: Callable[[], Variants]) -> Variants:
         return dict(side())
     except CertiformerError:
         raise
+    except MemoryError as error:
+        raise RangeError(at.id, error) from error
     except (ArithmeticError, ValueError) as error:
         # Squares of numbers beyond 1e150 leave the floats; anything else that has no value is a defect of ours.
         sizes = [abs(value) for value in at.as_inputs().values() if isinstance(value, float) and value != 0.0]

@@ -16,6 +16,8 @@ class Corollary413(GivenCover):
     kappa D sqrt(log N/2n) + 2 kappa delta; S1 (given V): Bernstein with M = kappa (B + D).
     .. math:: \inf_f\mathcal E(f)+2\kappa D\sqrt{\frac{\log N}{2n}}+2\kappa\delta,\quad D=\rho B_w
     Because: one layer with an inactive projection is Corollary 4.5 and has its counterexamples
+    Assumes:
+    - tokens have norm at most rho after the last normalisation; rho = 1 is that of the projection on the unit ball
     Defects:
     - LayerNorm does not map into the unit ball: the printed bound needs the projection.
     """
