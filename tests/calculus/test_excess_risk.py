@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import mpmath
@@ -548,7 +549,7 @@ def test_the_range_of_the_losses_is_the_best_at_least_as_large(n):
     for at, value in enumerate(best):
         assert value <= min(fixed[at:]) * (1 + 1e-9)
         assert value >= min(fixed[at:]) * (1 - 1e-4)
-    assert all(after >= before * (1 - 1e-9) for before, after in zip(best, best[1:], strict=False))
+    assert all(after >= before * (1 - 1e-9) for before, after in itertools.pairwise(best))
     several = risk.bernstein(GIVEN, 0.01, np.array([n, 2 * n, 3 * n]), M=0.1, **common).value
     alone = [risk.bernstein(GIVEN, 0.01, k * n, M=0.1, **common).value for k in (1, 2, 3)]
     assert several == pytest.approx(alone, rel=1e-12)

@@ -1,5 +1,6 @@
 """Every registered result is complete: statement, reference, inputs, evidence, and promises that it keeps."""
 
+import contextlib
 import importlib.util
 import math
 import random
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from certiformer.core import InputError, Status, find, results
-from certiformer.core.errors import CertiformerError, FormulaError, RangeError
+from certiformer.core.errors import RangeError
 
 _spec = importlib.util.spec_from_file_location("evidence", Path(__file__).with_name("evidence.py"))
 evidence = importlib.util.module_from_spec(_spec)
@@ -73,10 +74,8 @@ class TestEveryResult:
     def test_whole_numbers_beyond_the_floats_have_a_value_or_a_clear_error(self, result):
         for entry in result.inputs:
             if entry.kind == "integer":
-                try:
+                with contextlib.suppress(InputError, RangeError):
                     result.evaluate({**example_inputs(result), entry.name: 2**64 + 1})
-                except CertiformerError as error:
-                    assert not isinstance(error, FormulaError)
 
     def test_keeps_its_promise_of_monotonicity(self, result):
         # Those that optimise covers are slow: half as many points here, more in `make deep`.
