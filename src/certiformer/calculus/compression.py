@@ -42,7 +42,8 @@ def log_e_value(k: int, n: int, v: float) -> float:
         return math.inf
     if v * n < k + 1:
         # sf/pmf(k) = sum_{i > k} pmf(i)/pmf(k), whose terms decrease.
-        return math.log(partial_ratio(k, n, v, step=1, stop=n)) - math.log(n) - math.log(v)
+        ratio = partial_ratio(k, n, v, step=1, stop=n)
+        return math.log(ratio) - math.log(n) - math.log(v) if ratio > 0.0 else -math.inf
     above = math.log(-math.expm1(log_binomial_cdf(k, n, v)))
     return above - math.log(n) - math.log(v) - log_binomial_pmf(k, n, v)
 

@@ -6,6 +6,7 @@ What it is about, in prose.
 
 Printed: the claim in plain text
 .. math:: the claim in LaTeX
+Quoted: the paper's own words at the point in question, letter by letter (`tools/quotations.py` compares them)
 Sound: what holds instead
 Because: why the two differ
 Assumes:
@@ -20,7 +21,7 @@ import inspect
 import re
 from dataclasses import dataclass
 
-_SECTION = re.compile(r"^(Printed|Sound|Because|Assumes|Defects):(?:\s+(.*))?$")
+_SECTION = re.compile(r"^(Printed|Quoted|Sound|Because|Assumes|Defects):(?:\s+(.*))?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class DocstringSections:
     prose: str
     printed: str
     printed_latex: str
+    quoted: str
     sound: str
     sound_latex: str
     because: str
@@ -58,6 +60,7 @@ def read(docstring: str | None) -> DocstringSections:
         prose="\n".join(sections[""]).strip(),
         printed=printed,
         printed_latex=printed_latex,
+        quoted=_joined(sections.get("Quoted", [])),
         sound=sound,
         sound_latex=sound_latex,
         because=_joined(sections.get("Because", [])),

@@ -98,6 +98,7 @@ class Result:
     title: ClassVar[str] = ""
     reason: ClassVar[str] = ""
     example: ClassVar[str] = ""
+    counterexample: ClassVar[str] = ""
     inputs: ClassVar[tuple[Input, ...]] = ()
     named_inputs: ClassVar[InputTable] = InputTable(())
     assumptions: ClassVar[tuple[str, ...]] = ()
@@ -120,6 +121,8 @@ class Result:
             cls.id = f"{cls.paper.key}.{short_place(cls.place)}"
         words = " ".join(entry.sample for entry in cls.inputs if entry.required)
         cls.example = f"certiformer bound {cls.id} {words}"
+        refuted = getattr(cls, "status", None) is Status.FALSE
+        cls.counterexample = f"certiformer audit {cls.id}" if refuted else ""
         if not cls.proof and hasattr(cls, "paper"):
             cls.proof = f"docs/proofs/{cls.paper.key}.md"
         if "sound" in vars(cls):

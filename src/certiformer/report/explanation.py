@@ -26,9 +26,12 @@ def explanation(result: type[Result]) -> RenderableType:
         verdict = Text.assemble(
             (result.status.value, STATUS_STYLES[result.status]), f" ({result.status.meaning}): {result.reason}"
         )
-        parts += [*_section("As printed", Text(result.sections.printed), verdict)]
+        quoted = [Text(f"{result.place}: “{result.sections.quoted}”")] if result.sections.quoted else []
+        parts += _section("As printed", Text(result.sections.printed), *quoted, verdict)
     if result.defects:
         parts += _section("What is wrong with it", _bullets(result.defects))
+    if result.counterexample:
+        parts += _section("Counterexample", Text(result.counterexample))
     parts += _section("What holds", Text(result.sections.sound))
     parts += _section("Inputs", _input_table(result.inputs))
     if result.assumptions:
@@ -86,9 +89,11 @@ def explanation_json(result: type[Result]) -> dict[str, Any]:
         "bounds": result.bounds.value,
         "statement": result.sections.printed,
         "latex": result.sections.printed_latex,
+        "quoted": result.sections.quoted or None,
         "status": result.status.value,
         "reason": result.reason,
         "defects": list(result.defects),
+        "counterexample": result.counterexample or None,
         "sound_statement": result.sections.sound,
         "sound_latex": result.sections.sound_latex,
         "setting": result.sections.prose,
