@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from certiformer.core import Result, Status, catalogue, papers, results
+from certiformer.core import Result, Status, papers, results
 
 ROOT = Path(__file__).resolve().parents[1]
 PART = re.compile(r"<!-- (?P<kind>results|audit|reproduction|run: (?P<command>[^\n]+)) -->\n.*?<!-- end -->", re.DOTALL)
@@ -102,7 +102,6 @@ def main() -> int:
     told = (ROOT / "README.md", ROOT / "docs" / "guide.md")
     wanted = {
         ROOT / "docs" / "results.md": page(),
-        catalogue.FILE: catalogue.written(),
         **{path: filled(path.read_text()) for path in told},
     }
     stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]

@@ -22,7 +22,7 @@ import math
 from typing import Literal
 
 from certiformer.core.errors import InputError
-from certiformer.core.later import Array, np
+from certiformer.core.lazy import Array, np
 
 Side = Literal[1, -1]
 TILTS, BERNSTEIN = 24, 12

@@ -29,7 +29,7 @@ import math
 from typing import TYPE_CHECKING
 
 from certiformer.core.errors import InputError
-from certiformer.core.later import Array, np, scipy
+from certiformer.core.lazy import Array, np, scipy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -63,6 +64,7 @@ def _root(
 
 def main() -> None:
     """Run the command line; an error that is the user's to mend is one line on stderr and exit code 2."""
+    warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     try:
         asked = sys.argv[1] if len(sys.argv) > 1 else ""
         application((asked,) if asked in VERBS else () if asked == "--version" else VERBS)()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from certiformer.core.errors import InputError
-from certiformer.core.places import cache_directory
 from certiformer.core.threads import thread_environment
+from certiformer.core.user_dirs import cache_directory
 
 
 def own_process(threads: int | None) -> int:

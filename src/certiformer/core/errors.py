@@ -29,7 +29,7 @@ class RangeError(CertiformerError, ArithmeticError):
 
     def __init__(self, id: str, cause: Exception) -> None:
         super().__init__(
-            f"{id}: these inputs leave the range of floating-point numbers ({cause}). "
+            f"{id}: these inputs leave the range of floating-point numbers, or of the memory ({cause}). "
             "Choose units in which they are less extreme"
         )
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from certiformer.calculus.target_betting import PRIOR_WEIGHT, TARGET_SEVERAL_ORDERS, fixed_orders
 from certiformer.core.errors import InputError
-from certiformer.core.later import scipy
+from certiformer.core.lazy import scipy
 from certiformer.core.rounding import down, up
 from certiformer.evaluation._given import binary, losses_in, probability
 from certiformer.evaluation.mean import Limits

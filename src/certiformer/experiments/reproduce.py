@@ -18,7 +18,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from certiformer.core.errors import CertiformerError, InputError, refuse_unknown_options
-from certiformer.core.places import cache_directory, data_directory
+from certiformer.core.user_dirs import cache_directory, data_directory
 from certiformer.experiments import find
 from certiformer.experiments.panel import COLUMNS
 from certiformer.experiments.study import SCALES, Analysis, Scale, Study, strict

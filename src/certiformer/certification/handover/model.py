@@ -13,7 +13,7 @@ import numpy.typing as npt
 from certiformer.certificates import Predictor
 from certiformer.certificates._predictor import Array, Labels, Tensors
 from certiformer.core.errors import InputError
-from certiformer.core.later import scipy
+from certiformer.core.lazy import scipy
 
 FEATURES_BLOCK = 1000
 

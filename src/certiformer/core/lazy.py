@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 __all__ = ["Array", "np", "scipy"]
 
 
-class _Later:
+class _Lazy:
     """Stands for the module of this name."""
 
     def __init__(self, name: str) -> None:
@@ -31,6 +31,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 else:
-    np = _Later("numpy")
-    scipy = _Later("scipy")
+    np = _Lazy("numpy")
+    scipy = _Lazy("scipy")
     Array = Any

@@ -1,4 +1,4 @@
-"""The docstring of a result is its story, written once: this reads it for `explain`, the documentation and JSON.
+"""The docstring of a result tells what it is, once: this reads its sections for `explain`, the pages and JSON.
 
 Title in one line.
 
@@ -6,6 +6,7 @@ What it is about, in prose.
 
 Printed: the claim in plain text
 .. math:: the claim in LaTeX
+Quoted: the paper's own words at the point in question, letter by letter (`tools/quotations.py` compares them)
 Sound: what holds instead
 Because: why the two differ
 Assumes:
@@ -20,17 +21,18 @@ import inspect
 import re
 from dataclasses import dataclass
 
-_SECTION = re.compile(r"^(Printed|Sound|Because|Assumes|Defects):(?:\s+(.*))?$")
+_SECTION = re.compile(r"^(Printed|Quoted|Sound|Because|Assumes|Defects):(?:\s+(.*))?$")
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class DocstringSections:
     """The sections of a docstring; what it does not tell is empty."""
 
     title: str
     prose: str
     printed: str
     printed_latex: str
+    quoted: str
     sound: str
     sound_latex: str
     because: str
@@ -38,8 +40,8 @@ class Story:
     defects: tuple[str, ...]
 
 
-def read(docstring: str | None) -> Story:
-    """The story of a docstring."""
+def read(docstring: str | None) -> DocstringSections:
+    """The sections of a docstring."""
     lines = inspect.cleandoc(docstring or "").splitlines()
     title = lines[0].rstrip(".") if lines else ""
     sections: dict[str, list[str]] = {"": []}
@@ -53,11 +55,12 @@ def read(docstring: str | None) -> Story:
             sections[current].append(line)
     printed, printed_latex = _text_and_formula(sections.get("Printed", []))
     sound, sound_latex = _text_and_formula(sections.get("Sound", []))
-    return Story(
+    return DocstringSections(
         title=title,
         prose="\n".join(sections[""]).strip(),
         printed=printed,
         printed_latex=printed_latex,
+        quoted=_joined(sections.get("Quoted", [])),
         sound=sound,
         sound_latex=sound_latex,
         because=_joined(sections.get("Because", [])),

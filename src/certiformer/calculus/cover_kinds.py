@@ -20,7 +20,7 @@ from certiformer.calculus.entropies import (
     raised,
     sizes,
 )
-from certiformer.core.later import Array, np
+from certiformer.core.lazy import Array, np
 
 _LOOK = tuple(0.25 * number for number in range(121))
 
