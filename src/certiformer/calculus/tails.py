@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from certiformer.core import rounding
 from certiformer.core.errors import InputError
 from certiformer.core.later import np, scipy
 
@@ -51,6 +52,11 @@ def binomial_upper(errors: int, n: int, ln_delta: float) -> float:
             high = middle
         else:
             low = middle
+
+
+def binomial_lower(errors: int, n: int, ln_delta: float) -> float:
+    """The least p with P(Bin(n, p) >= errors) >= delta: an exact lower confidence limit, rounded down."""
+    return max(0.0, rounding.down(1.0 - binomial_upper(n - errors, n, ln_delta)))
 
 
 def _newton(errors: int, n: int, ln_delta: float) -> float:

@@ -6,9 +6,10 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from certiformer._version import __version__
 from certiformer.core.errors import CertiformerError
@@ -27,6 +28,15 @@ EXTRAS = {
 """The extra that brings an optional package."""
 
 
+class _Command(typer.core.TyperCommand):
+    """A command whose option `--proof` may do without its value."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if any(option.name == "proof" for option in self.params):
+            args = ["--proof=limits" if word == "--proof" else word for word in args]
+        return super().parse_args(ctx, args)
+
+
 def application(verbs: Sequence[str] = VERBS) -> typer.Typer:
     """The command line with these verbs: only their modules are imported."""
     app = typer.Typer(
@@ -43,7 +53,7 @@ def application(verbs: Sequence[str] = VERBS) -> typer.Typer:
         if isinstance(found, typer.Typer):
             app.add_typer(found, name=verb)
         else:
-            app.command()(found)
+            app.command(cls=_Command)(found)
     return app
 
 

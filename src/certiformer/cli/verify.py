@@ -22,11 +22,23 @@ def verify(
     replay: Annotated[
         bool, typer.Option("--replay", help="Run pick loops again on their picks: as long as their training took.")
     ] = False,
+    proof: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[=count]", help="Only this: have the limits checked by a proof kernel; =count: the counts too."
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     csv: Csv = False,
     markdown: Markdown = False,
 ) -> None:
     """Recompute every row of a report from predictor, data and report, and say which could not be checked."""
+    if proof is not None:
+        from certiformer.certification.proofs import COUNT, verdict_on
+
+        line, code = verdict_on(report, data, count=proof == COUNT)
+        print_json({"kernel": line, "checked": code == 0}) if json else console.print(line, highlight=False)
+        raise typer.Exit(code)
     if report.is_dir() or report.name == "log.jsonl":
         _ledger(report if report.is_dir() else report.parent, json)
         return
