@@ -12,23 +12,22 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from certiformer.core.errors import CertiformerError, UnknownNameError
+from certiformer.certificates._refutations import proofs
+from certiformer.core.errors import CertiformerError
 
 LIBRARY = ("Holdout", "Check", "Uses", "Statements")
 """In the order in which they need each other."""
-AXIOMS = {
-    "ClassicalDedekindReals.sig_forall_dec": "sig_forall_dec",
-    "ClassicalDedekindReals.sig_not_dec": "sig_not_dec",
-    "FunctionalExtensionality.functional_extensionality_dep": "functional_extensionality_dep",
-    "Classical_Prop.classic": "classic",
-}
-"""What Coq's real numbers are built on, and nothing else may be assumed."""
+LIMITS_REST_ON = (
+    "ClassicalDedekindReals.sig_forall_dec",
+    "FunctionalExtensionality.functional_extensionality_dep",
+)
+"""The axioms of Coq's real numbers, and the only ones on which a certificate may rest."""
+REFUTATIONS_REST_ON = (*LIMITS_REST_ON, "ClassicalDedekindReals.sig_not_dec", "Classical_Prop.classic")
+"""With roots and logarithms, the standard library uses classical logic too."""
 LONGEST = 900
 """Seconds; a certificate with 20,000 errors takes about ten."""
 HOW_TO_GET_IT = (
@@ -56,7 +55,7 @@ class Checked:
 
     def line(self, conditions: str = "") -> str:
         """In one line: the verdict and what it rests on."""
-        rests = [f"the axioms of Coq's real numbers ({', '.join(self.axioms)})"] if self.axioms else []
+        rests = [f"the axioms of Coq's reals ({', '.join(self.axioms)})"] if self.axioms else []
         rests += [conditions] if conditions else []
         return f"kernel: checked; rests on: {' and '.join(rests) or 'no axiom'} ({self.compiler})"
 
@@ -66,39 +65,12 @@ def found_coqc() -> str | None:
     return shutil.which("coqc")
 
 
-def proofs() -> Traversable:
-    """The folder of the packaged library."""
-    return resources.files("certiformer.certificates") / "proofs"
-
-
 def library() -> dict[str, str]:
     """The files of the library by name, in the order in which they are compiled."""
     return {name: (proofs() / f"{name}.v").read_text(encoding="utf-8") for name in LIBRARY}
 
 
-def refutations() -> tuple[str, ...]:
-    """The names of the files that refute a printed statement; `refutation_of` gives one by the result's id."""
-    found = (entry.name for entry in (proofs() / "refutations").iterdir())
-    return tuple(sorted(name[: -len(".v")] for name in found if name.endswith(".v")))
-
-
-def has_refutation(id: str) -> bool:
-    """Whether there is a refutation of a result that a kernel reads."""
-    return _file_of(id) in refutations()
-
-
-def refutation_of(id: str) -> str:
-    """The text of the refutation of a result."""
-    if not has_refutation(id):
-        raise UnknownNameError("refutation", _file_of(id), refutations(), f"(known: {', '.join(refutations())})")
-    return (proofs() / "refutations" / f"{_file_of(id)}.v").read_text(encoding="utf-8")
-
-
-def _file_of(id: str) -> str:
-    return id.replace(".", "_")
-
-
-def check_text(text: str, *, needs: Iterable[str] = LIBRARY) -> Checked:
+def check_text(text: str, *, needs: Iterable[str] = LIBRARY, allowed: Sequence[str] = LIMITS_REST_ON) -> Checked:
     """Compile the library and `text`, which was written here, and read the axioms that its last line prints."""
     compiler = found_coqc()
     if compiler is None:
@@ -107,7 +79,7 @@ def check_text(text: str, *, needs: Iterable[str] = LIBRARY) -> Checked:
     with tempfile.TemporaryDirectory(prefix="certiformer-proof-") as folder:
         for name, content in {**{name: sources[name] for name in needs}, "proof": text}.items():
             printed = _compile(compiler, Path(folder), name, content)
-    return Checked(_axioms(printed), _version(compiler))
+    return Checked(_axioms(printed, allowed), _version(compiler))
 
 
 def _compile(compiler: str, folder: Path, name: str, content: str) -> str:
@@ -132,7 +104,7 @@ def _environment() -> Mapping[str, str]:
     return {name: value for name, value in os.environ.items() if name not in ("COQPATH", "COQBIN", "COQFLAGS")}
 
 
-def _axioms(printed: str) -> tuple[str, ...]:
+def _axioms(printed: str, allowed: Sequence[str]) -> tuple[str, ...]:
     """The names after `Print Assumptions`, all of which must be known; a file that prints none proves nothing."""
     if "Closed under the global context" in printed:
         return ()
@@ -140,10 +112,10 @@ def _axioms(printed: str) -> tuple[str, ...]:
     if not found:
         raise Refused("kernel: NOT checked: the compiler did not say on which axioms the theorems rest")
     names = re.findall(r"^([A-Za-z_][\w.']*)\s*(?=:|$)", after, flags=re.MULTILINE)
-    unknown = [name for name in names if name not in AXIOMS]
+    unknown = [name for name in names if name not in allowed]
     if unknown or not names:
         raise Refused(f"kernel: NOT checked: assumed without proof: {', '.join(unknown) or 'something unnamed'}")
-    return tuple(dict.fromkeys(AXIOMS[name] for name in names))
+    return tuple(dict.fromkeys(name.rpartition(".")[2] for name in names))
 
 
 @functools.cache

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -28,6 +28,7 @@ from certiformer.certificates._proof import (
     proof_text,
     refuse_many,
 )
+from certiformer.certificates._refutations import refutation_of
 from certiformer.certification import kernel, sources
 from certiformer.certification.sources.rows import rows_of, whole
 from certiformer.core.errors import CertiformerError, InputError
@@ -69,13 +70,13 @@ def check(document: Mapping[str, Any], pairs: Pairs | None = None, handed: str |
 
 def check_refutation(id: str) -> str:
     """The refutation of a printed statement, checked by the kernel: one line."""
-    return kernel.check_text(kernel.refutation_of(id), needs=()).line()
+    return kernel.check_text(refutation_of(id), needs=(), allowed=kernel.REFUTATIONS_REST_ON).line()
 
 
-def verdict_on(path: str | Path, data: str | Path | None = None, *, count: bool = False) -> tuple[str, int]:
-    """The kernel's line about a report.json, and the exit code: 0 checked, 1 refused, 3 there is no kernel here."""
+def verdict_on(checked: Callable[[], str]) -> tuple[str, int]:
+    """The kernel's line, and the exit code: 0 checked, 1 refused, 3 there is no kernel here."""
     try:
-        return check_file(path, data, count=count), 0
+        return checked(), 0
     except kernel.Refused as error:
         return str(error), 1
     except kernel.NoKernel as error:

@@ -32,7 +32,7 @@ class _Command(typer.core.TyperCommand):
     """A command whose option `--proof` may do without its value."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if any(option.name == "proof" for option in self.params):
+        if any(one.name == "proof" and not getattr(one, "is_flag", False) for one in self.params):
             args = ["--proof=limits" if word == "--proof" else word for word in args]
         return super().parse_args(ctx, args)
 

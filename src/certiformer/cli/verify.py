@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.table import Table
@@ -34,11 +34,9 @@ def verify(
 ) -> None:
     """Recompute every row of a report from predictor, data and report, and say which could not be checked."""
     if proof is not None:
-        from certiformer.certification.proofs import COUNT, verdict_on
+        from certiformer.certification.proofs import COUNT, check_file, verdict_on
 
-        line, code = verdict_on(report, data, count=proof == COUNT)
-        print_json({"kernel": line, "checked": code == 0}) if json else console.print(line, highlight=False)
-        raise typer.Exit(code)
+        told(*verdict_on(lambda: check_file(report, data, count=proof == COUNT)), json)
     if report.is_dir() or report.name == "log.jsonl":
         _ledger(report if report.is_dir() else report.parent, json)
         return
@@ -77,6 +75,15 @@ def verify(
         console.print(f"[bold]{verdict}[/bold] ({rows} counted again from the data; {said}).")
     if not found.agrees:
         raise typer.Exit(1)
+
+
+def told(line: str, code: int, json: bool) -> NoReturn:
+    """What the proof kernel said, and the exit code that goes with it."""
+    if json:
+        print_json({"kernel": line, "checked": code == 0})
+    else:
+        typer.echo(line)
+    raise typer.Exit(code)
 
 
 def _ledger(folder: Path, json: bool) -> None:

@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from certiformer.certificates._refutations import refutation_command
 from certiformer.core import Input, Result
 from certiformer.report import numbers
 from certiformer.report.table import STATUS_STYLES
@@ -26,7 +27,7 @@ def explanation(result: type[Result]) -> RenderableType:
         verdict = Text.assemble(
             (result.status.value, STATUS_STYLES[result.status]), f" ({result.status.meaning}): {result.reason}"
         )
-        parts += [*_section("As printed", Text(result.story.printed), verdict)]
+        parts += [*_section("As printed", Text(result.story.printed), verdict, *_refutation(result))]
     if result.defects:
         parts += _section("What is wrong with it", _bullets(result.defects))
     parts += _section("What holds", Text(result.story.sound))
@@ -36,6 +37,11 @@ def explanation(result: type[Result]) -> RenderableType:
     parts += _section("Reference", Text(f"{result.paper.reference} {result.place}."), *_proof(result))
     parts += _section("Try", Text(result.example))
     return Group(*parts)
+
+
+def _refutation(result: type[Result]) -> list[Text]:
+    command = refutation_command(result.id)
+    return [] if command is None else [Text(f"Refuted; checked by a proof kernel: {command}")]
 
 
 def _proof(result: type[Result]) -> list[Text]:
@@ -89,6 +95,7 @@ def explanation_json(result: type[Result]) -> dict[str, Any]:
         "status": result.status.value,
         "reason": result.reason,
         "defects": list(result.defects),
+        "refutation": refutation_command(result.id),
         "sound_statement": result.story.sound,
         "sound_latex": result.story.sound_latex,
         "setting": result.story.prose,
