@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 
 SEED := $(or $(SEED),$(shell date +%s))
 
-.PHONY: demo test lint types layers pytest random deep real bench mutants reproduction verify-runs docs audit release picture ratios clean
+.PHONY: demo test lint types layers pytest random deep proofs real bench mutants reproduction verify-runs docs audit release picture ratios clean
 
 demo: $(STAMP)
 	mkdir -p out
@@ -37,6 +37,10 @@ random: $(STAMP)
 deep: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -q -m deep --timeout 7200
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n 2 -q -m "hypothesis and not deep and not real" --timeout 7200 --hypothesis-seed=$(SEED)
+
+# What needs the proof assistant Coq (coqc): the library, certificates, refutations, and what must be refused.
+proofs: $(STAMP)
+	$(BIN)/python -m pytest -q -m coq --durations=5 tests/certification
 
 # What needs the network: real checkpoints and data.
 real: $(STAMP)

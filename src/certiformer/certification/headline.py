@@ -8,7 +8,7 @@ from typing import Any
 
 from certiformer.certificates import THE_MODEL
 from certiformer.report.card import is_rate
-from certiformer.report.numbers import percent_up, rounded_up
+from certiformer.report.numbers import percent_down, percent_up, rounded_up
 
 Row = Mapping[str, Any]
 
@@ -109,7 +109,7 @@ def _subject(row: Row) -> str:
 def _figure(row: Row, value: float, *, down: bool = False) -> str:
     """A limit as people read it: rates in percent, other losses to four digits, rounded outward."""
     if is_rate(row):
-        return f"{math.floor(value * 10_000 + 1e-9) / 100:.2f} %" if down else percent_up(value)
+        return percent_down(value) if down else percent_up(value)
     return f"{-rounded_up(-value) if down else rounded_up(value):.4g}"
 
 

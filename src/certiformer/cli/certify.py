@@ -77,6 +77,13 @@ def certify(
     outputs: reading.Outputs = None,
     classes: reading.Classes = None,
     abstain: reading.Abstain = None,
+    proof: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[=count]",
+            help="Write proof.v, which a proof kernel checks (verify --proof); with =count the kernel counts too.",
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     csv: Csv = False,
     markdown: Markdown = False,
@@ -136,6 +143,11 @@ def certify(
         command=shlex.join(["certiformer", *sys.argv[1:]]),
     )
     page, text = report.write(out)
+    told = ""
+    if proof is not None:
+        from certiformer.certification.proofs import write_proof
+
+        told = write_proof(report.document, out / "proof.v", predictions, proof)
     if json:
         print_json(report.document)
         return
@@ -144,6 +156,8 @@ def certify(
         return
     show(console, report.document)
     console.print(f"wrote {page} and {text}")
+    if told:
+        console.print(told, highlight=False)
     if report.files:
         console.print(f"and the certified predictors: {', '.join(report.files)} (certiformer.load_predictor)")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.table import Table
@@ -22,11 +22,21 @@ def verify(
     replay: Annotated[
         bool, typer.Option("--replay", help="Run pick loops again on their picks: as long as their training took.")
     ] = False,
+    proof: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[=count]", help="Only this: have the limits checked by a proof kernel; =count: the counts too."
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     csv: Csv = False,
     markdown: Markdown = False,
 ) -> None:
     """Recompute every row of a report from predictor, data and report, and say which could not be checked."""
+    if proof is not None:
+        from certiformer.certification.proofs import COUNT, check_file, verdict_on
+
+        told(*verdict_on(lambda: check_file(report, data, count=proof == COUNT)), json)
     if report.is_dir() or report.name == "log.jsonl":
         _ledger(report if report.is_dir() else report.parent, json)
         return
@@ -65,6 +75,15 @@ def verify(
         console.print(f"[bold]{verdict}[/bold] ({rows} counted again from the data; {said}).")
     if not found.agrees:
         raise typer.Exit(1)
+
+
+def told(line: str, code: int, json: bool) -> NoReturn:
+    """What the proof kernel said, and the exit code that goes with it."""
+    if json:
+        print_json({"kernel": line, "checked": code == 0})
+    else:
+        typer.echo(line)
+    raise typer.Exit(code)
 
 
 def _ledger(folder: Path, json: bool) -> None:

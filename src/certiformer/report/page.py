@@ -14,7 +14,7 @@ import jinja2
 from certiformer.core.errors import CertiformerError
 from certiformer.report.card import decides, is_rate
 from certiformer.report.chart import Line, Mark, panel
-from certiformer.report.numbers import percent_up, rounded_up
+from certiformer.report.numbers import percent_down, percent_up, rounded_up
 
 QUANTITY_TITLES = {
     "risk_01": "Error rate on new examples",
@@ -110,7 +110,7 @@ def at_least(row: Mapping[str, Any]) -> str:
     """The lower limit of a row: rounded down before it is shown."""
     lower = float(row["lower"])
     if is_rate(row):
-        return f"{math.floor(lower * 10_000 + 1e-9) / 100:.2f} %"
+        return percent_down(lower)
     return number(-rounded_up(-lower))
 
 
