@@ -71,12 +71,11 @@ def of_procedures(
     if not by:
         raise InputError("by", [], "at least one procedure", "For example by=[PickToLearn()]")
     given = model if params is None else frameworks.with_params(model, params, batched=batched)
-    if reading.same_inputs_allowed == "group":
+    if reading.repeats == "group":
         raise InputError(
             "repeats", "group", '"refuse" or "natural"', "Procedures train on rows: keep one of each group"
         )
-    natural = reading.same_inputs_allowed == "natural"
-    repeated = refuse_repeats("train", x, allowed=natural)
+    repeated = refuse_repeats("train", x, allowed=reading.allow_twins or reading.repeats == "natural")
     conditions, not_checked = [], []
     if repeated:
         conditions.append(f"the {repeated} examples that repeat another one are independent draws, not copies")
