@@ -53,6 +53,12 @@ def texts(tmp_path):
     return path
 
 
+def write(path, rows):
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    return path
+
+
 def plain_forward(tensors, ids):
     """The encoder once more, token by token, in float64."""
 
@@ -170,6 +176,10 @@ def test_probe_verify_and_predict(encoder, texts, tmp_path):
     with texts.open() as file:
         truth = [row["label"] for row in csv.DictReader(file)]
     assert np.mean([a == b for a, b in zip(names, truth, strict=True)]) > 0.8
+    rows = [("id", "text"), (1, "word1 word2"), (2, ""), (3, "word30 word31"), (4, "word1 word2")]
+    found = predict(encoder, head, write(tmp_path / "new.csv", rows))
+    assert len(found) == 4  # one for every row, whatever it says
+    assert found[0] == found[3]
     other = tiny.write_folder(tmp_path / "other", tiny.bert(7)[0], tiny.bert()[1])
     with pytest.raises(InputError, match="weights that the head was trained on"):
         predict(other, head, texts)
@@ -205,12 +215,6 @@ def test_the_command(encoder, texts, tmp_path):
     assert set(labels.stdout.split()) <= {"spam", "ham"}
     with pytest.raises(InputError, match="at most 10"):
         probe(encoder, texts, group="sender")
-
-
-def write(path, rows):
-    with path.open("w", newline="") as file:
-        csv.writer(file).writerows(rows)
-    return path
 
 
 def test_rows_without_a_label_are_refused_with_their_line(tmp_path):
@@ -253,15 +257,3 @@ def test_groups_that_share_a_text_are_one(tmp_path):
     joined = read_texts(path, group="writer", repeats="group")
     assert len(set(joined.groups)) == 19
     assert joined.of == "groups that share no text"
-
-
-def test_one_answer_for_every_row(encoder, texts, tmp_path):
-    pytest.importorskip("tokenizers")
-    probe(encoder, texts, tokens=10, most=40, repeats="group").write(tmp_path / "out")
-    head = tmp_path / "out/predictor-holdout.safetensors"
-    path = write(
-        tmp_path / "new.csv", [("id", "text"), (1, "word1 word2"), (2, ""), (3, "word30 word31"), (4, "word1 word2")]
-    )
-    found = predict(encoder, head, path)
-    assert len(found) == 4
-    assert found[0] == found[3]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy.typing as npt
 
 from certiformer.certificates import Evidence
-from certiformer.certification import frameworks, sources
+from certiformer.certification import answers, frameworks, sources
 from certiformer.certification.counting import Pair, of_model, of_training
 from certiformer.certification.document import Report
 from certiformer.certification.evidence import Findings
@@ -204,7 +204,7 @@ def _from_predictions(
         reading = replace(reading, title=reading.title or path.name)
         facts = {"predictions": str(predictions), **({} if columns is None else {"columns": columns.as_text()})}
     elif frameworks.is_trainer_output(predictions):
-        arrays = frameworks.trainer_output(predictions, reading)
+        arrays = answers.trainer_output(predictions, reading)
     elif isinstance(predictions, Mapping):
         refuse_unknown(predictions, "predictions")
         arrays = {name: frameworks.array_of(value) for name, value in predictions.items()}

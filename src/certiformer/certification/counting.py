@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from certiformer.certificates import Evidence
 from certiformer.certificates.disagreement import Disagreement
-from certiformer.certification import frameworks
+from certiformer.certification import answers, frameworks, learners
 from certiformer.certification.betting import LEAST_EXAMPLES
 from certiformer.certification.evidence import Findings
 from certiformer.certification.handover.model import predictor_of
@@ -64,10 +64,10 @@ def of_model(
         frameworks.tensors_of(model)  # refuses weights that are not finite
     if _own(model) and reading.outputs is None:
         reading = replace(reading, outputs="logits")  # known, not guessed
-    arrays, said, asked = frameworks.answers(model, heldout, "heldout", reading, batched=batched)
+    arrays, said, asked = answers.arrays_of(model, heldout, "heldout", reading, batched=batched)
     facts: dict[str, Any] = {"asked": asked, **_hashed(arrays, "heldout")}
     if train is not None:
-        seen, more, _ = frameworks.answers(model, train, "train", reading, batched=batched)
+        seen, more, _ = answers.arrays_of(model, train, "train", reading, batched=batched)
         arrays |= seen
         facts |= _hashed(arrays, "train")
         if "classes" in more:
@@ -76,7 +76,7 @@ def of_model(
         raise InputError("final, unlabelled", "one of the two", "both: a second model and examples new to both")
     if final is not None and unlabelled is not None:
         mine, theirs = (
-            frameworks.decided(frameworks.answer(one, unlabelled, reading, "unlabelled", batched=batched))
+            answers.decided(frameworks.answer(one, unlabelled, reading, "unlabelled", batched=batched))
             for one in (model, final)
         )
         arrays |= {
@@ -136,8 +136,8 @@ def of_training(
     train, certify = parts["train"], parts["certify"]
     refuse_overlap(x[certify], x[train], allow_twins=reading.allow_twins)
     seen, heldout = ((_taken(given, x, part), y[part]) for part in (train, certify))
-    if frameworks.is_learner(fit):
-        model, unseen = frameworks.fitted(fit, *seen, reading.seed), ()
+    if learners.is_learner(fit):
+        model, unseen = learners.fitted(fit, *seen, reading.seed), ()
     else:
         model = fit(*seen, reading.seed)
         unseen = ("whether the function `fit` had seen the certified examples before it was called",)

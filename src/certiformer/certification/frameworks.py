@@ -25,8 +25,6 @@ from certiformer.core.errors import InputError
 
 Array = npt.NDArray[Any]
 BATCH = 512
-IGNORED = -100
-"""The label of a token that counts for nothing, in Hugging Face's convention."""
 METHODS = {"labels": "predict", "probabilities": "predict_proba", "logits": "decision_function"}
 NAMED_OUTPUTS = {"logits": "logits", "probabilities": "probabilities", "probs": "probabilities", "label": "labels"}
 """What an entry of a dictionary is, by its name."""
@@ -172,21 +170,6 @@ def comparable(inputs: Any) -> Array:
 # Asking
 
 
-def answers(
-    model: Any, data: Any, part: str, reading: Reading, *, batched: bool = False
-) -> tuple[dict[str, Any], dict[str, Any], str]:
-    """Arrays for `of_predictions`, what they say about the reading (`classes`), and how the model was asked."""
-    if is_torch(model):
-        found, labels, inputs = _torch(model, data, part)
-    else:
-        given, labels = examples_of(data, part)
-        found, inputs = answer(model, given, reading, part, batched=batched), comparable(given)
-    arrays, said = _meant(found, labels_of(f"{part} labels", labels), part, reading)
-    if inputs is not None and arrays:
-        arrays[f"{part}_inputs"] = inputs
-    return arrays, said, found.asked
-
-
 def answer(model: Any, inputs: Any, reading: Reading, part: str = "heldout", *, batched: bool = False) -> Answer:
     """What a model says about a batch of inputs."""
     if isinstance(model, type):
@@ -194,7 +177,7 @@ def answer(model: Any, inputs: Any, reading: Reading, part: str = "heldout", *, 
     if is_jax(model) and not batched:
         return Answer(outputs_of(model, comparable(inputs)), "a function of one example, mapped with JAX")
     if _from(model, "xgboost") and hasattr(model, "save_config"):
-        return _booster(model, inputs, part)
+        return _booster(model, inputs, reading, part)
     if any(hasattr(model, method) for method in METHODS.values()):
         return _methods(model, inputs, reading, part)
     if callable(model):
@@ -283,16 +266,16 @@ OBJECTIVES = {
 }
 
 
-def _booster(model: Any, inputs: Any, part: str) -> Answer:
+def _booster(model: Any, inputs: Any, reading: Reading, part: str) -> Answer:
     """A booster of XGBoost takes a DMatrix; its objective says what it answers."""
     library = sys.modules[type(model).__module__.split(".")[0]]
     if not hasattr(inputs, "num_row"):
         named = {} if hasattr(inputs, "columns") else {"feature_names": getattr(model, "feature_names", None)}
         inputs = library.DMatrix(comparable(inputs) if isinstance(inputs, (list, tuple)) else inputs, **named)
     objective = json.loads(model.save_config())["learner"]["objective"]["name"]
-    return Answer(
-        np.asarray(_asked(model, "predict", inputs, part)), f"predict, objective {objective}", OBJECTIVES.get(objective)
-    )
+    values = np.asarray(_asked(model, "predict", inputs, part))
+    form = OBJECTIVES.get(objective) or _predicted(values, reading, f"a booster for {objective}")
+    return Answer(values, f"predict, objective {objective}", form)
 
 
 def _function(function: Callable[..., Any], inputs: Any, part: str, *, batched: bool) -> Answer:
@@ -375,162 +358,10 @@ def _extracted(given: Any) -> tuple[Array, str | None]:
     return np.asarray(array_of(given)), None
 
 
-# What the answers mean
-
-
-def _meant(found: Answer, labels: Array, part: str, reading: Reading) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Outputs with labels, or losses: of tokens by sequence, of several labels at once, of numbers regressed on.
-
-    Losses say nothing about a training part: there they are left out.
-    """
-    values, form = found.values, reading.outputs or found.form
-    if values.dtype.kind in "O":
-        values = labels_of("the model's outputs", values)
-    elif values.dtype.kind == "b":
-        values = values.astype(np.int64)
-    losses: Array | None = None
-    if values.ndim == 3 and labels.ndim == 2:
-        losses = _wrong_tokens(values, labels)
-    elif labels.ndim == 2 and labels.shape[1] > 1 and not (_simplex(values) and _one_hot(labels)):
-        losses = _wrong_labels(values, labels, form)
-    elif _regression(values, labels):
-        if reading.clip is None:
-            raise InputError(
-                "clip", None, "where to cut off the absolute error", "Regression has no largest error: say clip=C"
-            )
-        losses = np.abs(values.reshape(-1) - labels.reshape(-1))
-    if losses is not None:
-        return ({"heldout_losses": losses} if part == "heldout" else {}), {}
-    truth = np.argmax(labels, axis=1) if labels.ndim == 2 and labels.shape[1] > 1 else labels.reshape(-1)
-    return _classified(replace(found, values=values, form=form), truth, part)
-
-
-def _classified(found: Answer, truth: Array, part: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """One class per example."""
-    found = replace(found, form=found.form or _guessed(found.values, truth))
-    arrays: dict[str, Any] = {f"{part}_labels": truth}
-    if found.classes is None:
-        entry = "predictions" if found.form == "labels" else found.form
-        return {**arrays, f"{part}_{entry}": decided(found) if found.form == "labels" else found.values}, {}
-    names = tuple(str(name) for name in found.classes.tolist())
-    table = found.values if found.form == "probabilities" else found.table
-    arrays[f"{part}_predictions"] = decided(found)
-    if table is not None and part == "heldout":
-        full = np.stack([1.0 - table.reshape(-1), table.reshape(-1)], axis=1) if table.size == len(table) else table
-        places = {name: place for place, name in enumerate(names)}
-        column = np.array([places.get(str(label), -1) for label in truth.tolist()])
-        own = full[np.arange(len(full)), np.maximum(column, 0)] / np.sum(full, axis=1)
-        # A class that was never seen in training has probability 0.
-        arrays["heldout_label_probabilities"] = np.where(column < 0, 0.0, np.clip(own, 0.0, 1.0))
-    # Classes that only these examples have count as well.
-    more = sorted({str(label) for label in truth.tolist()} - set(names))
-    return arrays, {"classes": (*names, *more)}
-
-
-def decided(found: Answer) -> Array:
-    """The label of every example: the class of the largest column, or by the sign of one logit."""
-    if found.form == "labels":
-        return labels_of("the model's outputs", found.values.reshape(-1))
-    values = found.values.astype(np.float64)
-    if values.ndim == 2 and values.shape[1] > 1:
-        place = np.argmax(values, axis=1)
-    else:
-        place = (values.reshape(-1) > (0.5 if found.form == "probabilities" else 0.0)).astype(np.int64)
-    return np.asarray(place if found.classes is None else found.classes[place])
-
-
-def _guessed(values: Array, truth: Array) -> str:
-    """What can be seen: names and whole numbers are classes, rows that add up to 1 are probabilities, else logits.
-
-    What could be one or the other is asked about where it is counted.
-    """
-    single = values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1)
-    if values.dtype.kind in "US":
-        return "labels"
-    if values.dtype.kind in "iu" and single:
-        known = set(np.unique(truth).tolist())
-        if truth.dtype.kind in "iu" and len(known) <= 2 and not set(np.unique(values).tolist()) <= known | {0, 1}:
-            raise InputError(
-                "outputs",
-                f"whole numbers beyond the labels {sorted(known)}",
-                "what they are",
-                'Say outputs="labels", or outputs="logits"',
-            )
-        return "labels"
-    return "probabilities" if _simplex(values) else "logits"
-
-
-def _simplex(values: Array) -> bool:
-    """Rows of several numbers in [0, 1] that add up to 1."""
-    if values.ndim != 2 or values.shape[1] < 2 or values.dtype.kind != "f":
-        return False
-    inside = np.all((values >= 0.0) & (values <= 1.0))
-    return bool(inside and np.all(np.abs(np.sum(values, axis=1, dtype=np.float64) - 1.0) < 1e-3))
-
-
-def _one_hot(labels: Array) -> bool:
-    return labels.dtype.kind in "iuf" and bool(
-        np.all((labels == 0) | (labels == 1)) and np.all(labels.sum(axis=1) == 1)
-    )
-
-
-def _wrong_tokens(outputs: Array, labels: Array) -> Array:
-    """The fraction of wrong tokens in every sequence."""
-    counted = labels != IGNORED
-    if outputs.shape[:2] != labels.shape:
-        raise InputError("labels", f"shape {labels.shape}", f"shape {outputs.shape[:2]}, a label for every token")
-    if not np.all(counted.any(axis=1)):
-        raise InputError("labels", "a sequence without labels", "at least one label in every sequence")
-    wrong = (np.argmax(outputs, axis=2) != labels) & counted
-    return np.asarray(wrong.sum(axis=1) / counted.sum(axis=1))
-
-
-def _wrong_labels(outputs: Array, labels: Array, form: str | None) -> Array:
-    """Several labels at once: the fraction that is wrong (Hamming loss) of every example."""
-    if outputs.shape != labels.shape:
-        raise InputError(
-            "the model's outputs",
-            f"shape {outputs.shape} beside labels of shape {labels.shape}",
-            "an answer for every label",
-            "For classes give one label per example; for several labels give their predictions: "
-            "certify(predictions={'heldout_correct': (predicted == labels).all(axis=1)})",
-        )
-    if outputs.dtype.kind in "USiu":
-        return np.asarray(np.mean(outputs.astype(labels.dtype) != labels, axis=1))
-    if np.any((labels != 0) & (labels != 1)):
-        raise InputError("labels", f"shape {labels.shape}", "0 or 1 in every column, or one class per example")
-    unit = bool(np.all((outputs >= 0) & (outputs <= 1)))
-    if form == "labels" or (form is None and unit and bool(np.all(outputs == np.round(outputs)))):
-        return np.asarray(np.mean(outputs != labels, axis=1))
-    if unit and form is None:
-        raise InputError(
-            "outputs", "only numbers in [0, 1]", "logits", 'Say outputs="probabilities" (or outputs="logits")'
-        )
-    decided = outputs > (0.0 if form in (None, "logits") else 0.5)
-    return np.asarray(np.mean(decided != (labels == 1), axis=1))
-
-
-def _regression(outputs: Array, labels: Array) -> bool:
-    """One number per example beside labels that are no classes."""
-    single = outputs.ndim <= 2 and outputs.size == len(outputs) and labels.size == len(labels)
-    numbers = outputs.dtype.kind in "fiu" and labels.dtype.kind == "f"
-    return single and numbers and not bool(np.all(labels == np.round(labels)))
-
-
-def trainer_output(value: Any, reading: Reading) -> dict[str, Any]:
-    """Arrays from `Trainer.predict`; of several predictions the first are the logits."""
-    if value.label_ids is None:
-        raise InputError("label_ids", None, "labels", "The dataset that was predicted has no column `labels`")
-    given = value.predictions
-    predictions = np.asarray(array_of(given[0] if isinstance(given, (tuple, list)) else given))
-    labels = labels_of("label_ids", value.label_ids)
-    return _meant(Answer(predictions, "Trainer.predict"), labels, "heldout", reading)[0]
-
-
 # torch
 
 
-def _torch(model: Any, data: Any, part: str) -> tuple[Answer, Array, Array | None]:
+def run_torch(model: Any, data: Any, part: str) -> tuple[Answer, Array, Array | None]:
     """Outputs of a torch module, labels, and the inputs where they can be compared; the module is left as it was."""
     import torch
 
@@ -669,104 +500,3 @@ def tensors_of(model: Any) -> Mapping[str, Array]:
 def merged(model: Any) -> Any:
     """The model with full matrices in place of low-rank factors."""
     return model.merged() if hasattr(model, "merged") else model
-
-
-# Estimators that are still to be fitted
-
-
-def is_learner(model: Any) -> bool:
-    """Something with `fit`, not a class and not a function."""
-    return not isinstance(model, type) and hasattr(model, "fit")
-
-
-def is_fitted(part: Any) -> bool:
-    """Whether an estimator shows what it has learnt: attributes that end in "_", as scikit-learn has it."""
-    if any(name.endswith("_") and not name.startswith("_") for name in getattr(part, "__dict__", {})):
-        return True
-    for check in ("__sklearn_is_fitted__", "is_fitted"):
-        if callable(getattr(part, check, None)):
-            # What a fresh copy says as well is no sign of learning.
-            return bool(getattr(part, check)()) and not (
-                hasattr(part, "get_params") and bool(getattr(copied(part), check)())
-            )
-    return False
-
-
-def fresh(estimator: Any, *, frozen: bool = False) -> Any:
-    """A copy with the same settings that has learnt nothing. Refuses what may carry something over from earlier fits.
-
-    `frozen`: the caller says what frozen parts have seen, so that they may stay.
-    """
-    kind = type(estimator).__name__
-    if not hasattr(estimator, "get_params"):
-        raise InputError(
-            "fit",
-            kind,
-            "an estimator with get_params, so that a fresh copy can be made",
-            "Or a function fit(x, y) that makes and trains a new model",
-        )
-    settings = dict(estimator.get_params(deep=True))
-    for name, value in settings.items():
-        if name.rpartition("__")[2] == "warm_start" and value is True:
-            raise InputError(name, True, "False", "A warm start carries examples of earlier fits into the next one")
-    kept = _frozen(estimator, settings)
-    if kept and not frozen:
-        raise InputError(
-            "fit",
-            f"a frozen part in {kind}",
-            "parts that are fitted here",
-            "It may have seen these examples: compute its features first, certify the fitted model on held-out "
-            'examples, or say what it has seen (PickToLearn(..., pretrained_on=inputs or "nothing"))',
-        )
-    kept += [part.estimator for part in kept]
-    for part in (estimator, *settings.values()):
-        if isinstance(part, type) or not hasattr(part, "get_params") or any(part is one for one in kept):
-            continue
-        if is_fitted(part):
-            raise InputError(
-                "fit",
-                f"{type(part).__name__}, which is fitted already",
-                "an estimator that has seen nothing",
-                "Give sklearn.base.clone(estimator); a fitted one is certified on held-out examples: "
-                "certify(estimator, heldout=(x, y))",
-            )
-    return copied(estimator)
-
-
-def _frozen(estimator: Any, settings: Mapping[str, Any]) -> list[Any]:
-    return [part for part in (estimator, *settings.values()) if type(part).__name__ == "FrozenEstimator"]
-
-
-def carries(estimator: Any) -> str:
-    """In words, what an estimator carries that was trained before: frozen parts, networks among its settings; or ""."""
-    settings = dict(estimator.get_params(deep=True)) if hasattr(estimator, "get_params") else {}
-    if _frozen(estimator, settings):
-        return "the frozen parts of the estimator"
-    if any(is_torch(value) or is_jax(value) for value in settings.values()):
-        return "the networks among the settings of the estimator"
-    return ""
-
-
-def copied(estimator: Any) -> Any:
-    """`sklearn.base.clone`, or the same by hand where scikit-learn is not there."""
-    if "sklearn" in sys.modules:
-        from sklearn.base import clone  # type: ignore[import-untyped]
-
-        return clone(estimator)
-    import copy
-
-    settings = estimator.get_params(deep=False)
-    made = {
-        name: copied(value) if hasattr(value, "get_params") and not isinstance(value, type) else copy.deepcopy(value)
-        for name, value in settings.items()
-    }
-    return type(estimator)(**made)
-
-
-def fitted(estimator: Any, inputs: Any, labels: Any, seed: int) -> Any:
-    """A fresh copy, seeded where it can be and is not yet, fitted to the examples."""
-    one = fresh(estimator)
-    if "random_state" in one.get_params():
-        one.set_params(random_state=seed)
-    one.fit(inputs, labels)
-    return one

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import optax
 
-from certiformer.certification.frameworks import copied, fresh, is_learner
+from certiformer.certification.learners import copied, fresh, is_learner
 from certiformer.certification.outputs import checked_outputs
 from certiformer.certification.procedures._augment import Augment
 from certiformer.certification.procedures._model import BLOCK, Array, Labels, Parametrised, loss_of, tree_hash

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.compression import FORMS, Compression
-from certiformer.certification import frameworks
+from certiformer.certification import learners
 from certiformer.certification.procedures._augment import Augment
 from certiformer.certification.procedures._learners import Descent, Learner, Refit
 from certiformer.certification.procedures._model import WEIGHTS, Labels, parametrised
@@ -52,8 +52,8 @@ class PickToLearn:
         given = model if self.fit is None else self.fit
         if isinstance(given, Learner):
             return "the initial model of the learner"
-        if frameworks.is_learner(given):
-            return frameworks.carries(given)
+        if learners.is_learner(given):
+            return learners.carries(given)
         return WEIGHTS if self.fit is None else "the function that fits the picks"
 
     def certify(self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int) -> tuple[Evidence, ...]:
@@ -83,6 +83,8 @@ class PickToLearn:
         found = compress(learner, inputs, labels, batch=self.batch, most=self.most, grid=self.stages)
         replay(learner, inputs, labels, found, self.batch)
         loop = Loop(found.rows[: found.best.picks], self.batch, self.most, self.stages)
+        if isinstance(learner, Refit) and learners.carries(learner.fit):
+            return found, learner, None  # what was trained elsewhere cannot be written as settings and picks
         return found, learner, picked_predictor(learner, found, inputs, labels, loop)
 
     def learner(self, model: Any, classes: int) -> Learner:
@@ -91,7 +93,7 @@ class PickToLearn:
             return self.fit
         if self.fit is not None:
             return Refit(self.fit, classes, frozen=self.pretrained_on is not None)
-        if frameworks.is_learner(model):
+        if learners.is_learner(model):
             return Refit(model, classes, frozen=self.pretrained_on is not None)
         if model is None:
             raise InputError("model", None, "a model to train, or fit=...", "PickToLearn trains something")
