@@ -26,6 +26,7 @@ Array = npt.NDArray[np.float64]
 Pair = tuple[npt.ArrayLike, npt.ArrayLike]
 
 CERTIFY_FRACTION = 0.25
+UNSEEN = "whether the function `fit` had seen the certified examples before it was called"
 
 
 def pair(name: str, data: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -137,17 +138,16 @@ def of_training(
     refuse_overlap(x[certify], x[train], allow_twins=reading.allow_twins)
     seen, heldout = ((_taken(given, x, part), y[part]) for part in (train, certify))
     if learners.is_learner(fit):
-        model, unseen = learners.fitted(fit, *seen, reading.seed), ()
+        model = learners.fitted(fit, *seen, reading.seed)
     else:
         model = fit(*seen, reading.seed)
-        unseen = ("whether the function `fit` had seen the certified examples before it was called",)
     named = replace(reading, title=reading.title or f"a model trained on {len(train)} of {len(x)} examples")
     found = of_model(model, heldout, seen, reading=named, batched=batched)
     return replace(
         found,
         splits={"data": parts.hash},
         configuration={**found.configuration, "flow": "training", "fraction": fraction},
-        not_checked=(*found.not_checked, *unseen),
+        not_checked=found.not_checked if learners.is_learner(fit) else (*found.not_checked, UNSEEN),
     )
 
 

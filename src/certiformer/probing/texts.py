@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Sequence
+from csv import field_size_limit
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -135,6 +137,7 @@ def _joined(keys: Sequence[str], groups: Sequence[str]) -> tuple[str, ...]:
 def _columns(path: str | Path, names: Sequence[str]) -> dict[str, list[str]]:
     if not Path(path).is_file():
         raise InputError("texts", str(path), "an existing CSV file")
+    field_size_limit(min(sys.maxsize, 2**31 - 1))  # mails are long
     found = csv.read(Path(path))
     missing = [name for name in names if name not in found]
     if missing:
