@@ -20,19 +20,19 @@ def headline(rows: Sequence[Row], delta: float) -> str:
     if place is None:
         return f"No certificate says anything about new examples at confidence {confidence_text(delta)}."
     row = rows[place]
-    subject, value = _subject(row), float(row["value"])
+    subject, value, of = _subject(row), float(row["value"]), row["evidence"].get("of", "examples")
     between = "" if row.get("lower") is None else f" and at least {_figure(row, float(row['lower']), down=True)}"
     if row["bounds"] == "mean_loss":
         record = row["evidence"]
         within = "" if is_rate(row) else f", for losses between {record['low']:g} and {record['high']:g}"
         perplexity = f" (a perplexity of at most {rounded_up(math.exp(value)):.4g})" if record.get("perplexity") else ""
         return (
-            f"The mean {record['what']} of {subject} over new {record.get('of', 'examples')} is at most "
+            f"The mean {record['what']} of {subject} over new {of} is at most "
             f"{_figure(row, value)}{between}{perplexity}, {confidence}{within}."
         )
     if _informative(row):
         return (
-            f"{subject[:1].upper()}{subject[1:]} errs on at most {percent_up(value)}{between} of new examples, "
+            f"{subject[:1].upper()}{subject[1:]} errs on at most {percent_up(value)}{between} of new {of}, "
             f"{confidence}, by the {_inside_sentence(row['title'])}."
         )
     needed = (

@@ -139,8 +139,8 @@ class Recount:
         return found[key]
 
     def _of_procedures(self) -> Examples:
+        from certiformer.certification.procedure import classes_of
         from certiformer.certification.procedures.recipe import ARRAYS
-        from certiformer.certification.procedures.run import classes_of
         from certiformer.certification.sources.npz import read_npz
 
         arrays = self._file(lambda path: read_npz(path, ARRAYS))

@@ -48,6 +48,59 @@ class TestEstimators:
             certiformer.certify(linear.Ridge().fit(X, Y), heldout=(X, Y))
 
 
+class TestSeveralLabels:
+    """Booleans, and several labels for one example."""
+
+    LABELS = np.stack([Y, X[:, 1] > 0, X[:, 2] > 0.5], axis=1).astype(int)
+
+    @pytest.mark.parametrize("told", [bool, int])
+    def test_booleans(self, told):
+        linear = pytest.importorskip("sklearn.linear_model")
+        model = linear.LogisticRegression().fit(X[:200], Y[:200] == 1)
+        report = certiformer.certify(model, heldout=(X[200:], Y[200:].astype(told)))
+        assert report["holdout"].evidence.errors == int(np.sum(model.predict(X[200:]) != Y[200:]))
+
+    @pytest.mark.parametrize("kind", ["multioutput.MultiOutputClassifier", "multiclass.OneVsRestClassifier"])
+    def test_the_fraction_of_wrong_labels(self, kind):
+        import importlib
+
+        linear = pytest.importorskip("sklearn.linear_model")
+        home, name = kind.split(".")
+        model = getattr(importlib.import_module(f"sklearn.{home}"), name)(linear.LogisticRegression())
+        model.fit(X[:200], self.LABELS[:200])
+        report = certiformer.certify(model, heldout=(X[200:], self.LABELS[200:]), train=(X[:200], self.LABELS[:200]))
+        wrong = np.mean(model.predict(X[200:]) != self.LABELS[200:])
+        assert report["mean_loss"].evidence.observed == pytest.approx(wrong)
+        assert "The mean fraction of wrong labels of the model" in report.headline
+        with pytest.raises(InputError, match="an answer for every label"):
+            certiformer.certify(model.predict, heldout=(X[200:], self.LABELS[200:, :2]))
+
+    def test_a_regressor_with_a_clip(self):
+        linear = pytest.importorskip("sklearn.linear_model")
+        model = linear.Ridge().fit(X[:200], X[:200, 1])
+        report = certiformer.certify(model, heldout=(X[200:], X[200:, 1] + 0.1 * X[200:, 2]), clip=2.0)
+        assert "absolute error" in report.headline
+
+    def test_whole_numbers_that_are_no_labels_are_asked_about(self):
+        with pytest.raises(InputError, match='outputs="labels", or outputs="logits"'):
+            certiformer.certify(lambda x: (3 * x[:, 0]).astype(int), heldout=(X, Y))
+
+    def test_a_missing_label_is_refused_with_its_row(self):
+        labels = NAMED.astype(object)
+        labels[7] = None
+        with pytest.raises(InputError, match="Look at example 7"):
+            certiformer.certify(lambda x: np.where(x[:, 0] > 0, "spam", "ham"), heldout=(X, labels))
+
+    def test_a_function_whose_answer_depends_on_the_other_rows_is_asked_row_by_row(self):
+        def softmax(x):
+            z = np.exp(np.stack([-x[..., 0], x[..., 0]], axis=-1))
+            return z / z.sum()
+
+        report = certiformer.certify(softmax, heldout=(X, Y))
+        assert report.document["provenance"]["asked"] == "a function of one example"
+        assert report["holdout"].evidence.errors == int(np.sum((X[:, 0] > 0) != Y))
+
+
 class Frame:
     """As much of a data frame as the door asks for: rows by number, and an array of objects."""
 
@@ -167,17 +220,40 @@ class TestTorch:
     def test_outputs_that_are_no_logits_are_asked_about(self):
         torch, module = self.module()
         softmax = torch.nn.Sequential(module, torch.nn.Softmax(1))
+        plain = certiformer.certify(module, heldout=(X, Y))["holdout"].evidence.errors
+        for options in ({}, {"outputs": "probabilities"}):  # rows that add up to 1 are nothing else
+            said = certiformer.certify(softmax, heldout=(X, Y), **options)
+            assert said["holdout"].evidence.errors == plain
         with pytest.raises(InputError, match='outputs="probabilities"'):
-            certiformer.certify(softmax, heldout=(X, Y))
-        said = certiformer.certify(softmax, heldout=(X, Y), outputs="probabilities")
-        assert said["holdout"].value == certiformer.certify(module, heldout=(X, Y))["holdout"].value
+            certiformer.certify(torch.nn.Sequential(torch.nn.Linear(4, 1), torch.nn.Sigmoid()), heldout=(X, Y))
 
         def classes(x):
             return module(torch.tensor(x, dtype=torch.float32)).argmax(1)
 
-        with pytest.raises(InputError, match='outputs="labels"'):
-            certiformer.certify(classes, heldout=(X, Y), batched=True)
-        assert certiformer.certify(classes, heldout=(X, Y), batched=True, outputs="labels")["holdout"].informative
+        for options in ({}, {"batched": True}, {"outputs": "labels"}):
+            assert certiformer.certify(classes, heldout=(X, Y), **options)["holdout"].evidence.errors == plain
+
+    def test_dictionaries_and_tuples(self):
+        torch, module = self.module()
+
+        class Named(torch.nn.Module):
+            def __init__(self, make):
+                super().__init__()
+                self.inside, self.make = module, make
+
+            def forward(self, x):
+                return self.make(self.inside(x), x)
+
+        plain = certiformer.certify(module, heldout=(X, Y))["holdout"].evidence.errors
+        for make in (
+            lambda z, x: {"logits": z, "hidden": x},
+            lambda z, x: {"probs": z.softmax(1), "hidden": x},
+            lambda z, x: {"out": z},
+            lambda z, x: (z, x),
+        ):
+            assert certiformer.certify(Named(make), heldout=(X, Y))["holdout"].evidence.errors == plain
+        with pytest.raises(InputError, match="one of logits, probabilities"):
+            certiformer.certify(Named(lambda z, x: {"a": z, "b": x}), heldout=(X, Y))
 
     def test_tensors_as_predictions(self):
         torch, module = self.module()
