@@ -1,4 +1,4 @@
-"""Remarks and observations of the papers that bound something: Arda Remark 7, Li Remarks 5.4, 5.9, Trauger Section 3.4."""
+"""Remarks of the papers that bound something: Arda Remark 7, Li Remarks 5.4 and 5.9, Trauger Section 3.4."""
 
 import math
 
