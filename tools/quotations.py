@@ -23,8 +23,10 @@ ROOT = Path(__file__).resolve().parents[1]
 HASHES = ROOT / "tests" / "vectors" / "quotations.json"
 LABELS = ROOT / "tests" / "vectors" / "labels.json"
 KINDS = "Assumption|Corollary|Definition|Example|Fact|Lemma|Proposition|Remark|Theorem|Table|Figure"
-NUMBER = r"(?P<number>[A-Z]?\.?\d+(?:\.\d+)*)"
-LABEL = re.compile(rf"^[\s*#]*(?P<kind>{KINDS})\s+{NUMBER}(?![.\d]*\d)\s*(?:\*\*)?\s*(?:[.:(]|\*|$)", re.MULTILINE)
+LABEL = re.compile(
+    rf"^[\s*#]*(?P<kind>{KINDS})\s+(?P<number>[A-Z]?\.?\d+(?:\.\d+)*)(?![.\d]*\d)\s*(?:\*\*)?\s*(?:[.:(]|\*|$)",
+    re.MULTILINE,
+)
 BOLD = re.compile(rf"\*\*(?P<kind>{KINDS})\s+(?P<number>[A-Z]?\.?\d+(?:\.\d+)*)\.?\*\*")
 EQUATION = re.compile(r"(?:\\tag\{|\\quad\s*\(|\s\()(?P<number>\d{1,2})[)}]\s*(?:\$\$|\\\\|\||$)", re.MULTILINE)
 

@@ -122,7 +122,8 @@ class Result:
         words = " ".join(entry.sample for entry in cls.inputs if entry.required)
         cls.example = f"certiformer bound {cls.id} {words}"
         refuted = getattr(cls, "status", None) is Status.FALSE
-        cls.counterexample = f"certiformer audit {cls.id}" if refuted else ""
+        if "counterexample" not in vars(cls):
+            cls.counterexample = f"certiformer audit {cls.id}" if refuted else ""
         if not cls.proof and hasattr(cls, "paper"):
             cls.proof = f"docs/proofs/{cls.paper.key}.md"
         if "sound" in vars(cls):
