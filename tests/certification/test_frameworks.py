@@ -81,6 +81,21 @@ class TestSeveralLabels:
         report = certiformer.certify(model, heldout=(X[200:], X[200:, 1] + 0.1 * X[200:, 2]), clip=2.0)
         assert "absolute error" in report.headline
 
+    def test_outputs_chooses_the_method(self):
+        svm = pytest.importorskip("sklearn.svm")
+        three = np.digitize(X[:, 0], [-0.5, 0.5])
+        model = svm.SVC().fit(X[:200], three[:200])
+        report = certiformer.certify(model, heldout=(X[200:], three[200:]), outputs="logits")
+        assert report.document["provenance"]["asked"] == "decision_function"
+        decided = np.argmax(model.decision_function(X[200:]), axis=1)
+        assert report["holdout"].evidence.errors == int(np.sum(decided != three[200:]))
+        with pytest.raises(InputError, match="pairs of classes"):
+            certiformer.certify(
+                svm.SVC(decision_function_shape="ovo").fit(X[:200], three[:200]),
+                heldout=(X[200:], three[200:]),
+                outputs="logits",
+            )
+
     def test_whole_numbers_that_are_no_labels_are_asked_about(self):
         with pytest.raises(InputError, match='outputs="labels", or outputs="logits"'):
             certiformer.certify(lambda x: (3 * x[:, 0]).astype(int), heldout=(X, Y))

@@ -69,6 +69,10 @@ def _classified(found: Answer, truth: Array, part: str) -> tuple[dict[str, Any],
         entry = "predictions" if found.form == "labels" else found.form
         return {**arrays, f"{part}_{entry}": decided(found) if found.form == "labels" else found.values}, {}
     names = tuple(str(name) for name in found.classes.tolist())
+    if found.values.ndim == 2 and found.values.shape[1] not in (1, len(names)):
+        raise InputError(
+            "the model's outputs", f"{found.values.shape[1]} columns", f"one for each of {len(names)} classes"
+        )
     table = found.values if found.form == "probabilities" else found.table
     arrays[f"{part}_predictions"] = decided(found)
     if table is not None and part == "heldout":

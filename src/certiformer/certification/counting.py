@@ -32,11 +32,8 @@ UNSEEN = "whether the function `fit` had seen the certified examples before it w
 def pair(name: str, data: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Inputs and labels as arrays of equal length, inputs finite: what is trained on here."""
     given, truth = frameworks.examples_of(data, name)
-    inputs, labels = frameworks.comparable(given), frameworks.labels_of(f"{name} labels", truth)
-    if inputs.dtype.kind == "f" and not np.all(np.isfinite(inputs)):
-        row = int(np.flatnonzero(~np.isfinite(inputs.reshape(len(inputs), -1)).all(axis=1))[0])
-        raise InputError(f"{name} inputs", f"nan or infinity in example {row}", "finite numbers", "Remove it")
-    return inputs, labels
+    inputs = frameworks.finite(f"{name} inputs", frameworks.comparable(given))
+    return inputs, frameworks.labels_of(f"{name} labels", truth)
 
 
 def of_model(

@@ -167,6 +167,14 @@ def comparable(inputs: Any) -> Array:
     return np.asarray(array_of(inputs))
 
 
+def finite(name: str, inputs: Array) -> Array:
+    """The inputs, if they are finite numbers or no numbers at all."""
+    if inputs.dtype.kind == "f" and not np.all(np.isfinite(inputs)):
+        row = int(np.flatnonzero(~np.isfinite(inputs.reshape(len(inputs), -1)).all(axis=1))[0])
+        raise InputError(name, f"nan or infinity in example {row}", "finite numbers", "Remove it")
+    return inputs
+
+
 # Asking
 
 
@@ -200,11 +208,15 @@ def _methods(model: Any, inputs: Any, reading: Reading, part: str) -> Answer:
         raise InputError("outputs", reading.outputs, f"what {type(model).__name__} has: {_can(model)}")
     values, form = _extracted(_asked(model, method, inputs, part))
     classes = _classes(model)
+    if method == "decision_function" and getattr(model, "decision_function_shape", None) == "ovo":
+        raise InputError("outputs", "scores of pairs of classes (ovo)", "one score per class", 'Say outputs="labels"')
     if method != "predict":
         form = "probabilities" if method == "predict_proba" else "logits"
         return Answer(np.asarray(values, np.float64), method, form, classes)
     if classes is None:
         return Answer(values, method, form or _predicted(values, reading, type(model).__name__))
+    if values.ndim == 2 and values.shape[1] == 1 and values.dtype.kind in "USOiub":
+        values = values[:, 0]
     table = None
     if hasattr(model, "predict_proba") and part == "heldout" and values.ndim == 1:
         table = np.asarray(_asked(model, "predict_proba", inputs, part), dtype=np.float64)
@@ -439,7 +451,7 @@ def outputs_of(model: Callable[..., Any], inputs: npt.ArrayLike) -> npt.NDArray[
     import jax
     import jax.numpy as jnp
 
-    values = np.asarray(inputs)
+    values = finite("inputs", np.asarray(inputs))
     if len(values) == 0:
         raise InputError("inputs", "no examples", "at least one example")
     compiled = jax.jit(jax.vmap(model))

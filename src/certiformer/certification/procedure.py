@@ -125,7 +125,7 @@ def prior(
     if seen == NOTHING:
         return [f"{what} had seen no data, as the caller says"], []
     return (
-        [f"{what} had never seen these examples, which nobody said"],
+        [f"{what} had never seen these examples (nobody stated this)"],
         [f'whether {what} had seen these examples: say pretrained_on="{NOTHING}" or pretrained_on=inputs'],
     )
 

@@ -28,7 +28,7 @@ X = RANDOM.standard_normal((60, 12)).astype(np.float32)
 COINS = RANDOM.integers(2, size=60)
 ELSEWHERE = RANDOM.standard_normal((20, 12)).astype(np.float32)
 POOL = RANDOM.standard_normal((30, 12)).astype(np.float32)
-UNSAID = "had never seen these examples, which nobody said"
+UNSAID = "had never seen these examples (nobody stated this)"
 
 
 def hidden(x):
@@ -266,3 +266,32 @@ def test_labels_of_any_kind():
     assert len(values) == 1
     with pytest.raises(InputError, match="300000000"):
         certify(train=(x, np.where(right, 300_000_000, 0)), by=[PickToLearn(fit)])
+
+
+def test_the_target_of_a_surrogate_is_asked_by_what_it_can_do():
+    linear = pytest.importorskip("sklearn.linear_model")
+    x = RANDOM.standard_normal((60, 3))
+    y = (x[:, 0] > 0).astype(int)
+    pool = RANDOM.standard_normal((80, 3))
+    target = linear.LogisticRegression().fit(x, y)
+    fit = lambda inputs, labels: lambda batch: batch[:, 0]  # noqa: E731
+    values = {
+        certify(train=(x, y), by=[Surrogate(model, pool, PickToLearn(fit), outputs=outputs)])["surrogate"].value
+        for model, outputs in (
+            (target, "logits"),
+            (target, "probabilities"),
+            (target.decision_function, "logits"),
+            (lambda row: float(target.decision_function(row[None])[0]), "logits"),
+        )
+    }
+    assert len(values) == 1
+    with pytest.raises(InputError, match="Labels are no logits"):
+        certify(train=(x, y), by=[Surrogate(Mean().fit(x, y), pool, PickToLearn(fit))])
+
+
+def test_groups_of_repeats_are_no_rows_to_train_on():
+    twice = np.concatenate([X, X])
+    with pytest.raises(InputError, match="keep one of each group"):
+        certify(train=(twice, np.tile(COINS, 2)), by=[Foreign()], repeats="group")
+    report = certify(train=(twice, np.tile(COINS, 2)), by=[Foreign()], allow_twins=True)
+    assert any("60 examples that repeat" in said for said in report.document["conditions"])
