@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from certiformer.certification.reading import Reading
 
 Labels = npt.NDArray[np.int64]
+RECIPES = ("mnist", "sparse_majority")
+"""The recipes whose examples come with the package: a report names one of these, or is refused."""
+NAME = r"[A-Za-z0-9][A-Za-z0-9.-]*\.safetensors"
 
 
 class Examples(NamedTuple):
@@ -59,6 +63,8 @@ class Recount:
     ) -> None:
         self.provenance: Mapping[str, Any] = document["provenance"]
         self.folder, self.data, self.apply, self.replay = folder, data, apply, replay
+        if (recipe := self.provenance.get("recipe", RECIPES[0])) not in RECIPES:
+            raise InputError("recipe", recipe, f"one of {', '.join(RECIPES)}")
         self._evidence: Mapping[str, Evidence] | None = None
         self._arrays: Mapping[str, Any] | None = None
 
@@ -85,7 +91,10 @@ class Recount:
         handed = entry.get(role)
         if handed is None:
             return None
-        place = self.folder / str(handed["file"])
+        name = str(handed["file"])
+        if re.fullmatch(NAME, name) is None:
+            raise InputError(role, name, "the plain name of a .safetensors file beside the report")
+        place = self.folder / name
         if not place.is_file():
             raise CannotCount(f"{handed['file']} is not beside the report")
         return place

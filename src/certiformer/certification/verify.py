@@ -143,7 +143,7 @@ def read_report(path: Path) -> Mapping[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError("report", str(path), "a readable report.json", f"({error})") from error
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError("report", str(path), "JSON as `certiformer certify` writes it", f"({error})") from error
     if not isinstance(found, dict) or any(name not in found for name in FIELDS):
         raise InputError("report", str(path), f"a report of certiformer certify, with {', '.join(FIELDS)}")

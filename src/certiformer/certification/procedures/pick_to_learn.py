@@ -19,6 +19,10 @@ from certiformer.certification.procedures._picking import Compressed, compress, 
 from certiformer.certification.split import refuse_overlap
 from certiformer.core.errors import InputError
 
+NO_FILE = (
+    "No predictor file is written: this learner is not among those whose fitted numbers are stored (docs/security.md)."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class PickToLearn:
@@ -56,6 +60,8 @@ class PickToLearn:
         return (self.record(found.best.picks, found.best.left, len(labels), predictor, note),)
 
     def record(self, picks: int, left: int, n: int, predictor: Predictor | None, note: str) -> Compression:
+        if predictor is None:
+            note += f" {NO_FILE}"
         return Compression(
             k=picks,
             left=left,

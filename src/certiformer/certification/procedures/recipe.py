@@ -95,7 +95,7 @@ def _picks(estimator: Mapping[str, Any] | None = None, augment: Mapping[str, Any
     """`estimator = { kind = "sklearn.svm.SVC", C = 10.0 }` is fitted to the picks in place of the model."""
     from certiformer.certification.procedures import PickToLearn
     from certiformer.certification.procedures._augment import augmentation
-    from certiformer.certification.procedures._picked import built
+    from certiformer.certification.procedures._estimators import built
 
     fit = None
     if estimator is not None:
