@@ -13,7 +13,6 @@ import numpy.typing as npt
 from certiformer.certificates import Evidence
 from certiformer.certification import doors, sources
 from certiformer.certification.counting import Pair, of_foreign, of_model, of_training
-from certiformer.certification.document import Report
 from certiformer.certification.evidence import Findings
 from certiformer.certification.outputs import with_params
 from certiformer.certification.pipeline import build
@@ -22,6 +21,7 @@ from certiformer.certification.reading import Outputs, Reading
 from certiformer.certification.sources.npz import read_npz
 from certiformer.certification.sources.repeats import Repeats
 from certiformer.core.errors import InputError, refuse_unknown_options
+from certiformer.core.report import Report
 
 DATA_ARRAYS = ("inputs", "labels", "train_inputs", "train_labels", "heldout_inputs", "heldout_labels")
 

@@ -67,8 +67,8 @@ class Statement:
     guarantee: str = ""
     reason: str = ""
     variant: str = ""
-    evidence: Mapping[str, Any] | None = None
-    """What was counted, by name, with the `key` of its share of delta; a paper's statement has none."""
+    evidence: Any = None
+    """The record of what was counted (`certiformer.certificates.Evidence`); a paper's statement has none."""
     predictor: Mapping[str, str] | None = None
     """Where the certified predictor was written: `file` beside the report, and its `sha256`."""
     through: Mapping[str, str] | None = None
@@ -79,7 +79,7 @@ class Statement:
     @property
     def key(self) -> str:
         """The name of its share of delta: the id, and which slice or metric."""
-        return self.id if self.evidence is None else str(self.evidence["key"])
+        return self.id if self.evidence is None else str(self.evidence.key)
 
     @property
     def says(self) -> bool:
@@ -94,8 +94,7 @@ class Statement:
     @property
     def rate(self) -> bool:
         """Whether it limits a rate of errors, which people read in percent."""
-        what = str((self.evidence or {}).get("what", ""))
-        return self.bounds.endswith("risk_01") or what.endswith("rate")
+        return self.bounds.endswith("risk_01") or str(getattr(self.evidence, "what", "")).endswith("rate")
 
     def as_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {entry.name: getattr(self, entry.name) for entry in fields(self)}
@@ -105,7 +104,8 @@ class Statement:
         found["value"] = None if overflowed else found["value"]
         found["conditions"] = [one.as_json() for one in self.conditions]
         found["terms"] = {name: json_number(term) for name, term in self.terms.items()}
-        for name in ("evidence", "predictor", "through", "trace"):
+        found["evidence"] = None if self.evidence is None else {"key": self.key, **self.evidence.record()}
+        for name in ("predictor", "through", "trace"):
             found[name] = None if found[name] is None else dict(found[name])
         return {"id": self.id, "key": self.key, **found}
 
@@ -191,7 +191,7 @@ class Report:
         found += shown("NOT CHECKED: ", self.not_checked, "things", 2)
         found += shown("Warning: ", self.warnings, "warnings", 1)
         found += [text for text in (self.advice, self.summary) if text]
-        return found
+        return [visible(text) for text in found]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -262,3 +262,8 @@ def cut(text: str, most: int = WORDS) -> str:
     """A sentence of at most so many words."""
     words = text.rstrip(".").split()
     return " ".join(words) if len(words) <= most else f"{' '.join(words[:most])} ..."
+
+
+def visible(text: str) -> str:
+    """Words from files on one line of the screen: control characters are written out, never sent."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
