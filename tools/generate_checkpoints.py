@@ -137,7 +137,7 @@ def spam() -> list[str]:
 
 def filtered(document: Mapping[str, Any], spent: float, waited: float) -> list[str]:
     """The guarantees of a report.json of `probe`, and what a first run took: processor time, and time here."""
-    sound = [row for row in document["certificates"] if row["version"] == "sound" and row["value"] is not None]
+    sound = [row for row in document["statements"] if row["version"] == "sound" and row["value"] is not None]
     lines = ["| certificate | of what | error rate at most |", "|---|---|---|"]
     shown = [row for row in sound if "risk" in row["bounds"] and row["value"] < 1]
     lines += [f"| `{row['id']}` | {row['subject']} | {percent_up(row['value'])} |" for row in shown]

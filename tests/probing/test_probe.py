@@ -159,7 +159,7 @@ def test_probe_verify_and_predict(encoder, texts, tmp_path):
     found = probe(encoder, texts, tokens=10, delta=0.05, most=300, repeats="group")
     page, report = found.write(tmp_path / "out")
     assert page.exists()
-    rows = {row.id: row for row in found.report.certificates if row.value is not None and row.version == "sound"}
+    rows = {row.id: row for row in found.report.statements if row.value is not None and row.version == "sound"}
     assert {"holdout", "betting", "occam", "pacbayes.gibbs", "pacbayes.single", "compression", "surrogate"} <= set(rows)
     assert rows["holdout"].value < 0.2
     document = found.report.document
@@ -190,7 +190,7 @@ def test_embeddings_are_remembered_and_the_same(encoder, texts, monkeypatch):
     first = probe(encoder, texts, tokens=10, most=60, repeats="group")
     monkeypatch.setattr(Encoder, "features", lambda *_: pytest.fail("embedded again"))
     second = probe(encoder, texts, tokens=10, most=60, repeats="group")
-    assert first.report.document["certificates"] == second.report.document["certificates"]
+    assert first.report.document["statements"] == second.report.document["statements"]
 
 
 def test_the_command(encoder, texts, tmp_path):

@@ -118,7 +118,7 @@ def test_a_spam_filter_with_guarantees(tmp_path):
 
     found = probe(material("minilm"), material("spam"), most=4000, delta=0.05, repeats="group")
     _, report = found.write(tmp_path)
-    rows = {row.id: row.value for row in found.report.certificates if row.value is not None and row.version == "sound"}
+    rows = {row.id: row.value for row in found.report.statements if row.value is not None and row.version == "sound"}
     assert rows["holdout"] <= 0.05
     assert min(rows[id] for id in ("occam", "pacbayes.gibbs", "pacbayes.single", "compression")) <= 0.09
     assert found.report.document["provenance"]["repeated_texts"] > 0

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from certiformer.certificates import Evidence
 from certiformer.certification import answers, frameworks, sources
 from certiformer.certification.counting import Pair, of_model, of_training
-from certiformer.certification.document import Report
 from certiformer.certification.evidence import Findings
 from certiformer.certification.pipeline import build
 from certiformer.certification.predictions import margins_of, of_predictions, refuse_unknown
@@ -22,6 +21,7 @@ from certiformer.certification.reading import Outputs, Reading
 from certiformer.certification.sources.npz import read_npz
 from certiformer.certification.sources.repeats import Repeats
 from certiformer.core.errors import InputError, refuse_unknown_options
+from certiformer.core.report import Report
 
 DATA_ARRAYS = ("inputs", "labels", "train_inputs", "train_labels", "heldout_inputs", "heldout_labels")
 

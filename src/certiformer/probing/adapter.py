@@ -32,7 +32,6 @@ from scipy.special import expit
 from certiformer import networks
 from certiformer.certificates._covers import Scale, frontier
 from certiformer.certificates.cover_floors import CoverWithFloors
-from certiformer.certification.document import Report
 from certiformer.certification.evidence import Findings
 from certiformer.certification.pipeline import build
 from certiformer.certification.sources.repeats import Repeats
@@ -40,6 +39,7 @@ from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder
 from certiformer.checkpoints.encoder import Affine, Encoder
 from certiformer.core.errors import InputError
+from certiformer.core.report import Report
 from certiformer.core.rounding import up
 from certiformer.measure.spectral import spectral_norms
 from certiformer.networks import Analysis, Reference, Weight

@@ -20,7 +20,6 @@ import numpy.typing as npt
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.surrogate import Surrogate
-from certiformer.certification.document import Report
 from certiformer.certification.handover import content_of, load_predictor
 from certiformer.certification.handover.heldout_head import HeldOutHead
 from certiformer.certification.handover.linear_head import mistakes, prepared
@@ -36,6 +35,7 @@ from certiformer.checkpoints.cache import folder as cache_folder
 from certiformer.checkpoints.encoder import Encoder
 from certiformer.checkpoints.readers._json import read_json
 from certiformer.core.errors import CertiformerError, InputError
+from certiformer.core.report import Report
 from certiformer.probing.embedding import Progress, embed
 from certiformer.probing.texts import Texts, chosen, column_of, read_texts
 

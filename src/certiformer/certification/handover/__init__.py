@@ -62,11 +62,16 @@ def files_of(evidence: Iterable[Evidence]) -> tuple[dict[str, dict[str, Any]], d
         for record in records:
             what = getattr(record, role)
             if what is not None and id(what) not in known:
-                name = f"{role}-{re.sub(r'[^A-Za-z0-9]+', '-', record.key).strip('-')}.safetensors"
+                name = file_name(role, record.key)
                 files[name] = content_of(what) if isinstance(what, Predictor) else _file(what, {"format": TRACE})
                 known[id(what)] = {"file": name, "sha256": hashlib.sha256(files[name]).hexdigest()}
             handed.setdefault(record.key, {})[role] = None if what is None else known[id(what)]
     return handed, files
+
+
+def file_name(role: str, key: str) -> str:
+    """What the file of a statement's predictor, sibling or trace is called."""
+    return f"{role}-{re.sub(r'[^A-Za-z0-9]+', '-', key).strip('-')}.safetensors"
 
 
 def load_predictor(path: str | Path, *, apply: Callable[..., Any] | None = None) -> Predictor:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from certiformer.certificates import Predictor
 from certiformer.certificates._predictor import Array, Tensors
 from certiformer.core.errors import InputError
-from certiformer.core.lazy import scipy
+from certiformer.core.later import scipy
 
 BLOCK = 500
 LARGEST = 200_000
@@ -70,7 +70,7 @@ def _bayes_gaussian(x: Array, *, mean: Array, variance: Array, prior: Array) -> 
 
 
 def _squares(x: Array, y: Array) -> Array:
-    return np.maximum((x * x).sum(axis=1)[:, None] - 2.0 * x @ y.T + (y * y).sum(axis=1), 0.0)
+    return np.asarray(np.maximum((x * x).sum(axis=1)[:, None] - 2.0 * x @ y.T + (y * y).sum(axis=1), 0.0))
 
 
 def _neighbours(x: Array, *, inputs: Array, codes: npt.NDArray[np.int64], k: float, weights: str) -> Array:
@@ -99,12 +99,13 @@ def _kernel(
 ) -> Array:
     """Support vectors; for more than two classes the votes of all pairs, ties settled by their confidences."""
     inner = x @ vectors.T
-    values = {
+    kernels: dict[str, Callable[[], Array]] = {
         "linear": lambda: inner,
         "poly": lambda: (gamma * inner + coef0) ** degree,
         "sigmoid": lambda: np.tanh(gamma * inner + coef0),
         "rbf": lambda: np.exp(-gamma * _squares(x, vectors)),
-    }[kernel]()
+    }
+    values = kernels[kernel]()
     classes = len(support)
     if classes == 2:
         return np.asarray(values @ dual.T + intercept)

@@ -15,19 +15,14 @@ import numpy as np
 from certiformer.core.errors import InputError, UnknownNameError
 
 PIPELINE = "sklearn.pipeline.Pipeline"
-_DESCENT = ("penalty", "C", "alpha", "l1_ratio", "tol", "fit_intercept", "max_iter", "shuffle", "random_state", "loss")
-_DESCENT = (
-    *_DESCENT,
-    "eta0",
-    "learning_rate",
-    "power_t",
-    "class_weight",
-    "average",
-    "solver",
-    "dual",
+_DESCENT: tuple[str, ...] = (
+    *("penalty", "C", "alpha", "l1_ratio", "tol", "fit_intercept", "max_iter", "shuffle", "random_state", "loss"),
+    *("eta0", "learning_rate", "power_t", "class_weight", "average", "solver", "dual"),
 )
-_TREE = ("criterion", "max_depth", "min_samples_split", "min_samples_leaf", "max_leaf_nodes", "min_impurity_decrease")
-_TREE = (*_TREE, "max_features", "ccp_alpha", "class_weight", "min_weight_fraction_leaf", "random_state")
+_TREE: tuple[str, ...] = (
+    *("criterion", "max_depth", "min_samples_split", "min_samples_leaf", "max_leaf_nodes", "min_impurity_decrease"),
+    *("max_features", "ccp_alpha", "class_weight", "min_weight_fraction_leaf", "random_state"),
+)
 _FOREST = (*_TREE, "n_estimators", "bootstrap", "max_samples")
 
 ESTIMATORS: dict[str, tuple[str, ...]] = {

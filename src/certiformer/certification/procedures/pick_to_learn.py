@@ -63,8 +63,7 @@ class PickToLearn:
     def certify(self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int) -> tuple[Evidence, ...]:
         """Run the loop on all examples, replay it, and count."""
         found, _, predictor = self.run(model, inputs, labels, classes)
-        note = f"Picked {len(found.rows)} examples in all; replayed on the picks alone with the same result."
-        return (self.record(found.best.picks, found.best.left, len(labels), predictor, note),)
+        return (self.record(found.best.picks, found.best.left, len(labels), predictor, Compression.replayed),)
 
     def record(self, picks: int, left: int, n: int, predictor: Predictor | None, note: str) -> Compression:
         if predictor is None:
@@ -76,7 +75,6 @@ class PickToLearn:
             stages=len(self.stages) + 1,
             form=self.form,
             label=self.label,
-            subject=f"the model trained on {picks} of {n} examples that it picked itself",
             predictor=predictor,
             note=note,
         )

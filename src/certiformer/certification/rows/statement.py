@@ -1,96 +1,23 @@
-"""A certificate: a bound with its confidence, its verdict, and what would make it say more."""
+"""A bound as a statement: its confidence, its verdict, and what would make it say more."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Literal
 
-from certiformer.certificates import Evidence
-from certiformer.core import Bound, Evaluation, Hypothesis, Result
-from certiformer.core.bound import json_number
+from certiformer.core import Bound, Evaluation, Result
 from certiformer.core.errors import CertiformerError
+from certiformer.core.report import Statement
 
 MOST_EXAMPLES = 1e40
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """One row of the report. `value` None means that the result does not apply; `reason` then says why."""
-
-    id: str
-    version: Literal["sound", "printed"]
-    title: str
-    bounds: str
-    value: float | None
-    log10: float | None
-    trivial: float | None
-    confidence: float | None
-    verdict: str
-    dominating: str = ""
-    n_needed: float | None = None
-    hypotheses: tuple[Hypothesis, ...] = ()
-    terms: Mapping[str, float] = field(default_factory=dict)
-    guarantee: str = ""
-    reason: str = ""
-    variant: str = ""
-    subject: str = ""
-    lower: float | None = None
-    """The lower limit, where both were asked for."""
-    evidence: Evidence | None = None
-    """The record behind a certificate of our own; a paper's row has none."""
-    predictor: Mapping[str, str] | None = None
-    """Where the certified predictor was written: `file` beside the report, and its `sha256`."""
-    through: Mapping[str, str] | None = None
-    """The same for the certified sibling that a transfer goes through."""
-    trace: Mapping[str, str] | None = None
-    """The same for what was recorded while counting."""
-
-    @property
-    def informative(self) -> bool:
-        """A guarantee (not a printed formula) below the trivial value."""
-        return self.version == "sound" and self.verdict == "informative"
-
-    @property
-    def _overflowed(self) -> bool:
-        """Finite, but too large for a float: the logarithm tells."""
-        return self.value == math.inf and self.log10 is not None and math.isfinite(self.log10)
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "version": self.version,
-            "title": self.title,
-            "bounds": self.bounds,
-            "subject": self.subject,
-            "variant": self.variant,
-            "value": None if self.value is None or self._overflowed else json_number(self.value),
-            "log10": None if self.log10 is None else json_number(self.log10),
-            **({} if self.lower is None else {"lower": json_number(self.lower)}),
-            "trivial": self.trivial,
-            "verdict": self.verdict,
-            "confidence": self.confidence,
-            "dominating": self.dominating,
-            "n_needed": None if self.n_needed is None else json_number(self.n_needed),
-            "hypotheses": [one.as_json() for one in self.hypotheses],
-            "terms": {name: json_number(term) for name, term in self.terms.items()},
-            "guarantee": self.guarantee,
-            "reason": self.reason,
-            "evidence": None if self.evidence is None else {"key": self.evidence.key, **self.evidence.record()},
-            "predictor": None if self.predictor is None else dict(self.predictor),
-            "through": None if self.through is None else dict(self.through),
-            "trace": None if self.trace is None else dict(self.trace),
-        }
-
-
 def does_not_apply(
     result: type[Result], bounds: str, reason: str, version: Literal["sound", "printed"] = "sound"
-) -> Certificate:
+) -> Statement:
     """A row that says why there is no number."""
-    return Certificate(
-        result.id, version, result.title, bounds, None, None, None, None, f"does not apply: {reason}", reason=reason
-    )
+    return Statement(result.id, version, result.title, bounds, None, None, None, None, "does not apply", reason=reason)
 
 
 def from_evaluation(
@@ -101,7 +28,7 @@ def from_evaluation(
     delta: float | None,
     guarantee: str = "",
     scale_n: str | None = "n",
-) -> Certificate:
+) -> Statement:
     """The best sound variant as a certificate, with its verdict and the n at which it would be informative."""
     result, name = evaluation.result, evaluation.best
     if name is None:
@@ -110,7 +37,7 @@ def from_evaluation(
     bound = evaluation.sound[name]
     found = verdict(bound, trivial)
     needed = None if found == "informative" or scale_n is None else examples_needed(evaluation, trivial, scale_n)
-    return Certificate(
+    return Statement(
         result.id,
         "sound",
         result.title,
@@ -122,7 +49,7 @@ def from_evaluation(
         found,
         dominating=dominating(bound),
         n_needed=needed,
-        hypotheses=bound.hypotheses,
+        conditions=bound.hypotheses,
         terms=dict(bound.terms),
         guarantee=guarantee,
         variant=name,
