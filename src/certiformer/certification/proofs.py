@@ -122,7 +122,7 @@ def claims_of(document: Mapping[str, Any], pairs: Pairs | None = None) -> list[C
 
 
 def _rows(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    rows = document.get("certificates")
+    rows = document.get("statements")
     if not isinstance(rows, list):
         raise InputError("report", sorted(document), "a report.json, or what `compare --json` printed")
     return [row for row in rows if row["version"] == "sound" and row["value"] is not None and row["evidence"]]
