@@ -84,6 +84,10 @@ class Disagreement(Evidence):
     disagreements: int
     unlabelled: int
 
+    def seen(self) -> str:
+        apart = f"the two models differ on {self.disagreements:,} of {self.unlabelled:,} unlabelled examples"
+        return f"its sibling made {super().seen()}; {apart}"
+
     @property
     def size(self) -> int:
         return self.n

@@ -137,7 +137,7 @@ def _claims(document: Mapping[str, Any], pairs: Pairs | None) -> list[Claim]:
 
 
 def _rows(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    rows = document.get("certificates")
+    rows = document.get("statements")
     if not isinstance(rows, list):
         raise InputError("report", sorted(document), "a report.json, or what `compare --json` printed")
     return [row for row in rows if row["version"] == "sound" and row["value"] is not None and row["evidence"]]

@@ -39,3 +39,13 @@ def rounded_up(value: float, digits: int = 4) -> float:
         return value
     unit = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
     return math.ceil(value / unit - 1e-9) * unit
+
+
+QUANTITIES = {
+    "risk_01": "error rate on new examples",
+    "gap": "gap between test and training loss",
+    "excess_risk": "excess risk",
+    "training_loss": "training loss",
+    "rademacher": "Rademacher complexity",
+}
+"""What the papers' statements limit, in words; a certificate has its own."""
