@@ -78,6 +78,7 @@ def test_the_sign_test_is_stated_at_a_p_value_rounded_up(tmp_path: Path) -> None
     assert re.search(r": sign_test \d+ \d+ \d+ \d+\.", (tmp_path / "sign.v").read_text())
     with pytest.raises(InputError, match="the p-value of 12 against 32"):
         proofs.sign_claim(12, 32, 0.0036)
+    assert proofs.sign_claim(0, 1100, 0.0).p == Fraction(1, 10**300)
     with pytest.raises(InputError, match="needs no proof"):
         proof_text([proofs.sign_claim(3, 3, 1.0)])
 
@@ -172,7 +173,20 @@ def test_without_the_compiler_it_is_said_how_to_get_it(tmp_path: Path, monkeypat
     assert "dpkg -x" in told
 
 
-@pytest.mark.parametrize("content", ["[]", "{}", "no json"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[]",
+        "{}",
+        "no json",
+        '{"certificates": 3}',
+        '{"certificates": [3]}',
+        '{"certificates": [{"id": "holdout", "version": "sound", "value": NaN, "evidence": {"n": 1}, "terms": {}}]}',
+        '{"comparison": {"discordant": [1e9, 1e15], "p": 0.1}}',
+        '{"comparison": {"discordant": [-1, 5], "p": 0.1}}',
+        '{"comparison": {"discordant": null, "p": 0.1}}',
+    ],
+)
 def test_what_is_no_report_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "report.json").write_text(content)
     with pytest.raises(InputError):
