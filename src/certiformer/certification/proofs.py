@@ -101,7 +101,7 @@ def check_file(path: str | Path, data: str | Path | None = None, *, count: bool 
     # The file is read as text only, to see whether the counting was part of it.
     counts = count or (handed is not None and "Theorem counted_" in handed)
     if counts and data is None:
-        data = document.get("provenance", {}).get("predictions")
+        data = document.get("machine", {}).get("predictions")
         if data is None or not Path(data).is_file():
             raise InputError("--data", data, "the file with labels and predictions, for the kernel to count")
     return check(document, pairs_of(document, data) if counts and data is not None else None, handed)
