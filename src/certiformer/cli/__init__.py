@@ -16,8 +16,8 @@ from certiformer._version import __version__
 from certiformer.core.errors import CertiformerError
 
 VERBS = (
-    "theorems", "search", "explain", "bound", "compare", "compose", "inspect", "train", "certify", "probe", "verify",
-    "holdout", "plan", "watch", "select", "audit", "reproduce",
+    "theorems", "search", "explain", "bound", "check", "compare", "compose", "inspect", "train", "certify", "probe",
+    "verify", "holdout", "plan", "watch", "select", "audit", "reproduce",
 )  # fmt: skip
 """In the order of the help; each is a module of this package with a function of its name, or a group `app`."""
 
