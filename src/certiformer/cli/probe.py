@@ -78,9 +78,9 @@ def probe(
     if json:
         print_json(result.report.document)
         return
-    from certiformer.cli.certify import show
+    from certiformer.report.screen import first_screen
 
-    show(console, result.report.document)
+    console.print(first_screen(result.report, table=True))
     removed = result.report.document["provenance"]["exact_duplicates_removed"]
     console.print(f"exact duplicates removed before anything else: {removed}")
     console.print(f"wrote {page}, {report}, features.npz and the heads {', '.join(result.report.files)}")
@@ -100,8 +100,8 @@ def _adapted(
     *,
     json: bool,
 ) -> None:
-    from certiformer.cli.certify import show
     from certiformer.probing.adapter import AdapterSettings, adapt, told
+    from certiformer.report.screen import first_screen
 
     found = adapt(
         path,
@@ -118,7 +118,7 @@ def _adapted(
     if json:
         print_json({**found.report.document, "adapter": found.card})
         return
-    show(console, found.report.document)
+    console.print(first_screen(found.report, table=True))
     console.print(told(found.card))
     console.print(f"wrote {page}, {report} and adapter.json")
 

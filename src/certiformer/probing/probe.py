@@ -122,7 +122,8 @@ def probe(
         final = HeldOutHead(fit(prepared(features), labels, classes, penalty), np.zeros(0, np.int64))
         evidence += (_surrogate(head, final, others, evidence),)
         files["head-final.safetensors"] = content_of(final)
-    report = build(replace(findings, evidence=evidence), delta, command=command)
+    configuration = {**findings.configuration, "verb": "probe"}
+    report = build(replace(findings, evidence=evidence, configuration=configuration), delta, command=command)
     card = {
         "encoder": Encoder(path).identity(),
         "tokens": tokens,
