@@ -1,21 +1,23 @@
-"""A result is a class: its fields are the inputs, its docstring is the story, its two methods are its two sides."""
+"""A result is a class: its fields are the inputs, its docstring is the statement, its two methods are its two sides."""
 
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, dataclass_transform
+from typing import Any, ClassVar, Literal, Self, dataclass_transform
 
-from certiformer.core import notebook, story
+from certiformer.core import docstring_sections, notebook
 from certiformer.core.bound import Bound, json_number
 from certiformer.core.errors import CertiformerError, FormulaError, RangeError, UnknownNameError
 from certiformer.core.hypothesis import Hypothesis, assumed, together
-from certiformer.core.inputs import Input, Known, by_name, check_inputs, choice, count, flag, integers, real, reals
+from certiformer.core.inputs import Input, InputTable, check_inputs, choice, count, flag, integers, real, reals
 from certiformer.core.quantity import Direction, Quantity
+from certiformer.core.report import Report, Statement
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -94,32 +96,36 @@ class Result:
     elementwise: ClassVar[tuple[str, ...]] = ()
     proof: ClassVar[str] = ""
 
-    story: ClassVar[story.Story]
+    sections: ClassVar[docstring_sections.DocstringSections]
     title: ClassVar[str] = ""
     reason: ClassVar[str] = ""
     example: ClassVar[str] = ""
+    counterexample: ClassVar[str] = ""
     inputs: ClassVar[tuple[Input, ...]] = ()
-    named_inputs: ClassVar[Known] = by_name(())
+    named_inputs: ClassVar[InputTable] = InputTable(())
     assumptions: ClassVar[tuple[str, ...]] = ()
     defects: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         inherited = [base for base in cls.__bases__ if issubclass(base, Result)]
-        cls.story = story.read(cls.__doc__)
-        told = next((base.story for base in inherited if base is not Result and base.story.sound), None)
-        if not cls.story.sound and told is not None:
+        cls.sections = docstring_sections.read(cls.__doc__)
+        told = next((base.sections for base in inherited if base is not Result and base.sections.sound), None)
+        if not cls.sections.sound and told is not None:
             # What holds is told once, by the setting that several results share.
-            cls.story = replace(cls.story, sound=told.sound, sound_latex=told.sound_latex)
-        cls.title, cls.reason = cls.story.title, cls.story.because
+            cls.sections = replace(cls.sections, sound=told.sound, sound_latex=told.sound_latex)
+        cls.title, cls.reason = cls.sections.title, cls.sections.because
         cls.inputs = _fields(cls)
-        cls.named_inputs = by_name(cls.inputs)
-        cls.assumptions = _unique(cls.story.assumes, *(base.assumptions for base in inherited))
-        cls.defects = _unique(cls.story.defects, *(base.defects for base in inherited))
+        cls.named_inputs = InputTable(cls.inputs)
+        cls.assumptions = _unique(cls.sections.assumes, *(base.assumptions for base in inherited))
+        cls.defects = _unique(cls.sections.defects, *(base.defects for base in inherited))
         if "place" in vars(cls) and "id" not in vars(cls):
             cls.id = f"{cls.paper.key}.{short_place(cls.place)}"
         words = " ".join(entry.sample for entry in cls.inputs if entry.required)
         cls.example = f"certiformer bound {cls.id} {words}"
+        refuted = getattr(cls, "status", None) is Status.FALSE
+        if "counterexample" not in vars(cls):
+            cls.counterexample = f"certiformer audit {cls.id}" if refuted else ""
         if not cls.proof and hasattr(cls, "paper"):
             cls.proof = f"docs/proofs/{cls.paper.key}.md"
         if "sound" in vars(cls):
@@ -193,6 +199,20 @@ class Result:
         raise NotImplementedError(f"{type(self).__name__} has no sound side")
 
     @classmethod
+    def listing(cls) -> dict[str, Any]:
+        """The result in a list: what `certiformer theorems --json` prints of it."""
+        return {
+            "id": cls.id,
+            "title": cls.title,
+            "paper": cls.paper.key,
+            "place": cls.place,
+            "bounds": cls.bounds.value,
+            "printed": cls.status.value,
+            "reason": cls.reason,
+            "inputs": [entry.name for entry in cls.inputs],
+        }
+
+    @classmethod
     def has_printed(cls) -> bool:
         """Whether a paper printed something."""
         return cls.printed is not Result.printed
@@ -226,6 +246,8 @@ def _side(at: Result, side: Callable[[], Variants]) -> Variants:
         return dict(side())
     except CertiformerError:
         raise
+    except MemoryError as error:
+        raise RangeError(at.id, error) from error
     except (ArithmeticError, ValueError) as error:
         # Squares of numbers beyond 1e150 leave the floats; anything else that has no value is a defect of ours.
         sizes = [abs(value) for value in at.as_inputs().values() if isinstance(value, float) and value != 0.0]
@@ -241,7 +263,7 @@ def _fields(cls: type[Result]) -> tuple[Input, ...]:
         for name in vars(base).get("__annotations__", {}):
             entry = vars(base).get(name)
             if isinstance(entry, Input):
-                found[name] = entry if entry.name == name else replace(entry, name=name)
+                found[name] = entry
     return tuple(found.values())
 
 
@@ -273,7 +295,7 @@ def _assumed(assumptions: tuple[str, ...]) -> tuple[Hypothesis, ...]:
     return together(assumed(words) for words in assumptions)
 
 
-_KINDS = {
+PLACE_KINDS = {
     "Lemma": "lem",
     "Theorem": "thm",
     "Corollary": "cor",
@@ -290,10 +312,10 @@ _KINDS = {
 
 def short_place(place: str) -> str:
     """`Theorem 4.1` is `thm4.1`, `Corollary D.0.1` is `corD.0.1`."""
-    match = re.match(rf"({'|'.join(_KINDS)}) ([A-Z](?:\.\d+)*|\d+(?:\.\d+)*)(?=$|,)", place)
+    match = re.match(rf"({'|'.join(PLACE_KINDS)}) ([A-Z](?:\.\d+)*|\d+(?:\.\d+)*)(?=$|,)", place)
     if match is None:
         raise ValueError(f"{place!r} gives no id: write `id = ...` in the class")
-    return _KINDS[match[1]] + match[2]
+    return PLACE_KINDS[match[1]] + match[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,6 +369,57 @@ class Evaluation:
             "status": {"printed": self.result.status.value, "reason": self.result.reason},
         }
 
+    def report(self) -> Report:
+        """The evaluation as a report: the best sound variant leads, every variant of both sides is a statement."""
+        result, delta = self.result, self.inputs.get("delta")
+        sides: list[tuple[Literal["sound", "printed"], str, Bound]]
+        sides = [("sound", name, bound) for name, bound in self.sound.items()]
+        sides.sort(key=lambda side: side[1] != self.best)
+        sides += [("printed", name, bound) for name, bound in self.printed.items()]
+        statements = tuple(self._statement(*side) for side in sides)
+        best = None if self.best is None else self.sound[self.best]
+        up = result.bounds.direction is not Direction.LOWER
+        word = "at most" if up else "at least"
+        known = "" if not isinstance(delta, float) else f", with confidence {100 * (1 - delta):g} %"
+        headline = (
+            f"{result.id}: no sound form of it applies to these inputs."
+            if best is None
+            else f"By {result.id} the {result.bounds.value} is {word} {_rounded(best, up)}{known}."
+        )
+        needed = () if best is None else tuple(one.requires for one in best.hypotheses if one.state != "verified")
+        return Report(
+            title=result.title,
+            headline=headline,
+            statements=statements,
+            decisive=None if best is None else result.id,
+            summary=f"{len(self.sound)} sound and {len(self.printed)} printed forms were evaluated.",
+            conditions=needed,
+            delta=delta if isinstance(delta, float) else None,
+            declaration={name: _plain(value) for name, value in self.inputs.items() if value is not None},
+        )
+
+    def _statement(self, side: Literal["sound", "printed"], name: str, bound: Bound) -> Statement:
+        vacuous = "vacuous" if bound.vacuous else "informative"
+        return Statement(
+            self.result.id,
+            side,
+            self.result.title,
+            (bound.bounds or self.result.bounds).value,
+            bound.value,
+            bound.log10,
+            bound.trivial,
+            None,
+            vacuous if bound.applies else "does not apply",
+            quantity=(bound.bounds or self.result.bounds).value,
+            conditions=bound.hypotheses,
+            terms=dict(bound.terms),
+            reason=bound.note,
+            variant=name,
+        )
+
+    def __str__(self) -> str:
+        return str(self.report())
+
     def _repr_html_(self) -> str:
         rows = [
             (side, name, _told(bound), "best" if side == "sound" and name == self.best else "", _rests_on(bound))
@@ -361,6 +434,15 @@ class Evaluation:
 
 def _told(bound: Bound) -> str | float:
     return f"10^{bound.log10:.1f}" if bound.overflowed and bound.log10 is not None else bound.value
+
+
+def _rounded(bound: Bound, up: bool) -> str:
+    """Six digits, rounded outward: what is printed is still a bound."""
+    value = _told(bound)
+    if isinstance(value, str) or value == 0 or not math.isfinite(value):
+        return str(value)
+    unit = 10.0 ** (math.floor(math.log10(abs(value))) - 5)
+    return f"{(math.ceil if up else math.floor)(value / unit) * unit:.6g}"
 
 
 def _rests_on(bound: Bound) -> str:
