@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from certiformer.certification.api import certify
     from certiformer.certification.handover import load_predictor
     from certiformer.certification.verify import verify
+    from certiformer.checkpoints.composing import compose
     from certiformer.core import Evaluation, Result
     from certiformer.core.arrays import Evaluations
     from certiformer.core.registry import register
     from certiformer.experiments.reproduce import reproduce
-    from certiformer.networks.api import compose
 
 _ELSEWHERE = {
     "certify": "certiformer.certification.api",
-    "compose": "certiformer.networks.api",
+    "compose": "certiformer.checkpoints.composing",
     "load_predictor": "certiformer.certification.handover",
     "register": "certiformer.core.registry",
     "verify": "certiformer.certification.verify",

@@ -91,6 +91,7 @@ def navigation(gallery: Sequence[str]) -> list[dict[str, Any]]:
                 {"The demo": "demo.md"},
                 {"Recipes": "recipes.md"},
                 {"Evaluation": "evaluation.md"},
+                {"Security": "security.md"},
             ]
         },
         {"Networks": [{"Compose": "compose.md"}, {"Checkpoints": "checkpoints.md"}]},
@@ -99,6 +100,7 @@ def navigation(gallery: Sequence[str]) -> list[dict[str, Any]]:
                 {"CLAIMS": "CLAIMS.md"},
                 {"LIMITATIONS": "LIMITATIONS.md"},
                 {"The audit": "audit.md"},
+                {"The proof kernel": "proof-kernel.md"},
                 {"Status": "status.md"},
             ]
         },

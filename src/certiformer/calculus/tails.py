@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from certiformer.core import rounding
 from certiformer.core.errors import InputError
 from certiformer.core.lazy import np, scipy
 
@@ -61,6 +62,11 @@ def binomial_upper(errors: int, n: int, ln_delta: float) -> float:
             high = middle
         else:
             low = middle
+
+
+def binomial_lower(errors: int, n: int, ln_delta: float) -> float:
+    """The least p with P(Bin(n, p) >= errors) >= delta: an exact lower confidence limit, rounded down."""
+    return max(0.0, rounding.down(1.0 - binomial_upper(n - errors, n, ln_delta)))
 
 
 def _newton(errors: int, n: int, ln_delta: float) -> float:

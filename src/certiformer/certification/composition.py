@@ -21,18 +21,20 @@ from certiformer.calculus import strata
 from certiformer.calculus.rademacher import gap_uniform
 from certiformer.certificates import THE_MODEL
 from certiformer.certification.predictions import Margins
-from certiformer.certification.rows.certificate import MOST_EXAMPLES, Certificate, confidence, does_not_apply, verdict
 from certiformer.certification.rows.papers import GUARANTEES, paper_quantity
+from certiformer.certification.rows.statement import MOST_EXAMPLES, confidence, does_not_apply, verdict
 from certiformer.checkpoints.adapters import is_adapter
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder
+from certiformer.checkpoints.errors import NoNetwork
 from certiformer.checkpoints.measuring import Measurer
-from certiformer.checkpoints.network import Builder
+from certiformer.checkpoints.network import Model
 from certiformer.checkpoints.readers import open_checkpoint
-from certiformer.checkpoints.roles import assign, settings
+from certiformer.checkpoints.roles import assign
 from certiformer.checkpoints.violations import facts, violations
 from certiformer.core import Bound, assumed, find, upper_bound, verified
 from certiformer.core.errors import CertiformerError
+from certiformer.core.report import Statement
 from certiformer.measure.losses import ramp
 from certiformer.networks import Analysis, analyse
 
@@ -58,7 +60,7 @@ class Composed:
     pays: bool = False
     """Whether a share of delta is set aside: decided by the architecture and the file's arrays, never by numbers."""
 
-    def rows(self, share: float | None) -> list[Certificate]:
+    def rows(self, share: float | None) -> list[Statement]:
         """The composition, then every theorem with what fails."""
         found = [self._row(share) if self.analysis is not None and share is not None else self._absent()]
         for id, reason in (self.broken or {}).items():
@@ -66,12 +68,10 @@ class Composed:
             found.append(does_not_apply(result, paper_quantity(result), reason))
         return found
 
-    def _absent(self) -> Certificate:
-        return Certificate(
-            ID, "sound", TITLE, "gap", None, None, None, None, f"does not apply: {self.reason}", reason=self.reason
-        )
+    def _absent(self) -> Statement:
+        return Statement(ID, "sound", TITLE, "gap", None, None, None, None, "does not apply", reason=self.reason)
 
-    def _row(self, share: float) -> Certificate:
+    def _row(self, share: float) -> Statement:
         analysis, n = self.analysis, self.n
         assert analysis is not None
 
@@ -93,7 +93,7 @@ class Composed:
         )
         judged = verdict(bound, 1.0)
         nats = analysis.log_size(0.25)
-        return Certificate(
+        return Statement(
             ID,
             "sound",
             TITLE,
@@ -105,7 +105,7 @@ class Composed:
             judged,
             dominating=max(bound.terms, key=lambda term: bound.terms[term]),
             n_needed=None if judged == "informative" else self._needed(analysis, self.paid - math.log(share)),
-            hypotheses=bound.hypotheses,
+            conditions=bound.hypotheses,
             terms={
                 **bound.terms,
                 "Rademacher complexity": complexity,
@@ -137,15 +137,12 @@ def composed(path: str | Path, margins: Margins | str, given: Mapping[str, Any] 
     target = Path(path)
     if is_adapter(target):
         return Composed("an adapter is not a network: merge it into its base, or see `certiformer inspect`")
-    roles = assign(open_checkpoint(target))
-    if roles.family is None:
-        return Composed(roles.reason)
     try:
-        chosen = settings(roles, given)
+        model = Model.of(assign(open_checkpoint(target)), given)
     except CertiformerError as error:
         return Composed(f"{error}".rstrip("."))
     broken: dict[str, list[str]] = {}
-    for entry in violations(facts(roles, chosen)):
+    for entry in violations(facts(model.architecture)):
         broken.setdefault(entry["id"], []).append(entry["hypothesis"])
     reasons = {id: "; ".join(sentences) for id, sentences in broken.items()}
     if isinstance(margins, str):
@@ -158,9 +155,14 @@ def composed(path: str | Path, margins: Margins | str, given: Mapping[str, Any] 
         return strata.radius(account[name])
 
     measurer = Measurer(Cache(cache_folder(), "norms"))
-    built = Builder(roles, chosen, measurer, margin=margin, pay=pay).build()
-    if built.logits != margins.logits:
-        there = "no output head" if built.logits == 0 else f"a head with {built.logits:,} outputs"
+    try:
+        built, _ = model.build(measurer, margin=margin, pay=pay)
+    except NoNetwork as error:
+        return Composed(f"{error}".rstrip("."), broken=reasons)
+    end = model.architecture.end
+    logits = end.classes if end.role else 0
+    if logits != margins.logits:
+        there = "no output head" if logits == 0 else f"a head with {logits:,} outputs"
         reason = f"the file has {there}, the predictions have {margins.logits}: they are of another network"
         return Composed(reason, broken=reasons)
     return Composed(

@@ -7,9 +7,10 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from certiformer._version import __version__
 from certiformer.core.errors import CertiformerError
@@ -22,10 +23,19 @@ VERBS = (
 
 EXTRAS = {
     "jax": "train", "jaxlib": "train", "equinox": "train", "optax": "train", "jaxtyping": "train", "numba": "fast",
-    "dask": "cluster", "distributed": "cluster", "dask_jobqueue": "cluster", "tokenizers": "text", "gguf": "files",
+    "dask": "cluster", "distributed": "cluster", "dask_jobqueue": "cluster", "tokenizers": "text",
     "pyarrow": "files",
 }  # fmt: skip
 """The extra that brings an optional package."""
+
+
+class _Command(typer.core.TyperCommand):
+    """A command whose option `--proof` may do without its value."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if any(one.name == "proof" and not getattr(one, "is_flag", False) for one in self.params):
+            args = ["--proof=limits" if word == "--proof" else word for word in args]
+        return super().parse_args(ctx, args)
 
 
 def application(verbs: Sequence[str] = VERBS) -> typer.Typer:
@@ -44,7 +54,7 @@ def application(verbs: Sequence[str] = VERBS) -> typer.Typer:
         if isinstance(found, typer.Typer):
             app.add_typer(found, name=verb)
         else:
-            app.command()(found)
+            app.command(cls=_Command)(found)
     return app
 
 

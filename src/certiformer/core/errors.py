@@ -10,8 +10,6 @@ from typing import ParamSpec, TypeVar
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
 
-__makes_numbers__ = False
-
 
 class CertiformerError(Exception):
     """Base of every error that is the caller's to mend; the command line prints it without a traceback."""

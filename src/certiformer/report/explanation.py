@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from certiformer.certificates._refutations import refutation_command
 from certiformer.core import Input, Result
 from certiformer.report import numbers
 from certiformer.report.table import STATUS_STYLES
@@ -27,7 +28,7 @@ def explanation(result: type[Result]) -> RenderableType:
             (result.status.value, STATUS_STYLES[result.status]), f" ({result.status.meaning}): {result.reason}"
         )
         quoted = [Text(f"{result.place}: “{result.sections.quoted}”")] if result.sections.quoted else []
-        parts += _section("As printed", Text(result.sections.printed), *quoted, verdict)
+        parts += _section("As printed", Text(result.sections.printed), *quoted, verdict, *_refutation(result))
     if result.defects:
         parts += _section("What is wrong with it", _bullets(result.defects))
     if result.counterexample:
@@ -39,6 +40,11 @@ def explanation(result: type[Result]) -> RenderableType:
     parts += _section("Reference", Text(f"{result.paper.reference} {result.place}."), *_proof(result))
     parts += _section("Try", Text(result.example))
     return Group(*parts)
+
+
+def _refutation(result: type[Result]) -> list[Text]:
+    command = refutation_command(result.id)
+    return [] if command is None else [Text(f"Refuted; checked by a proof kernel: {command}")]
 
 
 def _proof(result: type[Result]) -> list[Text]:
@@ -94,6 +100,7 @@ def explanation_json(result: type[Result]) -> dict[str, Any]:
         "reason": result.reason,
         "defects": list(result.defects),
         "counterexample": result.counterexample or None,
+        "refutation": refutation_command(result.id),
         "sound_statement": result.sections.sound,
         "sound_latex": result.sections.sound_latex,
         "setting": result.sections.prose,
