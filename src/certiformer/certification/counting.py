@@ -13,11 +13,11 @@ from certiformer.certificates import Evidence
 from certiformer.certificates.disagreement import Disagreement
 from certiformer.certification import doors
 from certiformer.certification.betting import LEAST_EXAMPLES, enough
+from certiformer.certification.declaration import Declaration
 from certiformer.certification.evidence import Findings
 from certiformer.certification.handover.model import predictor_of
 from certiformer.certification.outputs import outputs_of, tensors_of
 from certiformer.certification.predictions import decisions, of_predictions
-from certiformer.certification.reading import Reading
 from certiformer.certification.sources.coding import decide, distinct
 from certiformer.certification.sources.rows import rows_of
 from certiformer.certification.split import Split, data_hash, refuse_overlap, split
@@ -44,7 +44,7 @@ def pair(name: str, data: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     return inputs, labels
 
 
-def of_foreign(model: Any, heldout: Any, train: Any, reading: Reading) -> Findings:
+def of_foreign(model: Any, heldout: Any, train: Any, reading: Declaration) -> Findings:
     """Certify a scikit-learn estimator or a torch module on held-out examples."""
     arrays, said = doors.answers(model, heldout, "heldout", reading)
     if train is not None:
@@ -59,7 +59,7 @@ def of_model(
     heldout: Pair,
     train: Pair | None = None,
     *,
-    reading: Reading,
+    reading: Declaration,
     batched: bool = False,
     initial: Any = None,
     final: Callable[..., Any] | None = None,
@@ -110,7 +110,7 @@ def of_model(
 
 
 def _answers(
-    model: Callable[..., Any], x: npt.NDArray[Any], y: npt.NDArray[Any], part: str, reading: Reading, batched: bool
+    model: Callable[..., Any], x: npt.NDArray[Any], y: npt.NDArray[Any], part: str, reading: Declaration, batched: bool
 ) -> dict[str, Any]:
     if reading.outputs == "labels":
         answers = np.asarray(doors.array_of(model(x))) if batched else outputs_of(model, x)
@@ -119,7 +119,7 @@ def _answers(
     return {f"{part}_labels": y, f"{part}_{form}": outputs_of(model, x, batched=batched), f"{part}_inputs": x}
 
 
-def _coded(arrays: Mapping[str, Any], labels: npt.NDArray[Any], reading: Reading) -> npt.NDArray[np.int64]:
+def _coded(arrays: Mapping[str, Any], labels: npt.NDArray[Any], reading: Declaration) -> npt.NDArray[np.int64]:
     """The training labels as classes from 0, in the coding of the report: what is profiled."""
     outputs = next(
         (arrays[f"heldout_{form}"] for form in ("logits", "probabilities") if f"heldout_{form}" in arrays), None
@@ -134,7 +134,7 @@ def of_training(
     fit: Callable[..., Callable[..., Any]],
     data: Pair,
     *,
-    reading: Reading,
+    reading: Declaration,
     batched: bool = False,
     fraction: float = CERTIFY_FRACTION,
 ) -> Findings:
@@ -145,11 +145,11 @@ def of_training(
     if not 0.0 < fraction < 1.0:
         raise InputError("fraction", fraction, "a number in (0, 1)")
     x, y = pair("data", data)
-    parts = division(len(x), fraction, reading.seed)
+    parts = division(len(x), fraction, reading.draws)
     train, certify = parts["train"], parts["certify"]
     refuse_overlap(x[certify], x[train], allow_twins=reading.allow_twins)
     seen, heldout = ((_taken(data[0], x, part), y[part]) for part in (train, certify))
-    model = (doors.fitted(fit) if doors.is_estimator(fit) else fit)(*seen, reading.seed)
+    model = (doors.fitted(fit) if doors.is_estimator(fit) else fit)(*seen, reading.draws)
     named = replace(reading, title=reading.title or f"a model trained on {len(train)} of {len(x)} examples")
     if doors.is_estimator(model) or doors.is_torch(model):
         found = of_foreign(model, heldout, seen, named)

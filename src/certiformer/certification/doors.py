@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certification.reading import Reading
+from certiformer.certification.declaration import Declaration
 from certiformer.certification.sources.repeats import hashes
 from certiformer.core.errors import InputError
 
@@ -67,7 +67,7 @@ def is_trainer_output(value: Any) -> bool:
     return hasattr(value, "predictions") and hasattr(value, "label_ids")
 
 
-def answers(model: Any, data: Any, part: str, reading: Reading) -> tuple[dict[str, Any], dict[str, Any]]:
+def answers(model: Any, data: Any, part: str, reading: Declaration) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a model of another framework says about `data`: arrays for `of_predictions`, and facts for the report."""
     if is_estimator(model):
         inputs, labels = _pair(data, part)
@@ -79,7 +79,7 @@ def answers(model: Any, data: Any, part: str, reading: Reading) -> tuple[dict[st
     return arrays, {}
 
 
-def _form(reading: Reading) -> str:
+def _form(reading: Declaration) -> str:
     return {"labels": "predictions", None: "logits"}.get(reading.outputs, reading.outputs or "logits")
 
 
@@ -98,7 +98,7 @@ def _estimator(model: Any, inputs: Any, labels: Any, part: str) -> tuple[dict[st
             type(model).__name__,
             "a fitted classifier",
             "Fit it first, or give fit=... and data=...; a regressor is certified by its losses: "
-            "certify(predictions={'heldout_losses': ...}, low=..., high=...)",
+            "certify(predictions={'heldout_losses': ...}, declaration={'range': (low, high)})",
         )
     if known is None:
         raise InputError("model", type(model).__name__, "a fitted estimator", "Or give it as fit=, with data=(x, y)")
@@ -221,7 +221,7 @@ def _batches(data: Any, part: str) -> Iterator[tuple[Any, Any]]:
         yield inputs[start : start + BATCH], labels[start : start + BATCH]
 
 
-def trainer_output(value: Any, reading: Reading) -> dict[str, Any]:
+def trainer_output(value: Any, reading: Declaration) -> dict[str, Any]:
     """Arrays from `Trainer.predict`; of several predictions the first are the logits."""
     given = value.predictions
     predictions = np.asarray(array_of(given[0] if isinstance(given, (tuple, list)) else given))
@@ -230,7 +230,7 @@ def trainer_output(value: Any, reading: Reading) -> dict[str, Any]:
     return _meant(predictions, np.asarray(array_of(value.label_ids)), "heldout", reading)
 
 
-def _meant(outputs: npt.NDArray[Any], labels: npt.NDArray[Any], part: str, reading: Reading) -> dict[str, Any]:
+def _meant(outputs: npt.NDArray[Any], labels: npt.NDArray[Any], part: str, reading: Declaration) -> dict[str, Any]:
     """Outputs with labels, or losses: of tokens by sequence, of several labels at once, of numbers regressed on.
 
     Losses say nothing about a training part: there they are left out.
@@ -262,7 +262,7 @@ def _wrong_tokens(outputs: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.ND
     return np.asarray(wrong.sum(axis=1) / counted.sum(axis=1))
 
 
-def _wrong_labels(outputs: npt.NDArray[Any], labels: npt.NDArray[Any], reading: Reading) -> npt.NDArray[Any]:
+def _wrong_labels(outputs: npt.NDArray[Any], labels: npt.NDArray[Any], reading: Declaration) -> npt.NDArray[Any]:
     """Several labels at once, 0 or 1 each: the fraction that is wrong (Hamming loss) of every example."""
     if np.any((labels != 0) & (labels != 1)):
         raise InputError("labels", f"shape {labels.shape}", "0 or 1 in every column, or one class per example")

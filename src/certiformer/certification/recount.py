@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from certiformer.certification.handover import read_predictor, read_trace
 from certiformer.core.errors import InputError
 
 if TYPE_CHECKING:
-    from certiformer.certification.reading import Reading
+    from certiformer.certification.declaration import Declaration
 
 Labels = npt.NDArray[np.int64]
 
@@ -60,7 +61,7 @@ class Recount:
         self.provenance: Mapping[str, Any] = document["provenance"]
         self.folder, self.data, self.apply, self.replay = folder, data, apply, replay
         self._evidence: Mapping[str, Evidence] | None = None
-        self._arrays: Mapping[str, Any] | None = None
+        self._arrays: Any = None
 
     def again(self, key: str, entry: Mapping[str, Any], kind: type[Evidence], recorded: Evidence | None) -> Counted:
         """The record of a row counted anew; CannotCount says what is missing."""
@@ -108,18 +109,18 @@ class Recount:
 
     # --- data ---------------------------------------------------------------------------------------------------------
 
-    def _file(self, read: Callable[[Path], Mapping[str, Any]]) -> Mapping[str, Any]:
+    def _file(self, read: Callable[[Path], Any]) -> Any:
         if self.data is None:
             raise CannotCount("its counts come from the report: give the data it was certified with (--data FILE)")
         if self._arrays is None:
             self._arrays = read(self.data)
         return self._arrays
 
-    def _reading(self) -> Reading:
-        """What was declared when it was certified; overlap was looked at then."""
-        from certiformer.certification.reading import Reading
+    def _declared(self) -> Declaration:
+        """What was declared when it was certified."""
+        from certiformer.certification.declaration import Declaration
 
-        return replace(Reading.from_text(str(self.provenance["reading"])), allow_twins=True)
+        return Declaration.from_json(json.loads(str(self.provenance["declaration"])))
 
     def _of_recipe(self, key: str) -> Examples:
         module = importlib.import_module(f"certiformer.certification.recipes.{self.provenance['recipe']}")
@@ -141,19 +142,19 @@ class Recount:
         return Examples(arrays["train_inputs"], labels, arrays.get("unlabelled_inputs"))
 
     def _of_predictions(self, key: str, predictor: Predictor | None, recorded: Evidence | None) -> Counted:
-        from certiformer.certification import predictions, sources
+        from certiformer.certification import predictions
+        from certiformer.certification.sample import Sample, class_names
 
-        columns = sources.Choice.from_text(str(self.provenance.get("columns", "{}")))
-        arrays = self._file(lambda path: sources.read(path, columns))
+        declared = self._declared()
+        sample: Sample = self._file(lambda path: Sample.read(path, declared))
         if predictor is not None:
-            if recorded is None or not {"head_features", "head_labels"} <= set(arrays):
+            if recorded is None or not {"head_features", "head_labels"} <= set(sample.parts):
                 raise CannotCount("head_features and head_labels are not in the data")
-            features, labels, _ = predictions.head_data(arrays, predictions.class_names(arrays, self._reading()))
+            features, labels, _ = predictions.head_data(sample.parts, class_names(sample.parts, declared))
             return Counted(predictor.recount(recorded, features, labels), tolerance=predictor.tolerance)
         if self._evidence is None:
-            aside = {name for name in arrays if name.startswith("head_") or name in sources.ASIDE}
-            rest = {name: array for name, array in arrays.items() if name not in aside}
-            self._evidence = _by_key(predictions.of_predictions(rest, self._reading()).evidence)
+            rest = {name: rows for name, rows in sample.parts.items() if not name.startswith("head_")}
+            self._evidence = _by_key(predictions.of_sample(replace(sample, parts=rest)).evidence)
         return self._known(key)
 
     def _of_model(
@@ -182,10 +183,10 @@ class Recount:
         _refuse_functionless(predictor)
         if issubclass(kind, Disagreement):
             # Labels in the coding of the report: what the sibling's hold-out row was counted with.
-            sibling = counting.of_model(_needed(through).outputs, heldout, reading=self._reading(), batched=True)
+            sibling = counting.of_model(_needed(through).outputs, heldout, reading=self._declared(), batched=True)
             errors = next(record for record in sibling.evidence if record.id == "holdout")
             return _transferred(_recorded(recorded), predictor, through, arrays.get("unlabelled_inputs"), errors)
-        found = counting.of_model(predictor.outputs, heldout, reading=self._reading(), batched=True)
+        found = counting.of_model(predictor.outputs, heldout, reading=self._declared(), batched=True)
         self._evidence = _by_key(found.evidence)
         return self._known(key, predictor.tolerance)
 

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
 
 from certiformer._version import __version__
-from certiformer.core.errors import CertiformerError
+from certiformer.core.errors import CertiformerError, InputError
 
 VERBS = (
-    "theorems", "search", "explain", "bound", "compare", "compose", "inspect", "train", "certify", "probe", "verify",
-    "holdout", "plan", "watch", "select", "audit", "reproduce",
+    "demo", "theorems", "search", "explain", "bound", "compare", "compose", "inspect", "train", "certify", "probe",
+    "verify", "holdout", "plan", "watch", "select", "audit", "reproduce",
 )  # fmt: skip
 """In the order of the help; each is a module of this package with a function of its name, or a group `app`."""
 
 EXTRAS = {
     "jax": "train", "jaxlib": "train", "equinox": "train", "optax": "train", "jaxtyping": "train", "numba": "fast",
     "dask": "cluster", "distributed": "cluster", "dask_jobqueue": "cluster", "tokenizers": "text", "gguf": "files",
-    "pyarrow": "files",
+    "pyarrow": "files", "zstandard": "files",
 }  # fmt: skip
 """The extra that brings an optional package."""
 
@@ -43,8 +44,21 @@ def application(verbs: Sequence[str] = VERBS) -> typer.Typer:
         if isinstance(found, typer.Typer):
             app.add_typer(found, name=verb)
         else:
-            app.command()(found)
+            app.command()(_one_form(found))
     return app
+
+
+def _one_form(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that refuses two forms of output at once."""
+
+    @functools.wraps(command)
+    def run(*args: object, **given: object) -> None:
+        asked = [f"--{name}" for name in ("json", "csv", "markdown") if given.get(name) is True]
+        if len(asked) > 1:
+            raise InputError("output", " ".join(asked), "one form of output", f"Choose {' or '.join(asked)}")
+        command(*args, **given)
+
+    return run
 
 
 def _show_version(requested: bool) -> None:

@@ -12,8 +12,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from certiformer.certification.declaration import Declaration
+from certiformer.certification.evidence import Findings
 from certiformer.cli import _reading as reading
-from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
+from certiformer.cli._output import Csv, Form, Markdown, console, print_json, print_rows
 from certiformer.core.errors import InputError
 from certiformer.report.numbers import percent_up
 from certiformer.report.page import at_least, guaranteed, number, percent
@@ -22,13 +24,15 @@ SHORT = {"excess_risk": "excess risk", "training_loss": "training loss", "risk_0
 """What the papers' rows bound; a certificate says itself what it measures."""
 
 
+@reading.declared()
 def certify(
+    declaration: Declaration,
     source: Annotated[
         Path | None,
         typer.Argument(
             metavar="FILE",
-            help="A model (.safetensors), or predictions, losses or a log of evaluations (.npz, .npy, .csv, .jsonl, "
-            ".parquet, .json, .eval); any checkpoint beside --predictions; without it, the embedded demo.",
+            help="Predictions, losses or a log of evaluations (.npz, .npy, .csv, .jsonl, .parquet, .json, .eval, or a "
+            "folder of logs); or a model (.safetensors, with --data); any checkpoint beside --predictions.",
         ),
     ] = None,
     data: Annotated[
@@ -44,48 +48,30 @@ def certify(
     config: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Architecture of bare weights (JSON with model, d, ...).")
     ] = None,
-    models: Annotated[
-        int,
-        typer.Option(help="Models compared on the held-out examples, all fixed before any was scored on them."),
-    ] = 1,
     only: Annotated[
-        str | None, typer.Option(metavar="ID", help="One certificate, decided beforehand, has the whole of delta.")
+        str | None, typer.Option(metavar="ID", help="Use only this certificate, chosen before seeing data.")
     ] = None,
-    delta: Annotated[float, typer.Option(help="Probability that any guarantee of the report is wrong.")] = 0.05,
-    seed: Annotated[int | None, typer.Option(help="Seed of splits and draws.")] = None,
+    delta: reading.Delta = None,
+    confidence: reading.Confidence = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where report.html and report.json go.")] = Path("out"),
-    allow_twins: Annotated[
-        bool, typer.Option("--allow-twins", help="Equal inputs may be independent draws from a small input space.")
-    ] = False,
-    retrain: Annotated[bool, typer.Option("--retrain", help="Train the demo's models anew.")] = False,
-    metric: reading.Metric = None,
-    label: reading.Label = None,
-    prediction: reading.Prediction = None,
-    id: reading.Id = None,
-    group: reading.Group = None,
-    slices: reading.Slice = None,
-    filter: reading.Filter = None,
-    score: reading.Score = None,
-    unscored: reading.Unscored = "refuse",
-    limits: reading.Range = None,
-    clip: reading.Clip = None,
-    two_sided: reading.TwoSided = False,
-    order: reading.Order = "average",
-    estimand: reading.Estimand = "groups",
-    max_size: reading.MaxSize = None,
-    repeats: reading.Repeats = "refuse",
-    outputs: reading.Outputs = None,
-    classes: reading.Classes = None,
-    abstain: reading.Abstain = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    json: reading.Json = False,
     csv: Csv = False,
     markdown: Markdown = False,
 ) -> None:
-    """Certify a model: what is guaranteed about its error on new data, and what would make the rest say something."""
-    from certiformer.certification import sources
-    from certiformer.certification.api import certify as run
+    """Certify a model: what is guaranteed about its error on new data, and what other methods would need."""
+    from certiformer.certification.api import Subject, findings
+    from certiformer.evaluation._given import failure_probability
 
-    if predictions is None and data is None and source is not None and source.suffix.lower() in sources.ENDINGS:
+    level = failure_probability(delta, confidence)
+    for path in (source, predictions, data, fit, config):
+        if path is not None and not path.exists():
+            raise InputError("file", str(path), "an existing file", "There is no file or folder of this name")
+    if source is None and predictions is None and data is None and fit is None:
+        raise InputError(
+            "certify", "no file", "predictions, a log or a model",
+            "For example certiformer certify preds.csv; the demo is certiformer demo",
+        )  # fmt: skip
+    if predictions is None and data is None and source is not None and _holds_outcomes(source):
         source, predictions = None, source
     if predictions is not None and data is not None:
         raise InputError("--predictions", str(predictions), f"predictions or examples, not {data} too")
@@ -93,54 +79,39 @@ def certify(
         raise InputError("--data", None, "the examples to certify on", "For example --data data.npz")
     if data is not None and source is None:
         raise InputError("checkpoint", None, "a model to go with --data", "Or use --predictions for any other model")
-    if retrain and (source is not None or predictions is not None):
-        raise InputError("--retrain", True, "the embedded demo, which is the only thing that is trained here")
-    # `--slice label` means the classes, unless a table has a column of that name.
-    by_label = slices == "label" and (predictions is None or predictions.suffix.lower() in (".npz", ".npy"))
-    report = run(
-        source,
-        data=data,
-        predictions=predictions,
-        fit=fit,
-        columns=sources.Choice(
-            metric=tuple(metric or ()),
-            label=label,
-            prediction=prediction,
-            id=id,
-            group=group,
-            slices=None if by_label else slices,
-            filter=filter,
-            score=score,
-            unscored=unscored,
-        ),
-        config=config,
-        models=models,
-        classes=reading.classes_of(classes),
-        outputs=outputs,  # type: ignore[arg-type]
-        abstain=reading.abstain_of(abstain),
-        low=0.0 if limits is None else limits[0],
-        high=None if limits is None else limits[1],
-        clip=clip,
-        two_sided=two_sided,
-        order=order,  # type: ignore[arg-type]
-        estimand=estimand,  # type: ignore[arg-type]
-        max_size=max_size,
-        repeats=repeats,  # type: ignore[arg-type]
-        slices="label" if by_label else None,
-        only=only,
-        delta=delta,
-        seed=seed,
-        allow_twins=allow_twins,
-        retrain=retrain,
-        progress=None,
-        command=shlex.join(["certiformer", *sys.argv[1:]]),
-    )
+    if config is not None and data is None:
+        raise InputError("--config", str(config), "a model with --data", "It describes bare weights")
+    if fit is not None and (source is not None or predictions is not None or declaration.as_json()):
+        raise InputError("--fit", str(fit), "a recipe alone", "It says itself what it reads")
+    found = findings(Subject(source, config=config), declaration, data=data, predictions=predictions, fit=fit)
+    write(found, level, only, out, print_as(json, csv, markdown))
+
+
+def _holds_outcomes(source: Path) -> bool:
+    """Whether a file or folder is read as outcomes; a folder with weights is a checkpoint."""
+    from certiformer.certification.sources.files import READERS
+
+    if source.is_dir():
+        return not any(source.glob("*.safetensors")) and not any(source.glob("*.bin"))
+    return source.suffix.lower() in READERS
+
+
+def print_as(json: bool, csv: bool, markdown: bool) -> Form:
+    """The one form that was asked for."""
+    return "json" if json else "csv" if csv else "markdown" if markdown else ""
+
+
+def write(found: Findings, delta: float, only: str | None, out: Path, form: Form) -> None:
+    """Build the report, write it, and show it."""
+    from certiformer.certification.pipeline import build
+
+    report = build(found, delta, only=only, command=shlex.join(["certiformer", *sys.argv[1:]]))
     page, text = report.write(out)
-    if json:
+    if form == "json":
         print_json(report.document)
         return
-    if csv or markdown:
-        print_rows([_row(row) for row in report.document["certificates"] if _says(row)], markdown=markdown)
+    if form:
+        print_rows([_row(row) for row in report.document["certificates"] if _says(row)], markdown=form == "markdown")
         return
     show(console, report.document)
     console.print(f"wrote {page} and {text}")

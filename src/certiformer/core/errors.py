@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Callable, Iterable
-from typing import ParamSpec, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ParamSpec, TypeVar, overload
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
@@ -67,14 +67,26 @@ def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
     return [by_lower[candidate] for candidate in close]
 
 
-def refuse_unknown_options(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
-    """`function`, which answers a misspelt option with the nearest that it has."""
+@overload
+def refuse_unknown_options(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]: ...
+@overload
+def refuse_unknown_options(
+    function: None = None, *, moved: Mapping[str, str]
+) -> Callable[[Callable[Parameters, Answer]], Callable[Parameters, Answer]]: ...
+def refuse_unknown_options(
+    function: Callable[Parameters, Answer] | None = None, *, moved: Mapping[str, str] | None = None
+) -> Any:
+    """`function`, which answers a misspelt option with the nearest that it has, and one that moved with its new place."""
+    if function is None:
+        return functools.partial(refuse_unknown_options, moved=moved)
     code = function.__code__
     known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
     @functools.wraps(function)
     def checked(*args: Parameters.args, **options: Parameters.kwargs) -> Answer:
         for name in options:
+            if name not in known and name in (moved or {}):
+                raise InputError(name, options[name], "an option", f"It is said elsewhere now: {(moved or {})[name]}")
             if name not in known:
                 raise UnknownNameError("option", name, known, f"of {function.__name__} (it has {', '.join(known)})")
         return function(*args, **options)

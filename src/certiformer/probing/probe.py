@@ -20,6 +20,7 @@ import numpy.typing as npt
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.surrogate import Surrogate
+from certiformer.certification.declaration import Declaration
 from certiformer.certification.document import Report
 from certiformer.certification.handover import content_of, load_predictor
 from certiformer.certification.handover.heldout_head import HeldOutHead
@@ -28,7 +29,6 @@ from certiformer.certification.linear_head import fit
 from certiformer.certification.pipeline import build
 from certiformer.certification.predictions import of_predictions
 from certiformer.certification.procedures.head import picked_head
-from certiformer.certification.reading import Reading
 from certiformer.certification.split import split
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder
@@ -107,7 +107,7 @@ def probe(
     arrays, head, penalty = _arrays(features, labels, classes, seed)
     findings = of_predictions(
         arrays,
-        Reading(models=models, seed=seed, title=f"{Path(texts).name} with {Path(path).name}"),
+        Declaration(models=models, seed=seed, title=f"{Path(texts).name} with {Path(path).name}"),
         provenance=_provenance(path, texts, data, used, tokens),
     )
     evidence = tuple(

@@ -32,7 +32,7 @@ class TestEstimators:
     def test_one_that_is_still_to_be_fitted(self):
         linear = pytest.importorskip("sklearn.linear_model")
         estimator = linear.SGDClassifier(loss="hinge")
-        report = certiformer.certify(fit=estimator, data=(X, NAMED), seed=3)
+        report = certiformer.certify(fit=estimator, data=(X, NAMED), declaration={"seed": 3})
         assert report["holdout"].informative
         assert not hasattr(estimator, "classes_")
         with pytest.raises(InputError, match="a fitted"):
@@ -75,14 +75,16 @@ class TestTables:
             assert isinstance(inputs, Frame)
             return lambda rows: 4.5 * (np.asarray(rows)[:, 0] == "spam")[:, None] - 2.25
 
-        report = certiformer.certify(fit=fit, data=(Frame(self.CELLS), Y), batched=True)
+        report = certiformer.certify(fit=certiformer.Subject(fit, batched=True), data=(Frame(self.CELLS), Y))
         assert report["holdout"].evidence.errors == 0
 
     def test_rows_seen_in_training_are_found(self):
         model = lambda rows: 4.5 * (np.asarray(rows)[:, 0] == "spam")[:, None] - 2.25  # noqa: E731
         seen = (np.concatenate([self.CELLS[:3], self.CELLS[200:]]), np.concatenate([Y[:3], Y[200:]]))
         with pytest.raises(InputError, match="3 "):
-            certiformer.certify(model, heldout=(self.CELLS[:200], Y[:200]), train=seen, batched=True)
+            certiformer.certify(
+                certiformer.Subject(model, batched=True), heldout=(self.CELLS[:200], Y[:200]), train=seen
+            )
 
     def test_hashes_are_of_what_stands_there(self):
         """Not of where it stands in memory."""
@@ -121,7 +123,7 @@ class TestTrainerOutput:
         output.predictions = 1 / (1 + np.exp(-logits))
         with pytest.raises(InputError, match="probabilities"):
             certiformer.certify(predictions=output)
-        again = certiformer.certify(predictions=output, outputs="probabilities")["mean_loss"]
+        again = certiformer.certify(predictions=output, declaration={"outputs": "probabilities"})["mean_loss"]
         assert again.value == found.value
         output.label_ids = None
         with pytest.raises(InputError, match="no column"):
@@ -131,7 +133,7 @@ class TestTrainerOutput:
         output = SimpleNamespace(predictions=X[:, :1], label_ids=X[:, 1], metrics={})
         with pytest.raises(InputError, match="clip=C"):
             certiformer.certify(predictions=output)
-        report = certiformer.certify(predictions=output, clip=3.0)
+        report = certiformer.certify(predictions=output, declaration={"clip": 3.0})
         assert report["mean_loss"].value < 3.0
 
 
@@ -169,15 +171,17 @@ class TestTorch:
         softmax = torch.nn.Sequential(module, torch.nn.Softmax(1))
         with pytest.raises(InputError, match='outputs="probabilities"'):
             certiformer.certify(softmax, heldout=(X, Y))
-        said = certiformer.certify(softmax, heldout=(X, Y), outputs="probabilities")
+        said = certiformer.certify(softmax, heldout=(X, Y), declaration={"outputs": "probabilities"})
         assert said["holdout"].value == certiformer.certify(module, heldout=(X, Y))["holdout"].value
 
         def classes(x):
             return module(torch.tensor(x, dtype=torch.float32)).argmax(1)
 
         with pytest.raises(InputError, match='outputs="labels"'):
-            certiformer.certify(classes, heldout=(X, Y), batched=True)
-        assert certiformer.certify(classes, heldout=(X, Y), batched=True, outputs="labels")["holdout"].informative
+            certiformer.certify(certiformer.Subject(classes, batched=True), heldout=(X, Y))
+        assert certiformer.certify(
+            certiformer.Subject(classes, batched=True), heldout=(X, Y), declaration={"outputs": "labels"}
+        )["holdout"].informative
 
     def test_tensors_as_predictions(self):
         torch, module = self.module()
@@ -257,12 +261,12 @@ class TestJax:
         jax = pytest.importorskip("jax")
         weights = jax.numpy.array([[-5.0, 0, 0, 0], [5.0, 0, 0, 0]])
         expected = int(np.sum((X[200:, 0] > 0) != Y[200:]))
-        for model, options in (
-            (lambda x: weights @ x, {}),
-            (lambda x: x @ weights.T, {"batched": True}),
-            (lambda w, x: w @ x, {"params": weights}),
+        for model in (
+            lambda x: weights @ x,
+            certiformer.Subject(lambda x: x @ weights.T, batched=True),
+            (lambda w, x: w @ x, weights),
         ):
-            report = certiformer.certify(model, heldout=(X[200:], Y[200:]), **options)
+            report = certiformer.certify(model, heldout=(X[200:], Y[200:]))
             assert report["holdout"].evidence.errors == expected
 
     @pytest.mark.filterwarnings("ignore")
@@ -272,11 +276,12 @@ class TestJax:
         variables = module.init(jax.random.key(0), X[:1].astype(np.float32))
         expected = np.argmax(np.asarray(module.apply(variables, X[200:].astype(np.float32))), 1) != Y[200:]
         heldout = (X[200:], Y[200:])
-        report = certiformer.certify(module.apply, params=variables, heldout=heldout)
+        report = certiformer.certify((module.apply, variables), heldout=heldout)
         assert report["holdout"].evidence.errors == int(expected.sum())
         nnx = pytest.importorskip("flax.nnx")
         dense = nnx.Linear(4, 2, rngs=nnx.Rngs(0))
         answers = np.argmax(np.asarray(dense(X[200:].astype(np.float32))), 1)
-        for options in ({"batched": True}, {}):
-            found = certiformer.certify(dense, heldout=heldout, **options)["holdout"].evidence.errors
+        for batched in (True, False):
+            subject = certiformer.Subject(dense, batched=batched)
+            found = certiformer.certify(subject, heldout=heldout)["holdout"].evidence.errors
             assert found == int(np.sum(answers != Y[200:]))
