@@ -136,7 +136,8 @@ def test_a_killed_watch_leaves_a_whole_state(tmp_path):
     rows = RANDOM.integers(2, size=6000)
     (tmp_path / "s.txt").write_text("\n".join(map(str, rows)) + "\n")
     slow = (
-        "import os, sys, time; from certiformer.cli import main; from certiformer.certification import watching; watching.SAVED_EVERY = 0.0;"
+        "import os, sys, time; from certiformer.cli import main; from certiformer.certification import watching;"
+        "watching.SAVED_EVERY = 0.0;"
         "replace = os.replace; os.replace = lambda a, b: (time.sleep(0.01), replace(a, b));"
         "sys.argv = ['certiformer', *sys.argv[1:]]; main()"
     )

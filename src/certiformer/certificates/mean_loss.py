@@ -231,4 +231,5 @@ def natural_repeats(random: Random) -> Trial:
 def observed_range(random: Random) -> Trial:
     """Broken: `high` is the largest loss seen."""
     losses = np.where(random.random(FEW) < 0.02, 100.0, random.random(FEW))
-    return Trial({"heldout_losses": losses}, 0.02 * 100 + 0.98 * 0.5, {"range": (0.0, float(losses.max())), "order": "hash"})
+    declared = {"range": (0.0, float(losses.max())), "order": "hash"}
+    return Trial({"heldout_losses": losses}, 0.02 * 100 + 0.98 * 0.5, declared)

@@ -31,10 +31,10 @@ DATA_ARRAYS = ("inputs", "labels", "train_inputs", "train_labels", "heldout_inpu
 class Subject:
     """A model with what belongs to it, for `certify`.
 
-    `model`: a function, a module, an estimator, or the path of a checkpoint. `params`: it is `apply(params, x)`, with these
-    weights. `batched`: it takes a whole batch. `initial`: the same model before training. `config`: the architecture of
-    bare weights. `final`, `unlabelled`: another model, to which the certificate is carried over by examples that are new
-    to both.
+    `model`: a function, a module, an estimator, or the path of a checkpoint. `params`: it is `apply(params, x)`, with
+    these weights. `batched`: it takes a whole batch. `initial`: the same model before training. `config`: the
+    architecture of bare weights. `final`, `unlabelled`: another model, to which the certificate is carried over by
+    examples that are new to both.
     """
 
     model: Any
@@ -89,9 +89,9 @@ def certify(
 ) -> Report:
     """What theory guarantees about a model's error on new data.
 
-    - `certify(predictions="preds.csv")` (npz, npy, CSV, JSONL, Parquet, logs of lm-evaluation-harness, inspect_ai, folders
-      of them), a `Sample`, a mapping of arrays, a data frame, `(y_true, y_pred)`, a list of rows or the output of
-      `Trainer.predict` certifies any model from its predictions or losses; with the path of a recognised checkpoint
+    - `certify(predictions="preds.csv")` (npz, npy, CSV, JSONL, Parquet, logs of lm-evaluation-harness, inspect_ai,
+      folders of them), a `Sample`, a mapping of arrays, a data frame, `(y_true, y_pred)`, a list of rows or the output
+      of `Trainer.predict` certifies any model from its predictions or losses; with the path of a recognised checkpoint
       beside it, the covering bound of that architecture is listed, too;
     - `certify(model, heldout=(x, y), train=(x, y))` certifies a model: one of this package, any Equinox module or
       function, `(apply, params)`, a scikit-learn estimator, a torch module with a loader; what else belongs to the
@@ -110,10 +110,8 @@ def certify(
     """
     level = failure_probability(delta, confidence)
     declared = Declaration.of(declaration)
-    found = findings(
-        Subject.of(model), declared, heldout=heldout, train=train, data=data, predictions=predictions, evidence=evidence,
-        fit=fit, by=by,
-    )  # fmt: skip
+    given = {"heldout": heldout, "train": train, "data": data, "predictions": predictions, "evidence": evidence}
+    found = findings(Subject.of(model), declared, fit=fit, by=by, **given)
     return build(found, level, only=only)
 
 

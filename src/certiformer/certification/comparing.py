@@ -42,7 +42,7 @@ class Comparison:
     interval: tuple[float, float]
     discordant: tuple[int, int] | None
     p: float | None
-    """Of the exact sign test, times the number of comparisons; a test of its own, no part of the interval's confidence."""
+    """Of the exact sign test, times the number of comparisons; no part of the interval's confidence."""
     items: int
     unit: str
     delta: float
@@ -101,8 +101,8 @@ def compare(
 ) -> tuple[Comparison, ...]:
     """Every model against the first, the declared reference, on the same items.
 
-    A model is a file of predictions, losses or scores, or whatever else `Sample.of` takes. `margin` asks whether the other
-    is at most that much worse. All comparisons hold together with the confidence.
+    A model is a file of predictions, losses or scores, or whatever else `Sample.of` takes. `margin` asks whether the
+    other is at most that much worse. All comparisons hold together with the confidence.
     """
     level, declared = failure_probability(delta, confidence), Declaration.of(declaration)
     paths = (first, *others)
@@ -182,7 +182,7 @@ def _units(a: Sample, b: Sample, order: npt.NDArray[np.int64]) -> Units:
 
 
 def _needed(discordant: tuple[int, int], n: int, delta: float) -> int | None:
-    """The number of items at which the sign test would decide, by the normal approximation; None if they do not differ."""
+    """How many items the sign test would need, by the normal approximation; None if the models do not differ."""
     more, fewer = max(discordant) / n, min(discordant) / n
     if more == fewer:
         return None

@@ -1,7 +1,7 @@
 """What the caller says beforehand: which columns are meant, what their numbers mean, what the unit is.
 
-`Declaration` is the one options type of `certify`, `compare`, `select`, `watch` and `holdout`. The options of the command
-line and the reference page (docs/sample.md) are made from its fields.
+`Declaration` is the one options type of `certify`, `compare`, `select`, `watch` and `holdout`. The options of the
+command line and the reference page (docs/sample.md) are made from its fields.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any, Literal, Self
 
 from certiformer.core.errors import InputError, UnknownNameError
 
-Outputs = Literal["logits", "probabilities", "labels"]
 Repeats = Literal["refuse", "group", "natural"]
 
 COLUMNS, MEANING = "Which columns are meant", "What the numbers mean"
@@ -60,9 +59,11 @@ class Declaration:
     classes: int | tuple[str, ...] | None = _said(
         None, MEANING, "The number of classes (or tokens), or their names in the order of the columns: ham,spam."
     )
-    outputs: Outputs | None = _said(None, MEANING, "What a model's outputs are: logits, probabilities or labels.")
+    outputs: Literal["logits", "probabilities", "labels"] | None = _said(
+        None, MEANING, "What a model's outputs are: logits, probabilities or labels."
+    )
     abstain: int | str | None = _said(None, MEANING, "The prediction that is no answer; it counts as an error.")
-    repeats: Repeats = _said(
+    repeats: Literal["refuse", "group", "natural"] = _said(
         "refuse", UNITS, "Equal examples: refuse, group (copies), or natural (independent draws that coincide)."
     )
     estimand: Literal["groups", "rows"] = _said("groups", UNITS, "The mean over groups, or over their rows.")
@@ -76,7 +77,8 @@ class Declaration:
     title: str = _said("", CLAIM, "What stands above the report.", metavar="TEXT")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "metric", (self.metric,) if isinstance(self.metric, str) else tuple(self.metric))
+        named: Any = self.metric
+        object.__setattr__(self, "metric", (named,) if isinstance(named, str) else tuple(named))
         if self.classes is not None and not isinstance(self.classes, int):
             object.__setattr__(self, "classes", tuple(str(name) for name in self.classes))
         if self.range is not None:
@@ -156,9 +158,8 @@ class Declaration:
         lines = ["| field | option | what it says |", "|---|---|---|"]
         for group in GROUPS:
             lines.append(f"| **{group}** | | |")
-            for one in cls.options():
-                if one.metadata["group"] == group:
-                    lines.append(f"| `{one.name}` | `{cls.flag(one)}` | {one.metadata['says']} |")
+            inside = [one for one in cls.options() if one.metadata["group"] == group]
+            lines += [f"| `{one.name}` | `{cls.flag(one)}` | {one.metadata['says']} |" for one in inside]
         return "\n".join(lines)
 
 

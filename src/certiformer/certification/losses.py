@@ -129,8 +129,8 @@ def _smoothed(outcome: Outcome, classes: int) -> tuple[Array, float, float, floa
     if not classes:
         raise InputError(
             "classes", None, "how many tokens (words, bytes) there are to choose from, or a clip",
-            f"{outcome.name} has no largest value: classes=V (--classes V) certifies the predictor smoothed with 1 % of "
-            "the uniform one, clip=C (--clip C) the loss cut off at C",
+            f"{outcome.name} has no largest value: classes=V (--classes V) certifies the predictor smoothed with 1 % "
+            "of the uniform one, clip=C (--clip C) the loss cut off at C",
         )  # fmt: skip
     unit = math.log(2.0) if outcome.name == "bits_per_byte" else 1.0
     low, high = -math.log1p(-SMOOTHING) / unit, math.log(classes / SMOOTHING) / unit

@@ -111,7 +111,7 @@ class Sample:
     def read(cls, path: str | Path, declaration: Declared = None) -> Sample:
         """The sample in a file (npz, npy, CSV, JSONL, Parquet, a log), or in a folder of logs."""
         declared = Declaration.of(declaration)
-        return sample_of(given_of(files.read(path, declared.filter), declared), declared)
+        return sample_of(given_of(files.read(path), declared), declared)
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, Any], declaration: Declared = None, *, name: str = "predictions") -> Sample:
@@ -145,8 +145,8 @@ class Sample:
             if len(shape) != 1 and not (len(shape) == 2 and shape[1] == 1):
                 raise InputError(
                     f"y_true, y_pred: {key}", f"shape {shape}", "one label per example",
-                    "Outputs have names: {'heldout_labels': y, 'heldout_probabilities': p}; several labels per example are "
-                    "certified one by one, or by a loss: {'heldout_losses': ...}",
+                    "Outputs have names: {'heldout_labels': y, 'heldout_probabilities': p}; several labels per example "
+                    "are certified one by one, or by a loss: {'heldout_losses': ...}",
                 )  # fmt: skip
         declared = Declaration.of(declaration)
         return sample_of(given_of(files.Table("(y_true, y_pred)", columns), declared), declared)
@@ -454,9 +454,8 @@ def _streamed(text: str, number: int, declared: Declaration) -> float:
         value, better = _from_object(files.parsed(text, place), place, declared)
     elif word in ("true", "false"):
         if declared.better is None:
-            raise InputError(
-                place, text, "right or wrong, or 0 or 1", "If true means right, say --higher-is-better; if wrong, --lower-is-better"
-            )  # fmt: skip
+            fix = "If true means right, say --higher-is-better; if it means wrong, --lower-is-better"
+            raise InputError(place, text, "right or wrong, or 0 or 1", fix)
         value, better = float(word == "true"), declared.better
     else:
         try:

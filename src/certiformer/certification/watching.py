@@ -1,4 +1,4 @@
-"""A stream of outcomes: limits that may be read at any time, an alarm that is rarely false, and a state that survives."""
+"""A stream of outcomes: limits that may be read at any time, an alarm that is rarely false, a state that survives."""
 
 from __future__ import annotations
 

@@ -81,8 +81,9 @@ def compare(
         measured = f"The {one.what}" if one.what == "error rate" else f"The mean {one.what}"
         console.print(
             plain(
-                f"{measured} of {one.a} minus that of {one.b} is {one.difference:+.4g} here, and between {low:+.4g} and "
-                f"{high:+.4g} on new {one.unit}s, with confidence {100 * (1 - one.delta):g} % ({one.items:,} {one.unit}s)."
+                f"{measured} of {one.a} minus that of {one.b} is {one.difference:+.4g} here, and between {low:+.4g} "
+                f"and {high:+.4g} on new {one.unit}s, with confidence {100 * (1 - one.delta):g} % "
+                f"({one.items:,} {one.unit}s)."
             )
         )
         if one.discordant is not None:

@@ -76,7 +76,7 @@ def refuse_unknown_options(
 def refuse_unknown_options(
     function: Callable[Parameters, Answer] | None = None, *, moved: Mapping[str, str] | None = None
 ) -> Any:
-    """`function`, which answers a misspelt option with the nearest that it has, and one that moved with its new place."""
+    """`function`, which answers a misspelt option with the nearest it has, one that moved with its new place."""
     if function is None:
         return functools.partial(refuse_unknown_options, moved=moved)
     code = function.__code__

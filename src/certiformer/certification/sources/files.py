@@ -1,7 +1,7 @@
 """Files as people have them, each kind turned into columns by one small reader. A reader returns all rows, or refuses.
 
-Which reader is told by the ending (`READERS`), for JSON by its keys, for a folder by what is in it. Nothing in a file is
-executed: pickled objects are refused.
+Which reader is told by the ending (`READERS`), for JSON by its keys, for a folder by what is in it. Nothing in a file
+is executed: pickled objects are refused.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class Table:
     """The column that the format itself says is the unit, and why."""
 
 
-def read(path: str | Path, filter: str | None = None) -> Table:
+def read(path: str | Path) -> Table:
     """The columns of a file, or of the files of one kind in a folder."""
     source = Path(path)
     if not source.exists():
         raise InputError("file", str(source), "an existing file", "There is no file or folder of this name")
     if source.is_dir():
-        return _folder(source, filter)
+        return _folder(source)
     reader = READERS.get(source.suffix.lower())
     if reader is None:
         with source.open("rb") as file:
@@ -70,11 +70,10 @@ def read(path: str | Path, filter: str | None = None) -> Table:
         else:
             known = ", ".join(READERS)
             raise UnknownNameError("kind of file", source.suffix or source.name, READERS, f"(known: {known})")
-    found = reader(source)
-    return _filtered(found, filter)
+    return reader(source)
 
 
-def _folder(folder: Path, filter: str | None) -> Table:
+def _folder(folder: Path) -> Table:
     """All logs of one run: lm-evaluation-harness writes one file of samples for each task."""
     inside = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix.lower() in READERS)
     samples = [path for path in inside if path.suffix.lower() == ".jsonl" and path.name.startswith("samples_")]
@@ -82,10 +81,10 @@ def _folder(folder: Path, filter: str | None) -> Table:
     kinds = {path.suffix.lower() for path in chosen}
     if not chosen or len(kinds) > 1 or kinds & {".npz", ".npy"}:
         raise InputError(
-            "folder", str(folder), "logs of lm-evaluation-harness (samples_*.jsonl) or inspect_ai, or tables of one kind",
+            "folder", str(folder), "logs of lm-evaluation-harness (samples_*.jsonl) or inspect_ai, or tables",
             f"It has {', '.join(path.name for path in inside[:6]) or 'no file that can be read'}",
         )  # fmt: skip
-    parts = [read(path, filter) for path in chosen]
+    parts = [read(path) for path in chosen]
     names = [_task(path, chosen) for path in chosen]
     left = len(inside) - len(chosen)
     said = f"{len(chosen)} files of {folder.name}" + (f"; {left} others are not of this kind" if left else "")
@@ -281,19 +280,18 @@ def _harness(samples: Sequence[Mapping[str, Any]], where: str) -> Table:
     names = dict.fromkeys(key for sample in samples for key in sample)
     listed = samples[0].get("metrics")
     outcomes = [str(name) for name in listed] if isinstance(listed, list) else [n for n in names if metrics.known(n)]
-    roles = {"id": "doc_id"}
-    for role, key in (("input", "doc_hash"), ("prompt", "prompt_hash")):
-        if all(key in sample for sample in samples):
-            roles[role] = key
+    hashes = {"input": "doc_hash", "prompt": "prompt_hash"}
+    whole = {role: key for role, key in hashes.items() if all(key in sample for sample in samples)}
+    roles = {"id": "doc_id", **whole}
     columns = {key: [sample.get(key) for sample in samples] for key in names}
     return Table(where, columns, roles, tuple(outcomes), lambda path: _inside(samples, path))
 
 
-def _filtered(table: Table, wished: str | None) -> Table:
+def filtered(table: Table, wished: str | None) -> Table:
     """The samples of one filter; a task with several holds every document once for each."""
     cells = table.columns.get("filter") if table.roles.get("id") == "doc_id" else None
     if cells is None:
-        if wished is not None and table.arrays is None and table.roles.get("id") != "doc_id":
+        if wished is not None:
             raise InputError("--filter", wished, "a log of lm-evaluation-harness", f"{table.name} has no filters")
         return table
     filters = sorted({str(cell) for cell in cells if cell is not None})

@@ -1,7 +1,7 @@
 """One table of metrics for all formats: which way is better, in which range, right or wrong or a number.
 
-A metric that is not in the table has no direction until the caller says one (`--higher-is-better`, `--lower-is-better`).
-A score, of which more is better, is certified by its distance from the best: the mean of 1 - f1.
+A metric that is not in the table has no direction until the caller says one (`--higher-is-better`,
+`--lower-is-better`). A score, of which more is better, is certified by its distance from the best: the mean of 1 - f1.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ METRICS: dict[str, Metric] = {
 COLUMNS = ("loss", "error", "score", "correct", "is_correct", "acc", "accuracy", "exact_match")
 """Columns of a plain table that are taken for outcomes without being named."""
 LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
-"""Correct, partially correct, incorrect, no answer: the grades of inspect_ai. Right or wrong, unless some are partial."""
+"""Correct, partially correct, incorrect, no answer: the grades of inspect_ai."""
 LOG_UNITS = {
     "perplexity": "log-loss of the continuation",
     "word_perplexity": "log-loss per word",

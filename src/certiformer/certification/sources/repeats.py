@@ -143,8 +143,8 @@ def refuse_repeats(name: str, inputs: npt.NDArray[Any], *, allowed: bool) -> int
             name,
             f"{repeated} of {len(inputs)} inputs repeat another one",
             "independent examples",
-            "Copies count as one: leave them out before drawing, or say allow_twins if these are independent draws of a "
-            "stream that really repeats",
+            "Copies count as one: leave them out before drawing, or say allow_twins if these are independent draws of "
+            "a stream that really repeats",
         )
     return repeated
 

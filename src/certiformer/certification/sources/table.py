@@ -16,7 +16,7 @@ import numpy.typing as npt
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.sources import metrics
 from certiformer.certification.sources.decision import Decision
-from certiformer.certification.sources.files import Column, Table
+from certiformer.certification.sources.files import Column, Table, filtered
 from certiformer.certification.sources.rows import rows_of, whole
 from certiformer.core.errors import InputError, UnknownNameError
 
@@ -62,8 +62,8 @@ _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 class Outcome:
     """One number for each row, of which less is better.
 
-    `kind`: a rate (0 right, 1 wrong, by construction), a number in [low, high], or a log-loss. `what` it is the mean of,
-    in words: "error rate", "wer", "of 1 - f1". `label` names it among several. `sizes`: how many words each is about.
+    `kind`: a rate (0 right, 1 wrong, by construction), a number in [low, high], or a log-loss. `what` it is the mean
+    of, in words: "error rate", "wer", "of 1 - f1". `label` names it among several. `sizes`: how many words each has.
     """
 
     name: str
@@ -101,6 +101,7 @@ def given_of(table: Table, declared: Declaration) -> Given:
             return _named_arrays(arrays, table, declared)
         columns = {name: whole(value) for name, value in arrays.items()}
         table = Table(table.name, columns, decisions=table.decisions)
+    table = filtered(table, declared.filter)
     sizes = {len(column) for column in table.columns.values()}
     if not sizes or sizes == {0}:
         raise InputError("file", table.name, "a table with at least one row")
@@ -151,13 +152,13 @@ def _named_arrays(arrays: dict[str, Any], table: Table, declared: Declaration) -
         elif declared.slices == "group":
             raise InputError(
                 "slices", "group", "slices that hold several groups",
-                "A group is a single draw: nothing follows about one of them. If the groups are fixed by design, and the "
-                "rows inside are independent, they are slices: heldout_slices (--slice COLUMN), without groups",
+                "A group is a single draw: nothing follows about one of them. If the groups are fixed by design, and "
+                "the rows inside are independent, they are slices: heldout_slices (--slice COLUMN), without groups",
             )  # fmt: skip
         elif not (declared.slices == "slice" and slices):
             raise InputError(
                 "slices", declared.slices, "label, beside heldout_labels; or an array heldout_slices",
-                "A name for every row: heldout_slices" if declared.slices != "label" else "There are no labels for slices",
+                "There are no labels for slices" if declared.slices == "label" else "It has a name for every row",
             )  # fmt: skip
     return Given(
         name=table.name, arrays=kept, outcomes=tuple(outcomes), slices=slices, decisions=table.decisions,
@@ -303,8 +304,7 @@ class _Reading:
         label, prediction = (self._role(kind, getattr(declared, kind)) for kind in ("label", "prediction"))
         both = label is not None and prediction is not None
         if both and (not told or declared.label is not None or declared.prediction is not None):
-            assert label is not None and prediction is not None
-            return self._answers(label, prediction), ()
+            return self._answers(str(label), str(prediction)), ()
         options = [f"--metric {name}" for name in told]
         if both:
             said = f"--label {label} --prediction {prediction}"
@@ -322,7 +322,7 @@ class _Reading:
                 raise InputError(
                     "columns", [label, told[0]], "outcomes",
                     f"A score beside {label} may be a confidence, and then nothing here is the truth. Add a column of "
-                    f"true labels (--label TRUTH --prediction {label} --confidence-column score); or say --metric score",
+                    f"true labels: --label TRUTH --prediction {label} --confidence-column score; or say --metric score",
                 )  # fmt: skip
             return {}, self._metrics(told, "by its name")
         raise InputError(
@@ -333,11 +333,11 @@ class _Reading:
     def _answers(self, label: str, prediction: str) -> dict[str, Any]:
         both = [self._filled(name) for name in (label, prediction)]
         if all(map(_is_truth, both)):
-            both = [np.array([WORDS[str(cell).lower()] if str(cell).lower() in WORDS else float(cell)
-                              for cell in column.tolist()], np.float64).astype(np.int64) for column in both]  # fmt: skip
+            true = ("true", "1", "1.0")
+            both = [np.array([str(cell).lower() in true for cell in column], np.int64) for column in both]
         elif all(map(_is_whole, both)):
             both = [column.astype(np.float64).astype(np.int64) for column in both]
-        self._decide("outcome", f"{label} against {prediction}", "right where they agree")
+        self._decide("answers", f"{label} against {prediction}", "right where they agree")
         return {"heldout_labels": both[0], "heldout_predictions": both[1]}
 
     def _metrics(self, names: Sequence[str], why: str) -> tuple[Outcome, ...]:
@@ -380,19 +380,16 @@ class _Reading:
                     "clip", self.declared.clip, f"a range for {name}, of which more is better", "--range LOW HIGH"
                 )
             self._inside(name, values, missing, low, high)
-            losses, bounds = high - values, (0.0, high - low)
-            what = "error rate" if kind == "rate" else f"of {high:g} - {name}"
+            losses, low, high, what = high - values, 0.0, high - low, f"of {high:g} - {name}"
         else:
-            losses, bounds = values, (low, high)
-            what = "error rate" if kind == "rate" else name
+            losses, what = values, name
+        what = "error rate" if kind == "rate" else what
         if missing.any():
-            worst = bounds[1] if self.declared.clip is None else self.declared.clip
-            assert worst is not None
-            losses = np.where(missing, worst, losses)
+            losses = np.where(missing, high if self.declared.clip is None else self.declared.clip, losses)
             self._decide("rows without an outcome", f"{int(missing.sum())} counted as wrong", "declared")
         said = "right or wrong: the error rate" if kind == "rate" else f"the mean {what}"
         self._decide("outcome", f"column {name}: {said}, {better} is better", why)
-        return Outcome(name=name, losses=losses, kind=kind, what=what, low=bounds[0], high=bounds[1], label=label)
+        return Outcome(name=name, losses=losses, kind=kind, what=what, low=low, high=high, label=label)
 
     def _told(self, name: str) -> list[Any]:
         """The column of a metric; a scorer with several values is asked about."""
@@ -454,7 +451,7 @@ class _Reading:
         if missing.any() and self.declared.unscored != "wrong":
             raise InputError(
                 f"column {name}", "an empty cell", "an outcome in every row",
-                f"{self._place(int(np.flatnonzero(missing)[0]))} and {int(missing.sum()) - 1} others. Dropping failures is "
+                f"{self._place(int(np.flatnonzero(missing)[0]))} and {int(missing.sum()) - 1} others. Dropping them is "
                 "a selection; count them as wrong with --unscored wrong",
             )  # fmt: skip
         if not missing.any() and self.declared.unscored == "wrong":
@@ -467,8 +464,8 @@ class _Reading:
         if isinstance(cell, (list, tuple, dict)):
             return InputError(
                 "--metric", f"{name}: {cell!r}"[:80], "a number for each row",
-                "Pairs are parts of a corpus figure (F1, perplexity), which is no mean of documents: no bound of a mean "
-                "speaks about it",
+                "Pairs are parts of a corpus figure (F1, perplexity), which is no mean of documents: no bound of a "
+                "mean speaks about it",
             )  # fmt: skip
         return InputError(f"column {name}", str(cell)[:40], "a number, true or false", self._place(row))
 
