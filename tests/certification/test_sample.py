@@ -238,8 +238,12 @@ def test_a_score_between_is_no_right_or_wrong(tmp_path):
 
 def repeated(folder, name, *, by):
     """25 items, 40 rows each; the model errs on whole items."""
-    rows = [(k // 40 if by == "id" else k, f"text {k // 40 if by == 'text' else k}", int(k // 40 % 5 != 0), 0.5 + k / 2000, k // 40)
-            for k in range(1000)]  # fmt: skip
+    rows = []
+    for k in range(1000):
+        item = k // 40
+        rows.append(
+            (item if by == "id" else k, f"text {item if by == 'text' else k}", int(item % 5 != 0), 0.5 + k / 2e3, item)
+        )
     return write_csv(folder / f"{name}.csv", ("id", "text", "correct", "confidence", "patient"), rows)
 
 
@@ -315,7 +319,7 @@ def test_rows_do_not_vanish(tmp_path):
     with pytest.raises(InputError, match="150 samples without the field"):
         certified(write_lines(tmp_path / "samples_x.jsonl", lines), filter="none")
     (tmp_path / "one.csv").write_text("correct\n" + "1\n" * 100 + "\n" * 50)
-    with pytest.raises(InputError, match="Row 101 .* and 49 others.*--unscored wrong"):
+    with pytest.raises(InputError, match=r"Row 101 .* and 49 others.*--unscored wrong"):
         certified(tmp_path / "one.csv")
     assert certified(tmp_path / "one.csv", unscored="wrong")["holdout"].evidence.errors == 50
     (tmp_path / "two.csv").write_text("id,correct\n" + "".join(f"{k},1\n\n" for k in range(30)))
@@ -373,7 +377,8 @@ def test_perplexity_is_said_of_tokens_alone(tmp_path, more):
 def test_a_folder_of_logs(tmp_path, run):
     """Every task of a run is a slice, with the whole, at one confidence."""
     for task, right in (("arc", 0.9), ("gsm8k", 0.6)):
-        harness(tmp_path / f"samples_{task}_2025-01-01T00-00.jsonl", n=50, acc=lambda k, r=right: float(k % 10 < 10 * r))
+        path = tmp_path / f"samples_{task}_2025-01-01T00-00.jsonl"
+        harness(path, n=50, acc=lambda k, r=right: float(k % 10 < 10 * r))
     (tmp_path / "results_2025.json").write_text("{}")
     report = certified(tmp_path)
     keys = {row.evidence.key for row in report.certificates if row.evidence is not None}
@@ -572,8 +577,8 @@ def test_every_option_changes_the_report(name):
 
 @pytest.mark.parametrize(
     "said",
-    [{"clip": 2.0}, {"range": (0, 2)}, {"better": "higher"}, {"estimand": "rows"}, {"order": "hash"}, {"slices": "nope"},
-     {"unscored": "wrong"}, {"outputs": "logits"}, {"filter": "strict"}, {"max_size": 3}],
+    [{"clip": 2.0}, {"range": (0, 2)}, {"better": "higher"}, {"estimand": "rows"}, {"order": "hash"},
+     {"slices": "nope"}, {"unscored": "wrong"}, {"outputs": "logits"}, {"filter": "strict"}, {"max_size": 3}],
 )  # fmt: skip
 @pytest.mark.parametrize("given", [TABLE, BASE], ids=["table", "arrays"])
 def test_an_option_that_changes_nothing_is_refused(given, said):
@@ -614,7 +619,8 @@ def test_public_functions_are_found_and_small():
 
 def test_confidence_is_one_minus_delta():
     given = {"heldout_correct": RIGHT}
-    one, other = certiformer.certify(predictions=given, confidence=0.99), certiformer.certify(predictions=given, delta=0.01)
+    one = certiformer.certify(predictions=given, confidence=0.99)
+    other = certiformer.certify(predictions=given, delta=0.01)
     assert one.document["delta"] == 0.01
     assert one["holdout"].value == other["holdout"].value
     with pytest.raises(InputError, match="one of the two"):
