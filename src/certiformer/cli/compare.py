@@ -106,6 +106,9 @@ def _results(words: list[str], sweep: str | None, plot: Path | None, json: bool,
     given = dict(word.split("=", 1) for word in words if "=" in word)
     along = None if sweep is None else parse_sweep(sweep)
     found = compare_results(ids, given, along)
+    rows = [row for rows in found.by_quantity().values() for row in rows]
+    if not given and along is None and all(row.value is None and row.log10 is None for row in rows):
+        raise InputError("compare", ids, "inputs to evaluate them at", f"KEY=VALUE. {rows[0].why}")
     if plot is not None:
         if along is None:
             raise InputError("--plot", str(plot), "a sweep to draw", "Add for example --sweep n=1e2:1e8:40")

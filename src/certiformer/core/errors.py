@@ -46,12 +46,20 @@ class FormulaError(CertiformerError, ArithmeticError):
         )
 
 
+MOST_LISTED = 30
+"""Names that an error lists; of more it says how many."""
+
+
 class UnknownNameError(CertiformerError, KeyError):
-    """A name nobody knows, with the nearest ones that somebody does."""
+    """A name nobody knows, with the nearest ones that somebody does, or with all of them."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
         self.kind, self.name = kind, name
-        self.nearest = nearest(name, known)
+        names = [str(one) for one in known]
+        self.nearest = nearest(name, names)
+        if not hint and not self.nearest and names:
+            more = f", ... ({len(names)} in all)" if len(names) > MOST_LISTED else ""
+            hint = f"Known: {', '.join(names[:MOST_LISTED])}{more}"
         near = f"; did you mean {' or '.join(self.nearest)}?" if self.nearest else "."
         self.message = f"unknown {kind} {name!r}{near}" + (f" {hint}" if hint else "")
         super().__init__(self.message)
