@@ -226,6 +226,16 @@ def test_words_name_the_column_and_the_map(tmp_path):
     assert found["mean_loss"].evidence.observed == pytest.approx(10.0)
 
 
+def test_a_range_is_for_metrics_that_have_none(tmp_path):
+    rows = [(k, int(k % 5 > 0), 80.0, 0.5) for k in range(60)]
+    path = write_csv(tmp_path / "t.csv", ("id", "acc", "bleu", "f1"), rows)
+    report = certified(path, metric=("acc", "bleu"), range=(0, 100))
+    assert report["holdout (acc)"].evidence.errors == 12
+    assert report["mean_loss (bleu)"].evidence.observed == pytest.approx(20.0)
+    with pytest.raises(InputError, match="without a range of its own"):
+        certified(path, metric=("acc", "f1"), range=(0, 100))
+
+
 def test_a_score_between_is_no_right_or_wrong(tmp_path):
     path = write_csv(tmp_path / "t.csv", ("id", "acc"), [(k, k % 3 / 2) for k in range(60)])
     with pytest.raises(InputError, match="--metric acc --range 0 1"):
@@ -508,6 +518,11 @@ def test_control_characters_are_made_visible(tmp_path, run):
     told = run("certify", path, "--slice", "part", "--out", tmp_path / "out").out
     assert "\x1b[31m" not in told
     assert "\\x1b" in told
+    odd = write_csv(tmp_path / "odd.csv", ("score", "lo\x1b[31mss", "loss"), [(1, 1, 1)] * 20)
+    refused = run("certify", odd, "--metric", "x")
+    assert refused.code == 2
+    assert "\x1b[31m" not in refused.err
+    assert "\\x1b" in refused.err
 
 
 # Options
@@ -676,7 +691,7 @@ def run(monkeypatch, capsys, tmp_path):
         (("certify", "p.npz", "--slice", "nope"), "slices"),
         (("certify", "p.npz", "--json", "--csv"), "--json --csv"),
         (("plan", "--error", "0.1", "--csv", "--json"), "one form of output"),
-        (("certify", "p.npz", "--only", "foo"), "Known: betting"),
+        (("certify", "p.npz", "--only", "foo"), "Known: "),
         (("theorems", "nope"), "Known: "),
         (("reproduce", "nope"), "Known: "),
         (("train", "nope"), "unknown model 'nope'"),

@@ -100,5 +100,7 @@ def main() -> None:
 
 
 def _fail(message: str) -> None:
+    # Names from files stand in it: control characters are made visible.
+    message = "".join(one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in message)
     typer.secho(f"error: {message}", err=True, fg=typer.colors.RED)
     sys.exit(2)

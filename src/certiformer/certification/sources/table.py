@@ -346,6 +346,9 @@ class _Reading:
         found = tuple(self._metric(name, why, several=len(names) > 1) for name in names)
         if len(found) > 1 and any(one.kind == "log" for one in found):
             raise InputError("--metric", list(names), "a log-loss alone", "It has a unit and a range of its own")
+        known = [metrics.known(name) for name in names]
+        if len(found) > 1 and self.declared.range is not None and all(map(_own_range, known)):
+            raise InputError("range", self.declared.range, "a metric without a range of its own", "Certify them apart")
         return found
 
     def _metric(self, name: str, why: str, *, several: bool) -> Outcome:
@@ -359,7 +362,7 @@ class _Reading:
         better = self._direction(name, metric, form, several=several)
         kind: metrics.Kind = "rate" if form != "numbers" or (metric is not None and metric.kind == "rate") else "number"
         low, high = (0.0, 1.0) if metric is None or metric.kind == "log" else (metric.low, metric.high)
-        if self.declared.range is not None:
+        if self.declared.range is not None and not (several and _own_range(metric)):
             kind, (low, high) = "number", self.declared.range
         elif kind == "number" and (metric is None or high is None) and self.declared.clip is None:
             paste = f"--metric {name} --range 0 1" if metric is not None else self._paste(name, better) + " --range 0 1"
@@ -485,6 +488,11 @@ class _Reading:
         losses = sums / sizes / (np.log(2.0) if name == "bits_per_byte" else 1.0)
         counts = None if name == "perplexity" else sizes
         return Outcome(name=name, losses=losses, kind="log", what=what, high=None, label=label, sizes=counts)
+
+
+def _own_range(metric: metrics.Metric | None) -> bool:
+    """Whether the table of metrics says in which range it lies."""
+    return metric is not None and metric.high is not None
 
 
 def _missing(cell: Any) -> bool:
