@@ -54,8 +54,8 @@ def line(x: float, y1: float, x2: float, y2: float, colour: str, width: float = 
 
 def drawn(document: Mapping[str, Any]) -> str:
     """One row per certificate: from the observed error to the guaranteed one, on a logarithmic axis."""
-    sound = {row["id"]: row for row in document["certificates"] if row["version"] == "sound"}
-    printed = {row["id"]: row for row in document["certificates"] if row["version"] == "printed"}
+    sound = {row["id"]: row for row in document["statements"] if row["version"] == "sound"}
+    printed = {row["id"]: row for row in document["statements"] if row["version"] == "printed"}
     rows = [(id, 100.0 * sound[id]["value"]) for id in WHAT if sound[id]["value"] is not None]
     held = 100.0 * document["observed"]["heldout_error"]
     bottom = TOP + ROW * (len(rows) + 1)

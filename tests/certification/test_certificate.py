@@ -5,7 +5,7 @@ import math
 import pytest
 
 import certiformer
-from certiformer.certification.rows.certificate import confidence, does_not_apply, from_evaluation, size_needed, verdict
+from certiformer.certification.rows.statement import confidence, does_not_apply, from_evaluation, size_needed, verdict
 from certiformer.core import find, upper_bound
 
 

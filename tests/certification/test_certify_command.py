@@ -59,11 +59,12 @@ def files(tmp_path):
 def test_a_checkpoint_and_its_data(run, files):
     done = run("model.safetensors", "--data", "data.npz", "--out", "report")
     assert done.code == 0
-    assert "holdout" in done.out
+    assert "held-out examples" in done.out
+    assert "Next:" in done.out
     document = json.loads((files / "report" / "report.json").read_text())
     assert document["title"] == "shallow_encoder from model.safetensors"
     assert sum(document["shares"].values()) <= document["delta"]
-    assert document["provenance"]["command"].startswith("certiformer certify model.safetensors")
+    assert document["machine"]["command"].startswith("certiformer certify model.safetensors")
     assert len(document["provenance"]["heldout_data"]) == 64
     page = (files / "report" / "report.html").read_text()
     assert "<svg" in page
@@ -89,8 +90,8 @@ def test_predictions_of_any_model(run, files):
 
 
 def test_models_compared_are_paid_for(run, files):
-    one = json.loads(run("--predictions", "preds.npz", "--json").out)["certificates"][0]["value"]
-    many = json.loads(run("--predictions", "preds.npz", "--models", "100", "--json").out)["certificates"][0]["value"]
+    one = json.loads(run("--predictions", "preds.npz", "--json").out)["statements"][0]["value"]
+    many = json.loads(run("--predictions", "preds.npz", "--models", "100", "--json").out)["statements"][0]["value"]
     assert many > one
 
 

@@ -48,7 +48,7 @@ def test_the_row_and_the_theorems_that_do_not_apply(folder):
     assert row.n_needed > 1e5
     assert row.terms["paid for radii and margin (nats)"] > 100
     assert report["holdout"].informative
-    ids = {one.id for one in report.certificates}
+    ids = {one.id for one in report.statements}
     assert ids >= set(THEOREMS)
     for id in THEOREMS:
         assert report[id].value is None

@@ -21,7 +21,9 @@ from certiformer.certificates.progressive import Progressive
 from certiformer.certification.api import Subject, certify
 from certiformer.certification.evidence import Findings
 from certiformer.certification.pipeline import build
+from certiformer.certification.verify import schema
 from certiformer.core.errors import InputError
+from certiformer.core.schema import violations
 
 FIELDS = {
     "id",
@@ -33,7 +35,7 @@ FIELDS = {
     "confidence",
     "dominating",
     "n_needed",
-    "hypotheses",
+    "conditions",
     "terms",
     "version",
 }
@@ -69,23 +71,23 @@ def full():
 
 def test_the_document_keeps_the_contract(full):
     document = json.loads(json.dumps(full.document, allow_nan=False))
-    assert {"observed", "delta", "shares", "certificates", "provenance", "headline", "summary"} <= set(document)
-    for row in document["certificates"]:
+    assert not list(violations(document, schema()))
+    for row in document["statements"]:
         assert set(row) >= FIELDS
         assert row["version"] in ("sound", "printed")
-        for check in row["hypotheses"]:
+        for check in row["conditions"]:
             assert set(check) == {"id", "requires", "state", "why"}
-    assert {row["id"] for row in document["certificates"]} == set(certificates())
-    assert document["certificates"][0]["id"] == "holdout"
+    assert {row["id"] for row in document["statements"]} == set(certificates())
+    assert document["statements"][0]["id"] == "holdout"
     assert document["provenance"]["split_data"] == "0" * 64
-    assert document["provenance"]["command"] == "certiformer certify"
+    assert document["machine"]["command"] == "certiformer certify"
 
 
 def test_shares_of_delta_add_up(full):
     shares = full.document["shares"]
     assert math.fsum(shares.values()) <= full.document["delta"]
     assert math.fsum(shares.values()) == pytest.approx(0.05)
-    for row in full.certificates:
+    for row in full.statements:
         assert row.value is None or row.confidence == pytest.approx(1 - shares[row.id])
 
 
@@ -120,7 +122,8 @@ def test_a_headline_without_a_guarantee_says_so():
 
 def test_what_has_no_evidence_says_why():
     report = build(findings(HoldOut(errors=0, n=100), missing={"occam": "because of the test"}), 0.05)
-    assert report["occam"].verdict == "does not apply: because of the test"
+    assert report["occam"].verdict == "does not apply"
+    assert report["occam"].reason == "because of the test"
     assert "new to both" in report["disagreement"].reason
     assert report["occam"].value is None
 
@@ -178,7 +181,7 @@ def encoder():
 
 
 def rows(report, id):
-    return {row.version: row for row in report.certificates if row.id == id}
+    return {row.version: row for row in report.statements if row.id == id}
 
 
 def test_papers_are_sound_and_printed_side_by_side(encoder):

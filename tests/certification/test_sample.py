@@ -556,6 +556,7 @@ CHANGES = {
     "repeats": ({**LOSSES, "heldout_inputs": np.arange(60) // 2}, {"repeats": "natural"}, {"repeats": "group"}),
     "estimand": ({**LOSSES, "heldout_groups": np.sqrt(np.arange(60)).astype(int)}, {},
                  {"estimand": "rows", "max_size": 20}),
+    "population": (BASE, {}, {"population": "reviews"}),
     "max_size": ({**LOSSES, "heldout_groups": np.sqrt(np.arange(60)).astype(int)}, {"estimand": "rows", "max_size": 20},
                  {"estimand": "rows", "max_size": 40}),
     "order": (LOSSES, {}, {"order": "hash"}),

@@ -30,11 +30,12 @@ def answers(n=500, errors=20):
 def test_a_report_says_which_models_are_paid_for():
     """Counting models pays for those that were fixed beforehand; a model made after a look is not covered."""
     report = certiformer.certify(predictions=answers(), declaration={"models": 201})
-    assert any("fixed before any of them was scored" in check.requires for check in report["holdout"].hypotheses)
-    assert "what was made after a look at a score is not" in report.document["summary"]
+    assert any("fixed before any of them was scored" in check.requires for check in report["holdout"].conditions)
+    assert "201 models or settings were compared" in report.summary
+    assert any("none was made after looking" in text for text in report.conditions)
     assert "however many models are counted" in report["holdout"].guarantee
     alone = certiformer.certify(predictions=answers())
-    assert not any("made after looking" in check.requires for check in alone["holdout"].hypotheses)
+    assert not any("made after looking" in check.requires for check in alone["holdout"].conditions)
 
 
 def test_every_certificate_pays_for_compared_models():
@@ -51,7 +52,7 @@ def test_every_certificate_pays_for_compared_models():
     given["heldout_probabilities"] = np.where(np.arange(500) < 20, 0.4, 0.9)
     given["heldout_labels"] = np.ones(500, int)
     one, many = (certiformer.certify(predictions=given, declaration={"models": k}) for k in (1, 10_000))
-    seen = [row.id for row in one.certificates if row.value is not None]
+    seen = [row.id for row in one.statements if row.value is not None]
     assert {"holdout", "betting", "progressive", "disagreement", "occam", "pacbayes.gibbs", "pacbayes.single"} == set(
         seen
     )
@@ -133,8 +134,8 @@ def test_an_arda_row_has_its_own_confidence(tmp_path):
     assert row.confidence == pytest.approx(0.1)
     assert row.terms["failure probability of its own"] == pytest.approx(0.9)
     assert "arda.thm1" not in report.document["shares"]
-    assert "no part of the joint one" in report.document["summary"]
-    assert any("unit ball before they were rounded" in c.requires or c.why for c in row.hypotheses)
+    assert "not part of the joint one" in report.summary
+    assert any("unit ball before they were rounded" in c.requires or c.why for c in row.conditions)
     none = arda_report(tmp_path, nu_c=2.0, nu_u=2.0, nu_w=2.0, rho_c=3.0, rho_u=3.0, rho_w=3.0, delta_R=0.5)
     assert "nothing is left to say" in none["arda.thm1"].reason
 
@@ -176,7 +177,9 @@ def test_dead_features_are_errors_of_a_random_readout():
 
     x = np.concatenate([np.zeros(20), np.full(80, 5.0)])[:, None]
     labels = np.ones(100, int)
-    report = certiformer.certify(train=(x, labels), by=[HeadPosterior(features=lambda batch: batch, prior=[[3.0]])])
+    report = certiformer.certify(
+        train=(x, labels), by=[HeadPosterior(features=lambda batch: batch, prior=[[3.0]])], repeats="natural"
+    )
     assert report["pacbayes.gibbs"].evidence.error == pytest.approx(0.2, abs=1e-6)
 
 

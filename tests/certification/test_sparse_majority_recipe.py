@@ -200,11 +200,11 @@ def test_what_is_certified_is_handed_over_and_counted_again(found: Findings, tmp
     report.write(tmp_path)
     checked = certiformer.verify(tmp_path / "report.json")
     assert [(row.id, row.agrees, row.counted) for row in checked.rows] == [
-        (row.id, True, True) for row in report.certificates if row.version == "sound" and row.value is not None
+        (row.id, True, True) for row in report.statements if row.version == "sound" and row.value is not None
     ]
     assert {row.id for row in checked.rows} == {"occam", "cover.soft", "margin"}
     assert checked.unchecked == ()
-    rows = {row["id"]: row for row in report.document["certificates"]}
+    rows = {row["id"]: row for row in report.document["statements"]}
     assert rows["cover.soft"]["predictor"] == rows["margin"]["predictor"] != rows["occam"]["predictor"]
     loaded = certiformer.load_predictor(tmp_path / rows["occam"]["predictor"]["file"])
     task = sparse_majority(jax.random.key(SEED), n=2000, tokens=12, embedded=False)

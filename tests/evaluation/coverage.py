@@ -121,7 +121,7 @@ def two_metrics(random):
     """The analyst quotes whichever of two metrics fails."""
     x, truth = levels(random, 25)
     report = certified({"heldout_losses_a": x, "heldout_losses_b": 1 - x}, order="hash")
-    rows = {row.evidence.label: row.value for row in report.certificates if row.evidence is not None}
+    rows = {row.evidence.label: row.value for row in report.statements if row.evidence is not None}
     return rows["a"] < truth or rows["b"] < 1 - truth
 
 
@@ -190,7 +190,7 @@ def slices(random):
 
 
 def sliced(report):
-    return [row for row in report.certificates if row.evidence is not None and row.evidence.label.startswith("slice")]
+    return [row for row in report.statements if row.evidence is not None and row.evidence.label.startswith("slice")]
 
 
 def slices_of_groups(random):

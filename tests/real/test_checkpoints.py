@@ -116,12 +116,12 @@ def test_a_spam_filter_with_guarantees(tmp_path):
     from certiformer.certification.verify import verify
     from certiformer.probing.probe import probe
 
-    found = probe(material("minilm"), material("spam"), most=4000, delta=0.05)
+    found = probe(material("minilm"), material("spam"), most=4000, delta=0.05, repeats="group")
     _, report = found.write(tmp_path)
-    rows = {row.id: row.value for row in found.report.certificates if row.value is not None and row.version == "sound"}
+    rows = {row.id: row.value for row in found.report.statements if row.value is not None and row.version == "sound"}
     assert rows["holdout"] <= 0.05
     assert min(rows[id] for id in ("occam", "pacbayes.gibbs", "pacbayes.single", "compression")) <= 0.09
-    assert found.report.document["provenance"]["exact_duplicates_removed"] > 0
+    assert found.report.document["provenance"]["repeated_texts"] > 0
     assert verify(report, data=tmp_path / "features.npz").agrees
 
 
@@ -131,7 +131,7 @@ def test_an_adapter_of_sixteen_coordinates_with_floors():
     from certiformer.probing.adapter import AdapterSettings, adapt
 
     chosen = AdapterSettings.of(ROOT / "examples/spam_adapter.toml")
-    card = adapt(material("minilm"), material("spam"), chosen, delta=0.05).card
+    card = adapt(material("minilm"), material("spam"), chosen, delta=0.05, repeats="group").card
     assert card["coordinates"] == 16
     assert card["n"] > 5_900
     assert card["bound"] < 0.30

@@ -35,7 +35,7 @@ def small(name):
 def test_presets_train(name):
     chosen = preset(name)
     recipe = chosen.recipe
-    steps = {"steps": 4, "batch": 6, "first_phase": 6 if recipe.first_phase else 0}
+    steps = {"steps": 4, "batch": 10, "first_phase": 6 if recipe.first_phase else 0}
     recipe = type(recipe)(**{**{f: getattr(recipe, f) for f in recipe.__dataclass_fields__}, **steps})
     fitted = fit(chosen.model, chosen.task, recipe, task_settings=small(chosen.task), chunk=4)
     losses = fitted.run.metrics["loss"]

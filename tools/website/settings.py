@@ -92,6 +92,7 @@ def navigation(gallery: Sequence[str]) -> list[dict[str, Any]]:
                 {"Recipes": "recipes.md"},
                 {"Evaluation": "evaluation.md"},
                 {"What a Sample records": "sample.md"},
+                {"Security": "security.md"},
             ]
         },
         {"Networks": [{"Compose": "compose.md"}, {"Checkpoints": "checkpoints.md"}]},
@@ -100,6 +101,7 @@ def navigation(gallery: Sequence[str]) -> list[dict[str, Any]]:
                 {"CLAIMS": "CLAIMS.md"},
                 {"LIMITATIONS": "LIMITATIONS.md"},
                 {"The audit": "audit.md"},
+                {"The proof kernel": "proof-kernel.md"},
                 {"Status": "status.md"},
             ]
         },

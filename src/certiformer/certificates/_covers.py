@@ -84,6 +84,7 @@ class Scale:
 class CoverEvidence(Evidence):
     """The cells of a grid fixed beforehand; the best of them may be reported, for each pays its own price."""
 
+    examples: ClassVar[str] = "examples it was trained on"
     weight: ClassVar[float] = 2.0
     cost: ClassVar[str] = "covering number"
     no_coordinates: ClassVar[Mapping[str, Any]] = {"L": (0.0,), "R": (0.0,), "gamma": 1.0}

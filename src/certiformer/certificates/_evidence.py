@@ -37,7 +37,7 @@ class Evidence(ABC):
     id: ClassVar[str]
     """That of the bound."""
     bounds: ClassVar[str] = "risk_01"
-    measures: ClassVar[str] = "error rate"
+    measures: ClassVar[str] = "error rate on new examples"
     """What is bounded, in the words of a table."""
     weight: ClassVar[float]
     """Its part when delta is divided: decided here, before any data are seen."""
@@ -45,6 +45,8 @@ class Evidence(ABC):
     """What is added to the observed rate, by name."""
     guarantee: ClassVar[str]
     """What is guaranteed about {subject}, and what is not: a paragraph for the reader."""
+    examples: ClassVar[str] = "held-out examples"
+    """What the examples behind it are to the predictor."""
     absent: ClassVar[str]
     """Why there is no such certificate where nothing was counted for it."""
 
@@ -52,6 +54,8 @@ class Evidence(ABC):
     label: str = ""
     note: str = ""
     models: int = 1
+    of: str = "examples"
+    """What the claim is about, if it is true: new examples, new groups, new distinct texts."""
     two_sided: bool = False
     """Both limits are claimed, each at half of the share."""
     predictor: Predictor | None = field(default=None, compare=False, repr=False)
@@ -80,6 +84,22 @@ class Evidence(ABC):
     @abstractmethod
     def size(self) -> int:
         """The number of examples behind the record."""
+
+    @property
+    def about(self) -> str:
+        """Whose risk is limited, as it is said."""
+        return self.subject
+
+    @property
+    def quantity(self) -> str:
+        """What is limited, in words."""
+        return self.measures
+
+    def seen(self) -> str:
+        """What was counted, in words: 28 errors among 5,000 held-out examples."""
+        errors = getattr(self, "errors", None)
+        counted = "" if errors is None else f"{errors:,} error{'' if errors == 1 else 's'} among "
+        return f"{counted}{self.size:,} {self.examples}"
 
     @abstractmethod
     def inputs(self, delta: float) -> dict[str, Any]:
@@ -113,8 +133,8 @@ class Evidence(ABC):
             return ()
         return (
             assumed(
-                f"the {self.models} models that were compared were all fixed before any of them was scored on these "
-                "examples (a model made after looking at a score is not paid for by counting it)"
+                f"all {self.models} models that were compared were fixed before any of them was scored on these "
+                "examples; none was made after looking at a score"
             ),
         )
 
@@ -130,7 +150,8 @@ class Evidence(ABC):
         """The counts as JSON: what `verify` recomputes the row from."""
         left_out = {field.name for field in fields(Evidence)}
         found = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in left_out}
-        return {**found, "models": self.models, "two_sided": self.two_sided}
+        population = {} if self.of == "examples" else {"of": self.of}
+        return {**found, "models": self.models, "two_sided": self.two_sided, **population}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self | None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from certiformer.calculus.betting import betting_upper
-from certiformer.certificates._evidence import Evidence, scaled
+from certiformer.certificates._evidence import THE_MODEL, Evidence, scaled
 from certiformer.certificates._law import EXAMPLES, Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
 from certiformer.core import Quantity, Result, Status, Variants, assumed, flag, real, reals, upper_bound
@@ -78,7 +78,7 @@ class Betting(Evidence):
 
     bound: ClassVar[type[Result]] = BettingBound
     bounds: ClassVar[str] = "smoothed_cross_entropy"
-    measures: ClassVar[str] = "smoothed cross-entropy"
+    measures: ClassVar[str] = "cross-entropy of the smoothed predictor"
     weight: ClassVar[float] = 1.0
     guarantee: ClassVar[str] = (
         "Guarantees the expected cross-entropy of {subject} after its probabilities are smoothed, p' = (1-a) p + a/K "
@@ -92,6 +92,13 @@ class Betting(Evidence):
     high: float
     smoothing: float
     classes: int
+
+    @property
+    def about(self) -> str:
+        return "the smoothed predictor" if self.subject == THE_MODEL else self.subject
+
+    def seen(self) -> str:
+        return f"a mean of {math.fsum(self.losses) / self.size:.4g} over {self.size:,} {self.examples}"
 
     @property
     def size(self) -> int:

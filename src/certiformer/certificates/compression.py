@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from certiformer.calculus.compression import compression_upper, published_with_a_plus, windowed_upper
-from certiformer.certificates._evidence import Evidence, scaled
+from certiformer.certificates._evidence import THE_MODEL, Evidence, scaled
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
 from certiformer.core import (
@@ -112,6 +112,18 @@ class Compression(Evidence):
     left: int = 0
     stages: int = 1
     form: str = "value"
+
+    replayed: ClassVar[str] = "The loop was replayed on the picks alone with the same result."
+    """The note of a loop that was run again."""
+
+    @property
+    def about(self) -> str:
+        if self.subject != THE_MODEL:
+            return self.subject
+        return f"the model trained on {self.k:,} of {self.n:,} examples that it picked itself"
+
+    def seen(self) -> str:
+        return f"it was trained on {self.k:,} of {self.n:,} examples, and errs on {self.left:,} of the others"
 
     @property
     def size(self) -> int:

@@ -89,6 +89,7 @@ class Margin(Evidence):
     """
 
     bound: ClassVar[type[Result]] = MarginBound
+    examples: ClassVar[str] = "examples it was trained on"
     weight: ClassVar[float] = 2.0
     cost: ClassVar[str] = "covering number"
     guarantee: ClassVar[str] = (

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.calculus.target_betting import fixed_orders, target_upper
-from certiformer.certificates._evidence import Evidence, scaled
+from certiformer.certificates._evidence import THE_MODEL, Evidence, scaled
 from certiformer.certificates._law import EXAMPLES, Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
 from certiformer.core import Quantity, Result, Status, Variants, assumed, choice, real, reals, upper_bound
@@ -66,7 +66,7 @@ class MeanLossBound(Result):
         value = target_upper(w, w * x, self.delta, fixed_orders(len(x)) if self.order == "average" else None)
         hypotheses = (
             assumed("the units (examples or groups) are independent draws; the model was fixed before scoring them"),
-            assumed("the loss lies in [low, high] for every example, not only for these: declared beforehand"),
+            assumed(f"every loss lies in [{self.low:g}, {self.high:g}], not only the losses seen here"),
             assumed("the order of the units was made without looking at their losses"),
         )
         mean = self.low + width * float(np.sum(w * x) / np.sum(w))
@@ -109,12 +109,27 @@ class MeanLoss(Evidence):
     order: str = "average"
     what: str = "loss"
     unit: str = "example"
-    of: str = "examples"
     perplexity: bool = False
     guess: float | None = None
 
     # The equality of other records looks at their fields; arrays have none, so that a record equals itself alone.
     __eq__, __hash__ = object.__eq__, object.__hash__
+
+    @property
+    def about(self) -> str:
+        smoothed = self.what.startswith("smoothed") and self.subject == THE_MODEL
+        return "the smoothed predictor" if smoothed else self.subject
+
+    @property
+    def quantity(self) -> str:
+        return f"mean {self.what} over new {self.of}"
+
+    def seen(self) -> str:
+        units = f"{self.size:,} {self.unit}{'' if self.size == 1 else 's'}"
+        rate = self.what.endswith("rate")
+        return (
+            f"a mean {self.what} of {f'{100 * self.observed:.2f} %' if rate else f'{self.observed:.4g}'} over {units}"
+        )
 
     @property
     def size(self) -> int:

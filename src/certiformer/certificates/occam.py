@@ -63,6 +63,7 @@ class Occam(Evidence):
     """
 
     bound: ClassVar[type[Result]] = OccamBound
+    examples: ClassVar[str] = "examples it was trained on"
     weight: ClassVar[float] = 3.0
     cost: ClassVar[str] = "code length"
     guarantee: ClassVar[str] = (

@@ -75,7 +75,8 @@ class Gibbs(Evidence):
 
     bound: ClassVar[type[Result]] = GibbsBound
     bounds: ClassVar[str] = "gibbs_risk_01"
-    measures: ClassVar[str] = "error rate, randomised"
+    measures: ClassVar[str] = "error rate, averaged over random weights"
+    examples: ClassVar[str] = "examples its posterior was fitted to"
     weight: ClassVar[float] = 2.0
     cost: ClassVar[str] = "KL divergence"
     guarantee: ClassVar[str] = (
@@ -91,6 +92,9 @@ class Gibbs(Evidence):
     n: int
     KL: float
     pairs: int | None = None
+
+    def seen(self) -> str:
+        return f"an average error rate of {100 * self.error:.2f} % on {self.n:,} {self.examples}"
 
     @property
     def size(self) -> int:

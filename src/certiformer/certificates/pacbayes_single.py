@@ -59,6 +59,7 @@ class SingleDraw(Evidence):
     """Errors of one network drawn once from Q with a seed recorded beforehand; ln dQ/dP at the draw."""
 
     bound: ClassVar[type[Result]] = SingleDrawBound
+    examples: ClassVar[str] = "examples its posterior was fitted to"
     weight: ClassVar[float] = 3.0
     cost: ClassVar[str] = "log ratio of posterior and prior"
     guarantee: ClassVar[str] = (

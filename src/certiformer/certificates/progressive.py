@@ -75,7 +75,7 @@ class Progressive(Evidence):
 
     bound: ClassVar[type[Result]] = ProgressiveBound
     bounds: ClassVar[str] = "mean_iterate_risk_01"
-    measures: ClassVar[str] = "error rate, mean iterate"
+    measures: ClassVar[str] = "error rate, averaged over one training pass"
     weight: ClassVar[float] = 2.0
     guarantee: ClassVar[str] = (
         "Guarantees the average error rate of the iterates of one training pass, that is the error rate of an iterate "
@@ -85,6 +85,10 @@ class Progressive(Evidence):
 
     mean_loss: float
     n: int
+
+    def seen(self) -> str:
+        rate = f"{100 * self.mean_loss:.2f} %"
+        return f"{rate} errors in one pass over {self.n:,} examples, each predicted before it was learnt"
 
     @property
     def size(self) -> int:

@@ -130,6 +130,10 @@ class Surrogate(Evidence):
         if (self.errors is None) == (self.k is None):
             raise InputError("errors, k", (self.errors, self.k), "one of the two: s has one certificate")
 
+    def seen(self) -> str:
+        picked = f"was trained on {self.k:,} of {self.n:,} examples" if self.k is not None else f"made {super().seen()}"
+        return f"its surrogate {picked}; they differ on {self.disagreements:,} of {self.m:,} unlabelled examples"
+
     @property
     def size(self) -> int:
         return self.n

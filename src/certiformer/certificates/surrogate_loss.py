@@ -149,6 +149,13 @@ class SurrogateLoss(Evidence):
     # The equality of other records looks at their fields; arrays have none, so that a record equals itself alone.
     __eq__, __hash__ = object.__eq__, object.__hash__
 
+    def seen(self) -> str:
+        return f"{len(self.losses):,} labelled and {len(self.excess):,} unlabelled examples"
+
+    @property
+    def quantity(self) -> str:
+        return f"mean {self.what} over new examples"
+
     @property
     def size(self) -> int:
         return len(self.losses) + (self.k or 0)

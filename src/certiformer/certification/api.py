@@ -11,17 +11,16 @@ from typing import Any
 import numpy.typing as npt
 
 from certiformer.certificates import Evidence
-from certiformer.certification import doors
-from certiformer.certification.counting import Pair, of_foreign, of_model, of_training
+from certiformer.certification.counting import Pair, of_model, of_training
 from certiformer.certification.declaration import Declaration
-from certiformer.certification.document import Report
 from certiformer.certification.evidence import Findings
-from certiformer.certification.outputs import with_params
 from certiformer.certification.pipeline import build
 from certiformer.certification.predictions import margins_of, of_sample
+from certiformer.certification.procedure import of_procedures
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources.npz import read_npz
 from certiformer.core.errors import InputError, refuse_unknown_options
+from certiformer.core.report import Report
 from certiformer.evaluation._given import failure_probability
 
 DATA_ARRAYS = ("inputs", "labels", "train_inputs", "train_labels", "heldout_inputs", "heldout_labels")
@@ -161,13 +160,12 @@ def findings(
     if model is not None:
         if heldout is None:
             raise InputError("heldout", None, "held-out examples (inputs, labels) to certify on")
-        if doors.is_estimator(model) or doors.is_torch(model):
-            return of_foreign(model, heldout, train, declared)
         return of_model(
-            model if subject.params is None else with_params(model, subject.params),
+            model,
             heldout,
             train,
             reading=declared,
+            params=subject.params,
             batched=subject.batched,
             initial=subject.initial,
             final=subject.final,
@@ -223,16 +221,18 @@ def _counted(evidence: Evidence | Sequence[Evidence], declared: Declaration) -> 
 
 
 def _by_procedures(subject: Subject, train: Pair | None, by: Sequence[Any], declared: Declaration) -> Findings:
-    from certiformer.certification.procedures.run import of_procedures
-
     if train is None or isinstance(subject.model, (str, Path)):
         raise InputError("by", "procedures", "train=(inputs, labels), and a model that is not a file")
-    return of_procedures(subject.model, train, by, params=subject.params, batched=subject.batched, title=declared.title)
+    return of_procedures(
+        subject.model, train, by, reading=declared, params=subject.params, batched=subject.batched
+    )
 
 
 def _from_predictions(predictions: Any, declared: Declaration, *, checkpoint: str | Path | None = None) -> Findings:
     """Findings from a sample; with a checkpoint, the covering bound of its class too."""
     sample = Sample.of(predictions, declared)
+    if declared.outputs in ("logits", "probabilities") and "heldout_predictions" in sample.hashes:
+        raise InputError("outputs", declared.outputs, "logits or probabilities", "These are predicted classes")
     facts = {"predictions": str(predictions)} if isinstance(predictions, (str, Path)) else {}
     found = of_sample(sample, provenance=facts)
     if checkpoint is None:

@@ -15,10 +15,11 @@ import numpy.typing as npt
 
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.losses import Units
-from certiformer.certification.sample import Sample, shown
+from certiformer.certification.sample import Sample
 from certiformer.certification.sources.repeats import components
 from certiformer.core.errors import InputError, refuse_unknown_options
-from certiformer.core.later import scipy
+from certiformer.core.lazy import scipy
+from certiformer.core.report import visible
 from certiformer.evaluation import mean_limits, paired_limits, sign_test, units_of
 from certiformer.evaluation._given import failure_probability
 
@@ -42,16 +43,23 @@ class Comparison:
     interval: tuple[float, float]
     discordant: tuple[int, int] | None
     p: float | None
-    """Of the exact sign test, times the number of comparisons; no part of the interval's confidence."""
+    """Of the exact sign test; no part of the interval's confidence."""
     items: int
     unit: str
     delta: float
     margin: float | None
+    comparisons: int = 1
+    """How many models are compared with the first one: they divide the sign test too."""
     needed: int | None = None
     """About how many items would decide with a chance of 80 %, if the models differ as they do here."""
     conditions: tuple[str, ...] = ()
     not_checked: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def p_adjusted(self) -> float | None:
+        """The p-value for all comparisons together."""
+        return None if self.p is None else min(1.0, self.comparisons * self.p)
 
     @property
     def verdict(self) -> str:
@@ -80,6 +88,7 @@ class Comparison:
             "discordant": None if self.discordant is None else list(self.discordant),
             "verdict": self.verdict,
             "p": self.p,
+            "p_adjusted": self.p_adjusted,
             "items": self.items,
             "unit": self.unit,
             "delta": self.delta,
@@ -117,7 +126,7 @@ def compare(
         files = all(isinstance(path, (str, Path)) for path in paths)
         names = [str(path) if files else f"model {place}" for place, path in enumerate(paths, 1)]
         found = [replace(one, name=name) for one, name in zip(found, names, strict=True)]
-    found = [replace(one, name=shown(one.name)) for one in found]
+    found = [replace(one, name=visible(one.name)) for one in found]
     return tuple(_compared(found[0], other, level / len(others), len(others), margin) for other in found[1:])
 
 
@@ -139,7 +148,7 @@ def _compared(a: Sample, b: Sample, delta: float, comparisons: int, margin: floa
     if units.groups is None:
         limits = paired_limits(losses_a, losses_b, delta, low, high, order=declared.order, ids=a.ids)
         if discordant is not None:
-            p = min(1.0, comparisons * sign_test(*discordant).two_sided)
+            p = sign_test(*discordant).two_sided
             needed = _needed(discordant, len(losses_a), delta)
     else:
         # Groups: the mean over groups of the difference, rescaled to [0, 1] inside; no sign test, items are dependent.
@@ -165,6 +174,7 @@ def _compared(a: Sample, b: Sample, delta: float, comparisons: int, margin: floa
         unit="item" if units.groups is None else "group",
         delta=delta,
         margin=margin,
+        comparisons=comparisons,
         needed=None if decided or margin is not None else needed,
         conditions=tuple(dict.fromkeys((*CONDITIONS, *a.conditions, *b.conditions))),
         not_checked=tuple(dict.fromkeys((*a.not_checked, *b.not_checked))),

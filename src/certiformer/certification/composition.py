@@ -21,8 +21,8 @@ from certiformer.calculus import strata
 from certiformer.calculus.rademacher import gap_uniform
 from certiformer.certificates import THE_MODEL
 from certiformer.certification.predictions import Margins
-from certiformer.certification.rows.certificate import MOST_EXAMPLES, Certificate, confidence, does_not_apply, verdict
 from certiformer.certification.rows.papers import GUARANTEES, paper_quantity
+from certiformer.certification.rows.statement import MOST_EXAMPLES, confidence, does_not_apply, verdict
 from certiformer.checkpoints.adapters import is_adapter
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder
@@ -33,6 +33,7 @@ from certiformer.checkpoints.roles import assign, settings
 from certiformer.checkpoints.violations import facts, violations
 from certiformer.core import Bound, assumed, find, upper_bound, verified
 from certiformer.core.errors import CertiformerError
+from certiformer.core.report import Statement
 from certiformer.measure.losses import ramp
 from certiformer.networks import Analysis, analyse
 
@@ -58,7 +59,7 @@ class Composed:
     pays: bool = False
     """Whether a share of delta is set aside: decided by the architecture and the file's arrays, never by numbers."""
 
-    def rows(self, share: float | None) -> list[Certificate]:
+    def rows(self, share: float | None) -> list[Statement]:
         """The composition, then every theorem with what fails."""
         found = [self._row(share) if self.analysis is not None and share is not None else self._absent()]
         for id, reason in (self.broken or {}).items():
@@ -66,12 +67,10 @@ class Composed:
             found.append(does_not_apply(result, paper_quantity(result), reason))
         return found
 
-    def _absent(self) -> Certificate:
-        return Certificate(
-            ID, "sound", TITLE, "gap", None, None, None, None, f"does not apply: {self.reason}", reason=self.reason
-        )
+    def _absent(self) -> Statement:
+        return Statement(ID, "sound", TITLE, "gap", None, None, None, None, "does not apply", reason=self.reason)
 
-    def _row(self, share: float) -> Certificate:
+    def _row(self, share: float) -> Statement:
         analysis, n = self.analysis, self.n
         assert analysis is not None
 
@@ -93,7 +92,7 @@ class Composed:
         )
         judged = verdict(bound, 1.0)
         nats = analysis.log_size(0.25)
-        return Certificate(
+        return Statement(
             ID,
             "sound",
             TITLE,
@@ -105,7 +104,7 @@ class Composed:
             judged,
             dominating=max(bound.terms, key=lambda term: bound.terms[term]),
             n_needed=None if judged == "informative" else self._needed(analysis, self.paid - math.log(share)),
-            hypotheses=bound.hypotheses,
+            conditions=bound.hypotheses,
             terms={
                 **bound.terms,
                 "Rademacher complexity": complexity,

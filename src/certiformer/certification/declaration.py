@@ -67,6 +67,7 @@ class Declaration:
         "refuse", UNITS, "Equal examples: refuse, group (copies), or natural (independent draws that coincide)."
     )
     estimand: Literal["groups", "rows"] = _said("groups", UNITS, "The mean over groups, or over their rows.")
+    population: str = _said("examples", UNITS, "What the rows are, in words: reviews, images.", metavar="WORDS")
     max_size: int | None = _said(None, UNITS, "The most rows (or tokens) a unit can have, for a mean over rows.")
     order: Literal["average", "hash"] = _said(
         "average", UNITS, "How betting walks through the units: average (of 16 orders), or hash (one)."
@@ -138,6 +139,12 @@ class Declaration:
         found = cls.of({name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
         assert isinstance(found, cls)
         return found
+
+    @classmethod
+    def recorded(cls, written: Mapping[str, Any]) -> Self:
+        """What a report declares of these fields; it says more (delta, by), which is not the reader's."""
+        known = {one.name for one in fields(cls)}
+        return cls.from_json({name: value for name, value in written.items() if name in known})
 
     @classmethod
     def options(cls) -> Iterator[Field[Any]]:

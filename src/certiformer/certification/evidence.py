@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from certiformer.certificates import Evidence
+from certiformer.core.report import Decision
 
 if TYPE_CHECKING:
     from certiformer.certification.composition import Composed
@@ -45,6 +46,10 @@ class Findings:
     """What nobody looked at because it was not given: it stands beside the headline."""
     conditions: tuple[str, ...] = ()
     """What the caller vouches for beside the hypotheses of the certificates."""
+    declaration: Mapping[str, Any] = field(default_factory=dict)
+    """What the caller declared, where it is not the default, as JSON: with the data it gives the findings again."""
+    decisions: tuple[Decision, ...] = ()
+    """What was decided while the data were read: columns, codings, directions, repeats."""
     warnings: tuple[str, ...] = ()
     composed: Composed | None = None
     """The class of a checkpoint of another framework, where one was given beside its predictions."""

@@ -1,86 +1,80 @@
-"""The best guarantee in one sentence, from the rows of a report as JSON: `certify` writes it, `verify` once more."""
+"""What a report says in words: the claim of a statement, and which statement leads."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from certiformer.certificates import THE_MODEL
-from certiformer.report.card import is_rate
-from certiformer.report.numbers import percent_up, rounded_up
+from certiformer.core.report import Statement, cut
+from certiformer.report.numbers import percent_down, percent_up, rounded_up
 
-Row = Mapping[str, Any]
-
-
-def headline(rows: Sequence[Row], delta: float) -> str:
-    """The best guarantee in one sentence. All hold together with probability 1 - delta, so the best may be chosen."""
-    confidence = f"with confidence {confidence_text(delta)}"
-    place = decisive(rows)
-    if place is None:
-        return f"No certificate says anything about new examples at confidence {confidence_text(delta)}."
-    row = rows[place]
-    subject, value = _subject(row), float(row["value"])
-    between = "" if row.get("lower") is None else f" and at least {_figure(row, float(row['lower']), down=True)}"
-    if row["bounds"] == "mean_loss":
-        record = row["evidence"]
-        within = "" if is_rate(row) else f", for losses between {record['low']:g} and {record['high']:g}"
-        perplexity = f" (a perplexity of at most {rounded_up(math.exp(value)):.4g})" if record.get("perplexity") else ""
-        return (
-            f"The mean {record['what']} of {subject} over new {record.get('of', 'examples')} is at most "
-            f"{_figure(row, value)}{between}{perplexity}, {confidence}{within}."
-        )
-    if _informative(row):
-        return (
-            f"{subject[:1].upper()}{subject[1:]} errs on at most {percent_up(value)}{between} of new examples, "
-            f"{confidence}, by the {_inside_sentence(row['title'])}."
-        )
-    needed = (
-        ""
-        if row["n_needed"] is None
-        else f" About {int(row['n_needed']):,} held-out examples at this error rate would show more."
-    )
-    return (
-        f"Nothing here is guaranteed to be better than guessing: {confidence} the error rate is at most "
-        f"{percent_up(value)}.{needed}"
-    )
+LONGEST = 14
+"""Words of a subject in a headline; a longer name is cut there."""
+OWN = ("the model", "the smoothed predictor")
+"""Subjects that are the caller's own model: they lead, if they say something."""
 
 
-def decisive(rows: Sequence[Row]) -> int | None:
-    """The row the headline is about: an informative error rate of the model, a mean loss, or the hold-out row."""
-    counted = [place for place, row in enumerate(rows) if _sound(row) and row["evidence"] is not None]
-    rates = [place for place in counted if rows[place]["bounds"] == "risk_01" and _informative(rows[place])]
-    losses = [place for place in counted if rows[place]["bounds"] == "mean_loss"]
-    own, whole = ([place for place in some if rows[place]["subject"] == THE_MODEL] for some in (rates, losses))
-    if own:
-        return min(own, key=lambda place: float(rows[place]["value"]))
-    if whole:
-        return whole[0]  # all metrics hold together, so any of them may lead
-    if rates:
-        return min(rates, key=lambda place: float(rows[place]["value"]))
-    rest = [place for place in counted if rows[place]["id"] == "holdout"]
-    rest += [place for place in losses if _informative(rows[place])]
-    return rest[0] if rest else None
-
-
-def basis(rows: Sequence[Row]) -> str:
-    """What the headline rests on: 28 errors among 5,000 held-out examples."""
-    place = decisive(rows)
-    if place is None:
+def claim(row: Statement) -> str:
+    """The limit in words, without its confidence: the model errs on at most 5.18 % of new examples."""
+    if row.value is None:
         return ""
-    row = rows[place]
-    record, examples = row["evidence"], int(row["terms"]["examples"])
-    if "excess" in record:
-        return f"{examples:,} labelled and {int(row['terms']['unlabelled examples']):,} unlabelled examples"
-    if row["bounds"] == "mean_loss":
-        units = f"{examples:,} {record['unit']}{'s' if examples != 1 else ''}"
-        observed = float(row["terms"]["observed"])
-        seen = f"{100 * observed:.2f} %" if is_rate(row) else f"{observed:.4g}"
-        return f"a mean {record['what']} of {seen} over {units}"
-    errors, n = record.get("errors"), record.get("n")
-    if errors is None or n is None:
-        return f"{examples:,} examples"
-    return f"{errors:,} error{'s' if errors != 1 else ''} among {n:,} held-out examples"
+    subject = _subject(row.subject)
+    limit = _between(row, row.value)
+    if row.bounds == "mean_loss":
+        record = row.evidence
+        # Tokens, not documents, and no clipped loss: only then is exp of the limit a perplexity.
+        named = getattr(record, "perplexity", False) and "clipped" not in record.what
+        tokens = named and record.of.startswith("tokens")
+        perplexity = f", a perplexity of at most {rounded_up(math.exp(row.value)):.4g}" if tokens else ""
+        return f"the {cut(row.quantity, LONGEST)} of {subject} is {limit}{perplexity}"
+    if row.bounds == "gibbs_risk_01":
+        return f"{subject} errs on {limit} of new examples, averaged over its random weights"
+    if row.bounds == "mean_iterate_risk_01":
+        return f"the models of one training pass err on {limit} of new examples on average (not the last one alone)"
+    if row.bounds == "smoothed_cross_entropy":
+        return f"the cross-entropy of {subject} on new examples is {limit} nats"
+    return f"{subject} errs on {limit} of new {getattr(row.evidence, 'of', 'examples')}"
+
+
+def headline(row: Statement | None, delta: float) -> str:
+    """The leading claim as a sentence. All hold together with probability 1 - delta, so the best may be chosen."""
+    confidence = confidence_text(delta)
+    if row is None or row.value is None:
+        return f"No certificate says anything about new examples at confidence {confidence}."
+    if row.informative or row.bounds == "mean_loss":
+        return f"{row.claim[:1].upper()}{row.claim[1:]}, with confidence {confidence}."
+    limit = percent_up(row.value) if row.rate else f"{rounded_up(row.value):.4g}"
+    return (
+        f"Nothing here is guaranteed to be better than guessing: with confidence {confidence} the error rate is at "
+        f"most {limit}."
+    )
+
+
+def advice(row: Statement | None) -> str:
+    """What would make the leading statement say more."""
+    if row is None or row.informative or row.n_needed is None:
+        return ""
+    return f"About {int(row.n_needed):,} held-out examples at this rate would show more than guessing."
+
+
+def decisive(rows: Sequence[Statement]) -> Statement | None:
+    """The statement that leads: an error rate of the caller's model, a mean loss, any other rate, the hold-out."""
+    counted = [row for row in rows if row.version == "sound" and row.value is not None and row.evidence is not None]
+    rates = [row for row in counted if row.bounds == "risk_01" and row.informative]
+    losses = [row for row in counted if row.bounds == "mean_loss"]
+    others = [row for row in counted if row.informative]
+    holdout = [row for row in counted if row.id == "holdout"]
+    for some in ([row for row in rates if row.subject in OWN], [row for row in losses if row.subject in OWN][:1]):
+        if some:  # all metrics hold together, so any of them may lead: the first
+            return min(some, key=_value)
+    for some in (rates, [row for row in others if row.rate], others, holdout):
+        if some:
+            return min(some, key=_value)
+    return None
+
+
+def _value(row: Statement) -> float:
+    return math.inf if row.value is None else row.value
 
 
 def confidence_text(delta: float) -> str:
@@ -92,27 +86,20 @@ def confidence_text(delta: float) -> str:
     return f"{math.floor(1e6 * (1.0 - delta) + 1e-9) / 1e4:g} %"
 
 
-def _sound(row: Row) -> bool:
-    return row["version"] == "sound" and row["value"] is not None
-
-
-def _informative(row: Row) -> bool:
-    return bool(row["verdict"] == "informative")
-
-
-def _subject(row: Row) -> str:
+def _subject(subject: str) -> str:
     """In the middle of a sentence: an apposition is closed by a comma."""
-    subject = str(row["subject"])
-    return f"{subject}," if ", " in subject and not subject.endswith(",") else subject
+    short = cut(subject, LONGEST)
+    return f"{short}," if ", " in short and not short.endswith(",") else short
 
 
-def _figure(row: Row, value: float, *, down: bool = False) -> str:
+def _between(row: Statement, value: float) -> str:
+    if row.lower is None:
+        return f"at most {_figure(row, value)}"
+    return f"at least {_figure(row, row.lower, down=True)} and at most {_figure(row, value)}"
+
+
+def _figure(row: Statement, value: float, *, down: bool = False) -> str:
     """A limit as people read it: rates in percent, other losses to four digits, rounded outward."""
-    if is_rate(row):
-        return f"{math.floor(value * 10_000 + 1e-9) / 100:.2f} %" if down else percent_up(value)
+    if row.rate:
+        return percent_down(value) if down else percent_up(value)
     return f"{-rounded_up(-value) if down else rounded_up(value):.4g}"
-
-
-def _inside_sentence(title: str) -> str:
-    """A title in the middle of a sentence: lower case, unless it begins with a name like PAC-Bayes."""
-    return title if title[1:2].isupper() else title[:1].lower() + title[1:]

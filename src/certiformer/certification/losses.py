@@ -111,12 +111,13 @@ def records(
     return found, warnings + more
 
 
-SMOOTHED = f"{THE_MODEL} smoothed with 1 % of the uniform distribution"
+SMOOTHED = "the smoothed predictor"
 
 
 def _count(errors: int, n: int, declared: Declaration, label: str, subject: str) -> HoldOut:
     return HoldOut(
-        errors=errors, n=n, models=declared.models, two_sided=declared.two_sided, label=label, subject=subject
+        errors=errors, n=n, of=declared.population, models=declared.models, two_sided=declared.two_sided, label=label,
+        subject=subject,
     )
 
 
@@ -141,7 +142,7 @@ def _units(name: str, x: Array, units: Units, declared: Declaration) -> tuple[di
     """Losses, weights and order of the units."""
     warnings: list[str] = []
     weights: Array | None = None
-    ids, of = units.ids, "examples"
+    ids, of = units.ids, declared.population
     if units.groups is not None:
         grouped = units_of(
             x, units.groups.tolist(), estimand=declared.estimand, max_size=declared.max_size, sizes=units.sizes

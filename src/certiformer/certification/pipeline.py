@@ -1,30 +1,35 @@
-"""The pipeline, one step per line: findings, profile, shares of delta, predictors, rows, document."""
+"""The pipeline, one step per line: findings, profile, shares of delta, predictors, statements, report."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from certiformer.certificates import certificates
 from certiformer.certification.delta import DeltaLedger, divide_among
-from certiformer.certification.document import Report, report_of
+from certiformer.certification.document import report_of
 from certiformer.certification.evidence import Findings
 from certiformer.certification.handover import files_of
 from certiformer.certification.profile import profile_of
-from certiformer.certification.rows.certificate import Certificate
 from certiformer.certification.rows.evidence import absent_row, evidence_row
 from certiformer.core import find
 from certiformer.core.errors import InputError, UnknownNameError
+from certiformer.core.report import Report, Statement
 
 if TYPE_CHECKING:
     from certiformer.measure.profile import Profile
 
 
-def build(findings: Findings, delta: float = 0.05, *, only: str | None = None, command: str = "") -> Report:
+DELTA = 0.05
+
+
+def build(findings: Findings, delta: float = DELTA, *, only: str | None = None, command: str = "") -> Report:
     """From what was found out to the report: every certificate and every result of the papers a row.
 
     `only` one certificate, decided beforehand: it has the whole of delta, and nothing else is looked at.
     """
+    findings = replace(findings, declaration=_declared(findings, delta, only))
     if only is not None:
         findings = _only(findings, only)
     profile = None if only is not None else profile_of(findings)
@@ -40,7 +45,21 @@ def build(findings: Findings, delta: float = 0.05, *, only: str | None = None, c
     rows += _papers(profile, ledger)
     if composed is not None:
         rows += composed.rows(ledger.shares.get("composition"))
-    return report_of(findings, ledger, rows, profile, files, command)
+    return report_of(findings, ledger, rows, profile, files, {"command": command} if command else {})
+
+
+def _declared(findings: Findings, delta: float, only: str | None) -> dict[str, Any]:
+    """What was said, where it is not the default: `verify` makes the report again from it."""
+    found = dict(findings.declaration)
+    if not found:
+        found = json.loads(str(findings.configuration.get("reading", "{}")))
+        if "columns" in findings.provenance:
+            found["columns"] = json.loads(str(findings.provenance["columns"]))
+    if "by" in findings.configuration:
+        found["by"] = findings.configuration["by"]
+    found |= {"title": findings.title} | ({} if delta == DELTA else {"delta": delta})
+    found |= {} if only is None else {"only": only}
+    return found | {name: True for name in ("initial", "training") if getattr(findings, name)}
 
 
 def _paying(profile: Profile | None) -> tuple[str, ...]:
@@ -52,7 +71,7 @@ def _paying(profile: Profile | None) -> tuple[str, ...]:
     return paying(profile.model)
 
 
-def _papers(profile: Profile | None, ledger: DeltaLedger) -> list[Certificate]:
+def _papers(profile: Profile | None, ledger: DeltaLedger) -> list[Statement]:
     """The papers' results at a model they know."""
     if profile is None:
         return []
@@ -74,7 +93,7 @@ def _only(findings: Findings, id: str) -> Findings:
     return replace(findings, evidence=kept, missing=missing)
 
 
-def _absent(findings: Findings) -> list[Certificate]:
+def _absent(findings: Findings) -> list[Statement]:
     there = {record.id for record in findings.evidence}
     return [
         absent_row(kind, findings.missing.get(id, kind.absent))

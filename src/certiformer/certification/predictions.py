@@ -23,7 +23,6 @@ the rest is optional and each part adds a certificate or a check:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -105,6 +104,7 @@ def of_sample(sample: Sample, *, provenance: Mapping[str, Any] | None = None) ->
         raise InputError(
             "arrays", sorted(sample.hashes), "something that was counted", "Give heldout_losses beside them"
         )
+    evidence = [replace(record, of=declared.population) if record.of == "examples" else record for record in evidence]
     warnings = list(dict.fromkeys(warnings))
     hashes = {f"{name}_sha256": digest for name, digest in sample.hashes.items()}
     return Findings(
@@ -116,7 +116,6 @@ def of_sample(sample: Sample, *, provenance: Mapping[str, Any] | None = None) ->
             "flow": "predictions",
             "smoothing": SMOOTHING,
             "models_compared": declared.models,
-            "declaration": json.dumps(declared.as_json(), sort_keys=True),
             "order": declared.order,
             "unit": units.kind,
             **({} if units.groups is None else {"estimand": declared.estimand}),
@@ -129,9 +128,10 @@ def of_sample(sample: Sample, *, provenance: Mapping[str, Any] | None = None) ->
             **hashes,
             **sample.facts,
             **({"warnings": "; ".join(warnings)} if warnings else {}),
-            **{f"read: {one.subject}": f"{one.choice} ({one.why})" for one in sample.decisions},
             **(provenance or {}),
         },
+        declaration=declared.as_json(),
+        decisions=sample.decisions,
         not_checked=sample.not_checked,
         conditions=sample.conditions,
         warnings=tuple(warnings),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
-import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from certiformer.certification.declaration import Declaration
 
 Labels = npt.NDArray[np.int64]
+RECIPES = ("mnist", "sparse_majority")
+"""The recipes whose examples come with the package: a report names one of these, or is refused."""
+NAME = r"[A-Za-z0-9][A-Za-z0-9.-]*\.safetensors"
 
 
 class Examples(NamedTuple):
@@ -59,14 +63,18 @@ class Recount:
         replay: bool,
     ) -> None:
         self.provenance: Mapping[str, Any] = document["provenance"]
+        self.declaration: Mapping[str, Any] = document["declaration"]
         self.folder, self.data, self.apply, self.replay = folder, data, apply, replay
+        if (recipe := self.provenance.get("recipe", RECIPES[0])) not in RECIPES:
+            raise InputError("recipe", recipe, f"one of {', '.join(RECIPES)}")
         self._evidence: Mapping[str, Evidence] | None = None
         self._arrays: Any = None
+        self._read: dict[str, tuple[Predictor, str]] = {}
 
     def again(self, key: str, entry: Mapping[str, Any], kind: type[Evidence], recorded: Evidence | None) -> Counted:
         """The record of a row counted anew; CannotCount says what is missing."""
-        predictor, through = self._predictor(entry, "predictor"), self._predictor(entry, "through")
-        trace = self._trace(entry)
+        predictor, through = self.predictor(entry, "predictor"), self.predictor(entry, "through")
+        trace = self.trace(entry)
         flow = self.provenance.get("flow", "")
         if issubclass(kind, Progressive) and trace is not None:
             return _progressive(trace, recorded)
@@ -86,20 +94,29 @@ class Recount:
         handed = entry.get(role)
         if handed is None:
             return None
-        place = self.folder / str(handed["file"])
+        place = self.folder / plain_name(role, str(handed["file"]))
         if not place.is_file():
-            raise CannotCount(f"{handed['file']} is not beside the report")
+            raise CannotCount(f"{place.name} is not beside the report")
         return place
 
-    def _predictor(self, entry: Mapping[str, Any], role: str) -> Predictor | None:
+    def digest(self, role: str, name: str) -> str | None:
+        """The SHA-256 of a file beside the report; None where it is not there."""
+        place = self.folder / plain_name(role, name)
+        return hashlib.sha256(place.read_bytes()).hexdigest() if place.is_file() else None
+
+    def predictor(self, entry: Mapping[str, Any], role: str) -> Predictor | None:
+        """The predictor that a statement names, its hash compared."""
         place = self._place(entry, role)
         if place is None:
             return None
-        found, digest = read_predictor(place, apply=self.apply)
+        if place.name not in self._read:
+            self._read[place.name] = read_predictor(place, apply=self.apply)
+        found, digest = self._read[place.name]
         _refuse_other(entry[role], digest)
         return found
 
-    def _trace(self, entry: Mapping[str, Any]) -> Mapping[str, npt.NDArray[Any]] | None:
+    def trace(self, entry: Mapping[str, Any]) -> Mapping[str, npt.NDArray[Any]] | None:
+        """What was recorded while counting."""
         place = self._place(entry, "trace")
         if place is None:
             return None
@@ -108,6 +125,14 @@ class Recount:
         return found
 
     # --- data ---------------------------------------------------------------------------------------------------------
+
+    def arrays(self) -> Mapping[str, Any]:
+        """The arrays of the examples that a model was certified or trained with."""
+        from certiformer.certification import api
+        from certiformer.certification.sources.npz import read_npz
+
+        found: Mapping[str, Any] = self._file(lambda path: read_npz(path, (*api.DATA_ARRAYS, "unlabelled_inputs")))
+        return found
 
     def _file(self, read: Callable[[Path], Any]) -> Any:
         if self.data is None:
@@ -120,7 +145,7 @@ class Recount:
         """What was declared when it was certified."""
         from certiformer.certification.declaration import Declaration
 
-        return Declaration.from_json(json.loads(str(self.provenance["declaration"])))
+        return Declaration.recorded(self.declaration)
 
     def _of_recipe(self, key: str) -> Examples:
         module = importlib.import_module(f"certiformer.certification.recipes.{self.provenance['recipe']}")
@@ -131,11 +156,9 @@ class Recount:
         return found[key]
 
     def _of_procedures(self) -> Examples:
-        from certiformer.certification.procedures.recipe import ARRAYS
-        from certiformer.certification.procedures.run import classes_of
-        from certiformer.certification.sources.npz import read_npz
+        from certiformer.certification.procedure import classes_of
 
-        arrays = self._file(lambda path: read_npz(path, ARRAYS))
+        arrays = self.arrays()
         if not {"train_inputs", "train_labels"} <= set(arrays):
             raise CannotCount("train_inputs and train_labels are not in the data")
         labels = classes_of(arrays["train_labels"])[0]
@@ -167,11 +190,10 @@ class Recount:
         entry: Mapping[str, Any],
     ) -> Counted:
         from certiformer.certification import api, counting
-        from certiformer.certification.sources.npz import read_npz
 
         if predictor is None:
             raise CannotCount("the model was not handed over: it is a function that this package cannot write")
-        arrays = self._file(lambda path: read_npz(path, (*api.DATA_ARRAYS, "unlabelled_inputs")))
+        arrays = self.arrays()
         if self.provenance["flow"] == "training":
             x, y = arrays.get("inputs"), arrays.get("labels")
             if x is None or y is None:
@@ -282,6 +304,13 @@ class Recount:
             return "its picks and errors were counted again; that the loop picks them is seen by --replay, which trains"
         said: str = predictor.replay(np.asarray(found.inputs), found.labels)
         return said
+
+
+def plain_name(role: str, name: str) -> str:
+    """A name without any path: what a report may name lies beside it."""
+    if re.fullmatch(NAME, name) is None:
+        raise InputError(role, name, "the plain name of a .safetensors file beside the report")
+    return name
 
 
 def _by_key(evidence: tuple[Evidence, ...]) -> Mapping[str, Evidence]:

@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certification import doors
+from certiformer.certification import answers, frameworks
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.losses import Units
 from certiformer.certification.sources import files, metrics, repeats, scores
 from certiformer.certification.sources.coding import Coding, decide, distinct
-from certiformer.certification.sources.decision import Decision as Decision
 from certiformer.certification.sources.rows import Rows, hash_of_rows, rows_of, whole
 from certiformer.certification.sources.table import FORMS, NAMES, Given, Outcome, given_of
 from certiformer.certification.split import data_hash, refuse_overlap
 from certiformer.core.errors import InputError
+from certiformer.core.report import Decision, visible
 
 Array = npt.NDArray[np.float64]
 Declared = Declaration | Mapping[str, Any] | None
@@ -91,8 +91,8 @@ class Sample:
             return given
         if isinstance(given, (str, Path)):
             return cls.read(given, declared)
-        if doors.is_trainer_output(given):
-            return cls.of_arrays(doors.trainer_output(given, declared), declared)
+        if frameworks.is_trainer_output(given):
+            return cls.of_arrays(answers.trainer_output(given, declared), declared)
         if isinstance(given, Mapping):
             return cls.of_arrays(given, declared)
         if hasattr(given, "columns") and hasattr(given, "to_numpy"):
@@ -117,7 +117,7 @@ class Sample:
     def of_arrays(cls, arrays: Mapping[str, Any], declaration: Declared = None, *, name: str = "predictions") -> Sample:
         """Arrays under the names of `certify` (heldout_labels, ...), or columns under the names people give them."""
         declared = Declaration.of(declaration)
-        table = files.Table(name, {}, arrays={key: doors.array_of(value) for key, value in arrays.items()})
+        table = files.Table(name, {}, arrays={key: frameworks.array_of(value) for key, value in arrays.items()})
         return sample_of(given_of(table, declared), declared)
 
     @classmethod
@@ -186,7 +186,7 @@ KNOWN_LINES = 1000
 
 
 def _column(value: Any) -> Any:
-    found = doors.array_of(value)
+    found = frameworks.array_of(value)
     if isinstance(found, np.ndarray):
         if found.ndim == 2 and found.shape[1] == 1:
             found = found[:, 0]
@@ -217,7 +217,8 @@ def sample_of(given: Given, declared: Declaration) -> Sample:
         facts["note"] = scored.note
     hashes = {name: hash_of_rows(value) for name, value in rows.items() if name in HASHED}
     hashes |= {one.name: data_hash(one.losses) for one in given.outcomes}
-    kept = ("train_", "unlabelled_", "head_", "progressive_", "heldout_inputs", "heldout_logits", "heldout_labels")
+    kept = ("train_", "unlabelled_", "head_", "progressive_", "heldout_inputs", "heldout_logits")
+    kept += ("heldout_labels", "heldout_predictions")
     parts = {name: value for name, value in rows.items() if name.startswith(kept)}
     if "classes" in given.arrays:
         parts["classes"] = rows_of(given.arrays["classes"])
@@ -256,7 +257,6 @@ def _refuse_idle(sample: Sample) -> None:
     idle = {
         "clip": declared.clip is not None and not numbers,
         "range": declared.range is not None and kinds <= {"rate", "log"},
-        "outputs": declared.outputs in ("logits", "probabilities") and "heldout_predictions" in sample.hashes,
         "abstain": declared.abstain is not None and sample.coding is None,
         "estimand": declared.estimand == "rows" and not grouped and sample.weights is None,
         "better": declared.better is not None and not any(one.subject == "outcome" for one in sample.decisions),
@@ -419,12 +419,7 @@ def _slices(rows: Mapping[str, Rows], given: Given) -> tuple[str, npt.NDArray[An
     if "heldout_slices" not in rows:
         return None
     kind = given.slices if given.slices in ("label", "file") else "slice"
-    return kind, np.array([shown(text) for text in repeats.as_text(whole(rows["heldout_slices"]))])
-
-
-def shown(text: str) -> str:
-    """A name from a file, with control characters made visible."""
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    return kind, np.array([visible(text) for text in repeats.as_text(whole(rows["heldout_slices"]))])
 
 
 def _confidences(rows: Mapping[str, Rows]) -> Array | None:
@@ -463,7 +458,7 @@ def _streamed(text: str, number: int, declared: Declaration) -> float:
         except ValueError:
             value, better = float("nan"), "lower"
     if not np.isfinite(value):
-        raise InputError(place, shown(text[:40]), "a number, or a JSON object with loss or correct")
+        raise InputError(place, visible(text[:40]), "a number, or a JSON object with loss or correct")
     if declared.range is None and value not in (0.0, 1.0):
         raise InputError(place, value, "0 or 1", "For losses declare their range: --range 0 1")
     if not low <= value <= high:

@@ -1,35 +1,65 @@
-"""A report checked again: every row recomputed from the predictor, the data and the report.
+"""A report made again and compared, field by field, with what was written.
 
-What was counted is counted again where the data are at hand (`--data`, or those that come with the package), with the
-predictors written beside the report; their hashes have to be those of the report. From the counts, again or as the
-report has them, every bound is recomputed at its share of delta, and the shares are added up. A row whose counts were
-only taken from the report is listed as unchecked, with the reason: its arithmetic was verified, its counts were not.
-The headline and what it is based on are written again from the rows.
+Where data and declaration are at hand the whole report is made again (`rebuild`) and every field of it is compared but
+those of `machine`: counts, hashes and words exactly, real numbers to 1e-9 and never below the number made again. Where
+something is missing (data, the model, the training) each statement is counted again as far as possible, and what could
+not be made again is named: "not verified", which is not a pass.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from importlib import resources
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Literal
 
-from certiformer.certificates import certificates
-from certiformer.certification.headline import basis, headline
-from certiformer.certification.recount import CannotCount, Counted, Recount
+from certiformer.certificates import Evidence, certificates
+from certiformer.certification.delta import DeltaLedger
+from certiformer.certification.document import summary
+from certiformer.certification.evidence import Findings
+from certiformer.certification.headline import advice, decisive, headline
+from certiformer.certification.rebuild import CannotRebuild, Rebuilt, rebuild
+from certiformer.certification.recount import CannotCount, Recount
 from certiformer.certification.rows.evidence import evidence_row
+from certiformer.core import Hypothesis, results
 from certiformer.core.errors import CertiformerError, InputError, refuse_unknown_options
+from certiformer.core.report import FORMAT, Statement
+from certiformer.core.schema import violations
 
 TOLERANCE = 1e-9
 """Relative: two machines may round a logarithm differently; nothing else may differ."""
-FIELDS = ("headline", "basis", "delta", "shares", "classes", "certificates", "provenance")
+BELOW = 1e-12
+"""Relative: a reported limit may be below the rebuilt one by rounding, and by nothing else."""
+LIMITS = ("value", "log10")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A field of the report that is another one when it is made again."""
+
+    field: str
+    reported: Any
+    rebuilt: Any
+
+    def __str__(self) -> str:
+        return f"{self.field}: the report has {_short(self.reported)}, made again it is {_short(self.rebuilt)}"
+
+
+@dataclass(frozen=True)
+class Unchecked:
+    """A field, or a statement by its id, that could not be made again, and why."""
+
+    id: str
+    why: str
 
 
 @dataclass(frozen=True)
 class Row:
-    """One number of the report and what it is when it is computed again; `counted` says whether from the data."""
+    """One limit of the report and what it is when it is computed again; `counted` says whether from the data."""
 
     id: str
     reported: float
@@ -38,65 +68,45 @@ class Row:
     counted: bool
     why: str = ""
     key: str = ""
-    """Which row of its certificate: a slice, a metric."""
-
-    def as_json(self) -> dict[str, Any]:
-        found = {
-            "id": self.id,
-            "key": self.key or self.id,
-            "reported": self.reported,
-            "recomputed": self.recomputed,
-            "agrees": self.agrees,
-        }
-        return {**found, "counted": self.counted, **({"why": self.why} if self.why else {})}
-
-
-@dataclass(frozen=True)
-class Unchecked:
-    """A row of which something could not be checked, and why."""
-
-    id: str
-    why: str
-
-    def as_json(self) -> dict[str, str]:
-        return {"id": self.id, "why": self.why}
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """What the report says in words, and what its rows say."""
-
-    reported: str
-    recomputed: str
-
-    @property
-    def agrees(self) -> bool:
-        return self.reported == self.recomputed
-
-    def as_json(self) -> dict[str, Any]:
-        return {"reported": self.reported, "recomputed": self.recomputed, "agrees": self.agrees}
+    """Which one of its certificate: a slice, a metric."""
 
 
 @dataclass(frozen=True)
 class Verification:
     """What `certiformer verify` found."""
 
-    rows: tuple[Row, ...]
+    differences: tuple[Difference, ...]
     unchecked: tuple[Unchecked, ...]
-    headline: Sentence
-    basis: Sentence
+    rows: tuple[Row, ...] = ()
+    compared: int = 0
+    """Fields that were compared with the report made again."""
 
     @property
     def agrees(self) -> bool:
-        """No row and no sentence disagrees; rows that could not be checked are not held against the report."""
-        return all(row.agrees for row in self.rows) and self.headline.agrees and self.basis.agrees
+        """Nothing that was made again differs."""
+        return not self.differences
+
+    @property
+    def exit_code(self) -> Literal[0, 1, 3]:
+        """0: all of it was made again and agrees; 1: something differs; 3: something could not be made again."""
+        return 1 if self.differences else 3 if self.unchecked else 0
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in one sentence."""
+        if self.differences:
+            return f"The report does not hold: {len(self.differences)} of {self.compared} fields differ."
+        if self.unchecked:
+            return f"Not verified: {len(self.unchecked)} things could not be made again; {self.compared} fields agree."
+        return f"Verified: the report was made again from the data, and all {self.compared} fields agree."
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "rows": [row.as_json() for row in self.rows],
-            "unchecked": [one.as_json() for one in self.unchecked],
-            "headline": self.headline.as_json(),
-            "basis": self.basis.as_json(),
+            "verdict": {0: "verified", 1: "differs", 3: "not verified"}[self.exit_code],
+            "compared": self.compared,
+            "differences": [vars(one) for one in self.differences],
+            "unchecked": [vars(one) for one in self.unchecked],
+            "rows": [vars(one) for one in self.rows],
         }
 
 
@@ -108,116 +118,256 @@ def verify(
     apply: Callable[..., Any] | None = None,
     replay: bool = False,
 ) -> Verification:
-    """Recompute every row of a report.json, and its headline, from the predictors beside it, `data` and itself.
+    """Make a report.json again from `data`, the predictors beside it and what it declares, and compare all of it.
 
-    `data` is the file that was certified with: the predictions, or the examples of a checkpoint. `apply` is the
-    function that belongs to the weights of a model from elsewhere, as in `load_predictor`. `replay` runs pick loops
-    again on their picks, which takes as long as their training did.
+    `data` is the file that was certified with: the predictions, or the examples of a model. `apply` is the function
+    that belongs to the weights of a model from elsewhere, as in `load_predictor`. `replay` trains pick loops again on
+    their picks. Nothing in the folder of the report is executed.
     """
     path = Path(report)
     document = read_report(path)
-    sources = Recount(document, path.parent, None if data is None else Path(data), apply, replay)
-    rows: list[Row] = []
-    unchecked: list[Unchecked] = []
-    for entry in document["certificates"]:
-        if entry.get("version") != "sound" or (entry.get("value") is None and entry.get("log10") is None):
-            continue
-        if entry["id"] not in certificates():
-            unchecked.append(Unchecked(entry["id"], "a paper's result: certify the model again to compare"))
-            continue
-        row, missing = _checked(entry, document, sources)
-        if row is not None:
-            rows.append(replace(row, key=str((entry.get("evidence") or {}).get("key", entry["id"]))))
-        if missing:
-            unchecked.append(Unchecked(entry["id"], missing))
-    total = math.fsum(document["shares"].values())
-    if total > document["delta"] * (1 + 1e-12):
-        overspent = f"the shares add up to {total:.6g}, more than delta = {document['delta']:.6g}"
-        rows = [replace(row, agrees=False, why=overspent) for row in rows]
-    return Verification(tuple(rows), tuple(unchecked), *_sentences(document))
+    if document.get("format") != FORMAT:
+        return _other_format(document)
+    wrong = tuple(Difference(place, "something else", expected) for place, expected in violations(document, schema()))
+    if wrong:
+        return Verification(wrong, (), compared=len(wrong))
+    try:
+        sources = Recount(document, path.parent, None if data is None else Path(data), apply, replay)
+        wrong, absent = _beside(document, sources)
+        try:
+            found = _compared(document, rebuild(document, sources))
+        except CannotRebuild as reason:
+            found = _in_parts(document, sources, str(reason))
+    except (CertiformerError, TypeError, ValueError, KeyError) as error:
+        # What the report declares does not fit the data, or not even itself.
+        return Verification((Difference("report", "what it declares and names", f"refused: {error}"),), (), compared=1)
+    return replace(found, differences=(*wrong, *found.differences), unchecked=(*absent, *found.unchecked))
 
 
-def read_report(path: Path) -> Mapping[str, Any]:
-    """The document of a report.json."""
+def _beside(document: Mapping[str, Any], sources: Recount) -> tuple[tuple[Difference, ...], tuple[Unchecked, ...]]:
+    """The files that the report names: another content is a difference, an absent one is not verified."""
+    wrong: dict[str, Difference] = {}
+    absent: dict[str, Unchecked] = {}
+    for index, entry in enumerate(document["statements"]):
+        for side in ("predictor", "through", "trace"):
+            if entry[side] is not None:
+                name, said = entry[side]["file"], entry[side]["sha256"]
+                digest = sources.digest(side, name)
+                if digest is None:
+                    absent[name] = Unchecked(name, "it is not beside the report")
+                elif digest != said:
+                    wrong[name] = Difference(f"statements[{index}].{side}.sha256", said, digest)
+    return tuple(wrong.values()), tuple(absent.values())
+
+
+def read_report(path: Path) -> dict[str, Any]:
+    """The JSON object in a report.json."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError("report", str(path), "a readable report.json", f"({error})") from error
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError("report", str(path), "JSON as `certiformer certify` writes it", f"({error})") from error
-    if not isinstance(found, dict) or any(name not in found for name in FIELDS):
-        raise InputError("report", str(path), f"a report of certiformer certify, with {', '.join(FIELDS)}")
+    if not isinstance(found, dict) or ("format" not in found and "certificates" not in found):
+        raise InputError("report", str(path), "a report of certiformer certify")
     return found
 
 
-def _sentences(document: Mapping[str, Any]) -> tuple[Sentence, Sentence]:
-    """The headline and its basis, as reported and as the rows have it."""
-    rows = document["certificates"]
-    try:
-        again = headline(rows, float(document["delta"])), basis(rows)
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError("report", f"rows without {error}", "rows as `certiformer certify` writes them") from error
-    first, second = (
-        Sentence(str(document[name]), text) for name, text in zip(("headline", "basis"), again, strict=True)
-    )
-    return first, second
+def schema() -> dict[str, Any]:
+    """The JSON schema of report.json."""
+    found: dict[str, Any] = json.loads(resources.files("certiformer.core").joinpath("report.schema.json").read_text())
+    return found
 
 
-def _checked(entry: Mapping[str, Any], document: Mapping[str, Any], sources: Recount) -> tuple[Row | None, str]:
-    """The row again, and what could not be checked of it."""
-    reported, written = float(entry["value"]), dict(entry.get("evidence") or {})
-    key, kind = written.pop("key", entry["id"]), certificates()[entry["id"]]
-    share = document["shares"].get(key)
-    if share is None:
-        return Row(entry["id"], reported, None, False, False, f"no share of delta is written down for {key}"), ""
+def _other_format(document: Mapping[str, Any]) -> Verification:
+    provenance = document.get("provenance")
+    known = provenance.get("certiformer") if isinstance(provenance, Mapping) else None
+    by = f"written by {known or 'another version'}"
+    why = f"{by}, in another form than format {FORMAT}: verify it with that version, or certify again"
+    return Verification((), (Unchecked("format", why),))
+
+
+def _compared(document: Mapping[str, Any], made: Rebuilt) -> Verification:
+    """The whole report beside the whole report made again."""
+    again = json.loads(json.dumps(made.report.document, allow_nan=False))
+    compared, found = 0, []
+    missing = [Unchecked(*pair) for pair in dict.fromkeys((_about(document, *item)) for item in made.missing.items())]
+    for place, reported, rebuilt in _leaves("", _outside(document), _outside(again)):
+        compared += 1
+        tolerance = TOLERANCE if place.startswith("shares") else made.tolerance
+        if same(place, reported, rebuilt, tolerance) or any(place.startswith(name) for name in made.missing):
+            continue
+        if made.tolerance > TOLERANCE and place in made.machine_dependent:
+            missing.append(Unchecked(place, "outputs of a network differ in their last digits between machines"))
+        else:
+            found.append(Difference(place, reported, rebuilt))
+    again_by = {one.key: one for one in made.report.statements if one.version == "sound" and one.evidence is not None}
+    rows = []
+    for index, entry in enumerate(document["statements"]):
+        one = again_by.get(entry["key"])
+        if one is not None and entry["version"] == "sound" and entry["value"] is not None:
+            mine = [difference for difference in found if difference.field.startswith(f"statements[{index}].")]
+            why = "; ".join(map(str, mine[:3]))
+            rows.append(Row(one.id, float(entry["value"]), one.value, not mine, True, why, one.key))
+    return Verification(tuple(found), tuple(missing), tuple(rows), compared)
+
+
+def _about(document: Mapping[str, Any], place: str, why: str) -> tuple[str, str]:
+    """The statement that a field belongs to, or the field."""
+    inside = place.startswith("statements[")
+    return str(document["statements"][int(place[11:].partition("]")[0])]["key"]) if inside else place, why
+
+
+def _outside(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if name != "machine"}
+
+
+def _leaves(place: str, a: Any, b: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Both values at every place where one of the two has something."""
+    if isinstance(a, dict) and isinstance(b, dict) and (a or b):
+        for name in dict.fromkeys([*a, *b]):
+            yield from _leaves(f"{place}.{name}" if place else name, a.get(name, _NOTHING), b.get(name, _NOTHING))
+    elif isinstance(a, list) and isinstance(b, list) and (a or b):
+        for index in range(max(len(a), len(b))):
+            one, other = (part[index] if index < len(part) else _NOTHING for part in (a, b))
+            yield from _leaves(f"{place}[{index}]", one, other)
+    else:
+        yield place, a, b
+
+
+_NOTHING = "(nothing)"
+
+
+def same(place: str, reported: Any, rebuilt: Any, tolerance: float) -> bool:
+    """Equal; real numbers up to rounding, and a limit never below the rebuilt one."""
+    if type(reported) is not type(rebuilt):
+        numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in (reported, rebuilt))
+        return numbers and float(reported) == float(rebuilt)
+    if not isinstance(reported, float):
+        return bool(reported == rebuilt)
+    if not math.isclose(reported, rebuilt, rel_tol=tolerance, abs_tol=tolerance * 1e-3):
+        return False
+    limit = place.startswith("statements[") and place.rpartition(".")[2] in LIMITS
+    return not limit or tolerance > TOLERANCE or reported >= rebuilt - BELOW * abs(rebuilt)
+
+
+# --- statement by statement, where the whole cannot be made again ---------------------------------------------------
+
+
+def _in_parts(document: Mapping[str, Any], sources: Recount, reason: str) -> Verification:
+    """Every statement counted again as far as the files go; the words of the report follow from them."""
+    rows, found, compared = [], [], 0
+    missing = [Unchecked("report", reason)]
+    stated: list[Statement] = []
+    total = math.fsum(document["shares"].values())
+    if not 0 < total <= document["delta"] * (1 + 1e-12):
+        wrong = Difference("shares", total, f"at most delta = {document['delta']:.6g}")
+        return Verification((wrong,), tuple(missing), compared=1)
+    known = {*certificates(), *results(), "composition"}
+    for index, entry in enumerate(document["statements"]):
+        place = f"statements[{index}]"
+        if entry["id"] not in known:
+            found.append(Difference(f"{place}.id", entry["id"], "a certificate or a result of this version"))
+        stated.append(_stated(entry))
+        if entry["id"] not in certificates() or entry["version"] != "sound" or entry["evidence"] is None:
+            if entry["value"] is not None and entry["id"] not in certificates():
+                missing.append(Unchecked(entry["id"], "a paper's result: certify the model again to compare"))
+            continue
+        row, again, differences, why = _counted(place, entry, document, sources)
+        found += differences
+        compared += 1
+        rows += [] if row is None else [row]
+        missing += [Unchecked(entry["id"], why)] if why else []
+        stated[-1] = again or stated[-1]
+    leading = decisive(stated)
+    words = {
+        "headline": headline(leading, float(document["delta"])),
+        "decisive": None if leading is None else leading.key,
+        "basis": "" if leading is None else leading.seen,
+        "advice": advice(leading),
+        "summary": _summary(document, stated),
+    }
+    compared += len(words)
+    found += [Difference(name, document[name], text) for name, text in words.items() if document[name] != text]
+    return Verification(tuple(found), tuple(missing), tuple(rows), compared)
+
+
+def _summary(document: Mapping[str, Any], stated: list[Statement]) -> str:
+    """The summary, but for what only the model and the data tell."""
+    tried = int(document["provenance"].get("configurations_tried", 1))
+    nothing: dict[str, Any] = {"observed": {}, "evidence": (), "configuration": {}, "splits": {}}
+    findings = Findings(title="", classes=0, seed=0, tried=tried, **nothing)
+    found = summary(findings, tuple(stated), DeltaLedger(float(document["delta"]), document["shares"]))
+    said = str(document["summary"])
+    sample = "No training sample was given, so the papers' results are not listed."
+    return said if said.replace(f" {sample}", "") == found else found
+
+
+def _stated(entry: Mapping[str, Any]) -> Statement:
+    """A statement as the report has it, its evidence as it is written."""
+    given = {name: value for name, value in entry.items() if name != "key"}
+    record = given.pop("evidence")
+    said = [(one["requires"], one["state"], one["why"], one["id"]) for one in entry["conditions"]]
+    conditions = tuple(Hypothesis(words, state, why, id=id) for words, state, why, id in said)
+    evidence = None if record is None else SimpleNamespace(**record, label="", record=lambda: record)
+    numbers = {name: float(given[name]) for name in ("value", "log10", "lower") if given[name] is not None}
+    return Statement(**{**given, **numbers, "conditions": conditions, "evidence": evidence})
+
+
+def _counted(
+    place: str, entry: Mapping[str, Any], document: Mapping[str, Any], sources: Recount
+) -> tuple[Row | None, Statement | None, list[Difference], str]:
+    """A statement again: from the data if they are there, otherwise from the counts in the report."""
+    written = dict(entry["evidence"])
+    key, kind = str(written.pop("key")), certificates()[entry["id"]]
+    share, reported = document["shares"].get(key), float(entry["value"])
+
+    def broken(name: str, expected: str) -> tuple[Row, None, list[Difference], str]:
+        row = Row(entry["id"], reported, None, False, False, expected, key)
+        return row, None, [Difference(f"{place}.{name}", "something else", expected)], ""
+
+    if share is None or key != entry["key"]:
+        return broken("evidence.key", f"no share of delta is written down for {key}")
     try:
         recorded = kind.from_record(written)
-    except (TypeError, CertiformerError) as error:
-        return Row(entry["id"], reported, None, False, False, f"its record cannot be read ({error})"), ""
-    again: Counted | None = None
+    except (TypeError, ValueError, KeyError, CertiformerError) as error:
+        return broken("evidence", f"its record cannot be read ({error})")
+    counted, why, tolerance, record = False, "", TOLERANCE, recorded
     try:
         again = sources.again(key, entry, kind, recorded)
-        why = again.trusted
-    except CannotCount as reason:
-        why = str(reason)
+        record, why, tolerance, counted = again.record, again.trusted, again.tolerance, True
+    except CannotCount as cause:
+        why = str(cause)
     except CertiformerError as error:
-        return Row(entry["id"], reported, None, False, True, str(error)), ""
-    record = recorded if again is None else again.record
+        return broken("evidence", str(error))
     if record is None:
-        return None, why
-    tolerance = TOLERANCE if again is None else again.tolerance
-    row = evidence_row(record, float(share), int(document["classes"]))
-    value = row.value
-    same = again is None or _same(record.record(), written, tolerance)
-    agrees = value is not None and math.isclose(value, reported, rel_tol=tolerance) and same
-    differs = "" if same else f"counted again: {_shown(record.record())}; the report has {_shown(written)}"
-    if not math.isclose(float(entry.get("confidence") or 0.0), row.confidence or 0.0, rel_tol=TOLERANCE):
-        agrees, differs = False, f"its confidence is {row.confidence:.6g} at its share of delta"
-    below = entry.get("lower")
-    if below is not None and not math.isclose(float(below), row.lower or 0.0, rel_tol=tolerance, abs_tol=tolerance):
-        agrees, differs = False, f"its lower limit is {row.lower or 0.0:.6g}, the report has {float(below):.6g}"
-    said = (entry.get("verdict") == "informative", entry.get("title"), entry.get("bounds"))
-    if agrees and said != (row.informative, row.title, row.bounds):
-        agrees, differs = False, f"it is {row.verdict}: {row.title}, which bounds {row.bounds}"
-    return Row(entry["id"], reported, value, agrees, again is not None, differs), why
+        return None, None, [], why
+    # Subject, label and note are words of whoever counted: they are not in the record.
+    label = key[len(kind.id) :].strip().removeprefix("(").removesuffix(")")
+    named: Evidence = replace(record, subject=entry["subject"], label=label, note=entry["reason"])
+    row = evidence_row(named, float(share), int(document["classes"]))
+    fresh = json.loads(json.dumps(row.as_json(), allow_nan=False))
+    differences = []
+    for field, mine, again_ in _leaves(place, dict(entry), {**fresh, **_files(entry)}):
+        proved = ".conditions[" in field and field.endswith(("state", "why")) and mine != again_
+        if proved and entry["conditions"][_index(field)]["state"] == "verified":
+            why = why or "conditions that were proved while counting are not proved again"
+        elif not same(field.replace(place, "statements[0]"), mine, again_, tolerance):
+            differences.append(Difference(field, mine, again_))
+    shown = "; ".join(map(str, differences))
+    found = Row(entry["id"], reported, row.value, not differences, counted, shown, key)
+    return found, row, differences, why
 
 
-def _same(found: Mapping[str, Any], written: Mapping[str, Any], tolerance: float) -> bool:
-    """Two records with equal counts; figures that were computed may differ by rounding."""
-    plain = json.loads(json.dumps(found))
-
-    def close(a: Any, b: Any) -> bool:
-        if isinstance(a, float) or isinstance(b, float):
-            numbers = isinstance(a, (int, float)) and isinstance(b, (int, float))
-            return numbers and math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance)
-        if isinstance(a, dict) and isinstance(b, dict):
-            return a.keys() == b.keys() and all(close(a[name], b[name]) for name in a)
-        if isinstance(a, list) and isinstance(b, list):
-            return len(a) == len(b) and all(map(close, a, b))
-        return bool(a == b)
-
-    return close(plain, dict(written))
+def _index(field: str) -> int:
+    return int(field.rpartition(".conditions[")[2].partition("]")[0])
 
 
-def _shown(record: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in record.items() if isinstance(value, (int, float, str)))
+def _files(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Their hashes were compared with the files when they were read."""
+    return {name: entry[name] for name in ("predictor", "through", "trace")}
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= 120 else f"{text[:117]}..."

@@ -6,13 +6,16 @@ import functools
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from certiformer._version import __version__
 from certiformer.core.errors import CertiformerError, InputError
+from certiformer.core.report import visible
 
 VERBS = (
     "demo", "theorems", "search", "explain", "bound", "compare", "compose", "inspect", "train", "certify", "probe",
@@ -22,10 +25,19 @@ VERBS = (
 
 EXTRAS = {
     "jax": "train", "jaxlib": "train", "equinox": "train", "optax": "train", "jaxtyping": "train", "numba": "fast",
-    "dask": "cluster", "distributed": "cluster", "dask_jobqueue": "cluster", "tokenizers": "text", "gguf": "files",
+    "dask": "cluster", "distributed": "cluster", "dask_jobqueue": "cluster", "tokenizers": "text",
     "pyarrow": "files", "zstandard": "files",
 }  # fmt: skip
 """The extra that brings an optional package."""
+
+
+class _Command(typer.core.TyperCommand):
+    """A command whose option `--proof` may do without its value."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if any(one.name == "proof" and not getattr(one, "is_flag", False) for one in self.params):
+            args = ["--proof=limits" if word == "--proof" else word for word in args]
+        return super().parse_args(ctx, args)
 
 
 def application(verbs: Sequence[str] = VERBS) -> typer.Typer:
@@ -44,7 +56,7 @@ def application(verbs: Sequence[str] = VERBS) -> typer.Typer:
         if isinstance(found, typer.Typer):
             app.add_typer(found, name=verb)
         else:
-            app.command()(_one_form(found))
+            app.command(cls=_Command)(_one_form(found))
     return app
 
 
@@ -77,6 +89,7 @@ def _root(
 
 def main() -> None:
     """Run the command line; an error that is the user's to mend is one line on stderr and exit code 2."""
+    warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     try:
         asked = sys.argv[1] if len(sys.argv) > 1 else ""
         application((asked,) if asked in VERBS else () if asked == "--version" else VERBS)()
@@ -101,6 +114,5 @@ def main() -> None:
 
 def _fail(message: str) -> None:
     # Names from files stand in it: control characters are made visible.
-    message = "".join(one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in message)
-    typer.secho(f"error: {message}", err=True, fg=typer.colors.RED)
+    typer.secho(f"error: {visible(message)}", err=True, fg=typer.colors.RED)
     sys.exit(2)

@@ -43,6 +43,10 @@ def compare(
         str | None, typer.Option(metavar="KEY=FROM:TO:POINTS", help="Results: along a range, e.g. n=1e2:1e8:40.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Results: draw the sweep (.png, .svg).")] = None,
+    proof_file: Annotated[
+        Path | None,
+        typer.Option("--proof", metavar="FILE", help="Models: write the sign test as a proof for a kernel (.v)."),
+    ] = None,
     json: reading.Json = False,
     csv: Csv = False,
     markdown: Markdown = False,
@@ -53,7 +57,8 @@ def compare(
 
     files = [word for word in what if Path(word).suffix.lower() in READERS or Path(word).exists()]
     if not files:
-        models_only = {"delta": delta, "confidence": confidence, "margin": margin, **declaration.as_json()}
+        models_only = {"delta": delta, "confidence": confidence, "margin": margin, "proof": proof_file}
+        models_only |= declaration.as_json()
         for name, value in models_only.items():
             if value is not None:
                 raise InputError(
@@ -69,6 +74,11 @@ def compare(
     document: dict[str, Any] = {"comparison": found[0].as_json()}
     if len(found) > 1:
         document["comparisons"] = [one.as_json() for one in found]
+    told = ""
+    if proof_file is not None:
+        from certiformer.certification.proofs import write_proof
+
+        told = write_proof(document, proof_file, None)
     if json:
         print_json(document)
         return
@@ -88,15 +98,17 @@ def compare(
         )
         if one.discordant is not None:
             a, b = one.discordant
-            tested = (
-                "" if one.p is None else f"; sign test p = {one.p:.3g} (a test of its own, not part of the interval)"
-            )
+            tested = ""
+            if one.p_adjusted is not None:
+                tested = f"; sign test p = {one.p_adjusted:.3g} (a test of its own, not part of the interval)"
             console.print(plain(f"{a:,} items only {one.a} got wrong, {b:,} only {one.b}{tested}."))
         if one.needed is not None:
             console.print(
                 f"About {one.needed:,} items would decide, with a chance of 80 %, if the models differ as here."
             )
     conditions(found[0].conditions, found[0].not_checked, [text for one in found for text in one.warnings])
+    if told:
+        console.print(told, highlight=False)
 
 
 def _results(words: list[str], sweep: str | None, plot: Path | None, json: bool, rows_as: str) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from certiformer.cli import _reading as reading
 from certiformer.cli._output import Csv, Markdown
-from certiformer.cli.certify import print_as, write
+from certiformer.cli.certify import Every, print_as, show, write
 
 
 def demo(
@@ -18,6 +18,7 @@ def demo(
     only: Annotated[
         str | None, typer.Option(metavar="ID", help="Use only this certificate, chosen before seeing data.")
     ] = None,
+    every: Every = False,
     delta: reading.Delta = None,
     confidence: reading.Confidence = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where report.html and report.json go.")] = Path("out"),
@@ -30,4 +31,5 @@ def demo(
     from certiformer.evaluation._given import failure_probability
 
     level = failure_probability(delta, confidence)
-    write(demo_findings(seed, retrain=retrain, progress=None), level, only, out, print_as(json, csv, markdown))
+    report, written = write(demo_findings(seed, retrain=retrain, progress=None), level, only, out)
+    show(report, written, print_as(json, csv, markdown), table=every)

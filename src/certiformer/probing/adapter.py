@@ -32,18 +32,19 @@ from scipy.special import expit
 from certiformer import networks
 from certiformer.certificates._covers import Scale, frontier
 from certiformer.certificates.cover_floors import CoverWithFloors
-from certiformer.certification.document import Report
+from certiformer.certification.declaration import Repeats
 from certiformer.certification.evidence import Findings
 from certiformer.certification.pipeline import build
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder
 from certiformer.checkpoints.encoder import Affine, Encoder
 from certiformer.core.errors import InputError
+from certiformer.core.report import Report
 from certiformer.core.rounding import up
 from certiformer.measure.spectral import spectral_norms
 from certiformer.networks import Analysis, Reference, Weight
 from certiformer.probing.embedding import Progress, read, remembered
-from certiformer.probing.texts import read_texts
+from certiformer.probing.texts import chosen, read_texts
 from certiformer.report.numbers import percent_up
 
 Array = npt.NDArray[np.float64]
@@ -325,17 +326,22 @@ def adapt(
     *,
     text: str = "text",
     label: str = "label",
+    repeats: Repeats = "refuse",
     delta: float = 0.05,
     cache: bool = True,
     progress: Progress | None = None,
     command: str = "",
 ) -> Adapted:
-    """Train the adapter on all distinct texts and certify it on the same ones; `delta` is its alone."""
-    data = read_texts(texts, text=text, label=label)
+    """Train the adapter on all texts and certify it on the same ones; `delta` is its alone.
+
+    Texts that repeat are refused; `repeats="group"` uses one row of each, "natural" takes them as independent draws.
+    """
+    data = read_texts(texts, text=text, label=label, repeats=repeats)
+    used = chosen(data, None, 0)
     if len(data.names) != 2:
         raise InputError("labels", list(data.names), "two classes: the adapter has one output")
-    frozen, tokens = prepared(path, data.texts, settings, cache=cache, progress=progress)
-    signs = np.where(data.labels == 1, 1.0, -1.0)
+    frozen, tokens = prepared(path, [data.texts[row] for row in used], settings, cache=cache, progress=progress)
+    signs = np.where(data.labels[used] == 1, 1.0, -1.0)
     cells = frozen.scales(frozen.fit(tokens, signs), tokens, signs)
     if not cells:
         largest = f"{max(settings.read_radii):g} and {max(settings.readout_radii):g}"
@@ -344,9 +350,10 @@ def adapt(
         n=len(signs),
         scales=frontier(scale for scale, _ in cells),
         subject=f"the encoder with an adapter of {settings.coordinates} coordinates",
+        of=data.of,
     )
-    chosen = evidence.best(delta)
-    best = next(counted for scale, counted in cells if scale == chosen)
+    cell = evidence.best(delta)
+    best = next(counted for scale, counted in cells if scale == cell)
     errors = float(np.mean(signs * frozen.outputs(best.z, best.y, tokens) <= 0.0))
     findings = Findings(
         title=f"{Path(texts).name} with an adapter on {Path(path).name}",
@@ -360,12 +367,18 @@ def adapt(
             "encoder": str(path),
             "texts": str(texts),
             "texts_sha256": data.hash,
-            "exact_duplicates_removed": data.duplicates,
+            "repeated_texts": data.repeated,
+            "repeated_with_another_label": data.conflicting,
             "adapter_settings_sha256": settings.digest(),
         },
         conditions=(
             "the settings of the adapter were fixed before these texts were looked at",
             "the encoder was trained without the labels of these texts",
+            *data.conditions,
+        ),
+        not_checked=(
+            "whether the settings of the adapter were fixed before these texts were looked at",
+            "whether the encoder had seen the labels of these texts",
         ),
         missing={},
     )

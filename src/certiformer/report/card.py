@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
 from markupsafe import escape
 
+from certiformer.core.report import Report
 from certiformer.report.numbers import percent_up, rounded_up
 
 
-def model_card(document: Mapping[str, Any]) -> str:
+def model_card(report: Report) -> str:
     """A Hugging Face model card block: `model-index` metadata with the guarantees, and the answer in words."""
-    metrics = []
-    for row in document["certificates"]:
-        value = row["value"]
-        if row["version"] != "sound" or row["verdict"] != "informative" or not isinstance(value, (int, float)):
-            continue
-        if row["evidence"] is None:
-            continue
-        metrics.append(
-            {
-                "type": row["bounds"],
-                "name": f"{row['evidence']['key']}: {row['title']}, upper limit for {row['subject']}",
-                "value": rounded_up(float(value), 6),
-                "verified": False,
-            }
-        )
-    title = str(document["title"])
+    metrics = [
+        {
+            "type": row.quantity,
+            "name": f"{row.key}: {row.title}, upper limit for {row.subject}",
+            "value": rounded_up(row.value, 6),
+        }
+        for row in report.statements
+        if row.informative and row.evidence is not None and row.value is not None
+    ]
+    title = report.title
     index = [
         "---",
         "model-index:",
@@ -47,28 +40,24 @@ def model_card(document: Mapping[str, Any]) -> str:
         ),
         "---",
     ]
-    provenance = document["provenance"]
+    conditions = ["", "Valid only if the following hold (sign to confirm):", ""] if report.conditions else []
     body = [
+        *("", "## Certified evaluation", "", f"**{report.headline}**", ""),
+        *([f"Seen: {report.basis}.", ""] if report.basis else []),
+        *(f"- NOT CHECKED: {text}." for text in report.not_checked),
+        *conditions,
+        *(f"- [ ] {text}" for text in report.conditions),
         "",
-        "## Certified evaluation",
-        "",
-        f"**{document['headline']}**",
-        "",
-        *([f"Evidence: {document['basis']}.", ""] if document["basis"] else []),
-        *(f"- NOT CHECKED: {text}." for text in document["not_checked"]),
-        *(["", "Conditions (for a person to vouch for):", ""] if document["conditions"] else []),
-        *(f"- [ ] {text}" for text in document["conditions"]),
-        "",
-        f"Written by certiformer {provenance['certiformer']} on {provenance.get('date', '')}.",
-        "Recompute it with `certiformer verify report.json`.",
+        f"Written by certiformer {report.machine.get('certiformer', '')} on {report.machine.get('date', '')}.",
+        "Recompute it with `certiformer verify report.json --data FILE`.",
         "",
     ]
     return "\n".join([*index, *body])
 
 
-def badge(document: Mapping[str, Any]) -> str:
+def badge(report: Report) -> str:
     """A badge (SVG): the guaranteed error rate or mean loss, and the confidence."""
-    text, good = badge_text(document)
+    text, good = badge_text(report)
     left = "certified"
     widths = [10 + 6.6 * len(word) for word in (left, text)]
     total = sum(widths)
@@ -86,29 +75,11 @@ def badge(document: Mapping[str, Any]) -> str:
     )
 
 
-def badge_text(document: Mapping[str, Any]) -> tuple[str, bool]:
+def badge_text(report: Report) -> tuple[str, bool]:
     """`error <= 1.05 % (95 %)`, and whether it says more than guessing."""
-    row = next((row for row in document["certificates"] if decides(row, document)), None)
-    if row is None:
+    row = report.best
+    if row is None or row.value is None or report.delta is None:
         return "nothing yet", False
-    value = float(row["value"])
-    shown = percent_up(value) if is_rate(row) else f"{rounded_up(value):.4g}"
-    what = "error" if is_rate(row) else "mean loss"
-    return f"{what} <= {shown} ({100 * (1 - document['delta']):g} %)", row["verdict"] == "informative"
-
-
-def is_rate(row: Mapping[str, Any]) -> bool:
-    """Whether a row bounds an error rate: of examples, or its mean over groups."""
-    what = str((row["evidence"] or {}).get("what", ""))
-    return row["bounds"].endswith("risk_01") or what.endswith("rate")
-
-
-def decides(row: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
-    """Whether a row is the one that the headline is about."""
-    evidence = row["evidence"]
-    return (
-        row["version"] == "sound"
-        and isinstance(row["value"], (int, float))
-        and evidence is not None
-        and evidence["key"] == document["decisive"]
-    )
+    limit = percent_up(row.value) if row.rate else f"{rounded_up(row.value):.4g}"
+    what = "error" if row.rate else "mean loss"
+    return f"{what} <= {limit} ({100 * (1 - report.delta):g} %)", row.informative

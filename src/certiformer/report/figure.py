@@ -15,6 +15,7 @@ from matplotlib.ticker import AutoLocator, NullFormatter, NullLocator, ScalarFor
 
 from certiformer.core import Bound, Quantity
 from certiformer.core.errors import InputError
+from certiformer.core.report import Report, Statement
 from certiformer.core.sweeping import Sweep
 
 # Okabe and Ito's palette, which survives colour blindness and grey printing.
@@ -22,6 +23,32 @@ SOUND_COLOURS = ("#0072B2", "#009E73", "#56B4E9", "#CC79A7", "#E69F00", "#000000
 PRINTED_COLOUR = "#D55E00"
 FORMATS = (".png", ".pdf", ".svg")
 _DATES: dict[str, dict[str, str | None]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+
+
+def report_figure(report: Report) -> Figure:
+    """The limits of a report that say more than guessing: a dot each, a ring where it was observed."""
+    rows = [row for row in report.statements if row.informative and row.value is not None]
+    rows = rows or [row for row in report.statements if row is report.best]
+    groups: dict[str, list[Statement]] = {}
+    for row in rows:
+        groups.setdefault("error rate" if row.rate else row.quantity, []).append(row)
+    heights = [1.0 + 0.35 * len(group) for group in groups.values()] or [1.0]
+    figure = Figure(figsize=(6.0, sum(heights)), layout="constrained")
+    grid = figure.subplots(len(heights), 1, squeeze=False, gridspec_kw={"height_ratios": heights})
+    for axes, (name, group) in zip(grid.flat, groups.items(), strict=False):
+        for place, row in enumerate(group):
+            scale = 100.0 if row.rate else 1.0
+            seen = row.terms.get("observed", row.terms.get("empirical error of Q"))
+            if seen is not None:
+                axes.plot([scale * seen, scale * (row.value or 0.0)], [place, place], color="0.7", lw=1.2, zorder=1)
+                axes.plot(scale * seen, place, "o", mfc="white", color="0.4")
+            axes.plot(scale * (row.value or 0.0), place, "o", color=SOUND_COLOURS[0])
+        axes.set_yticks(range(len(group)), [row.key for row in group])
+        axes.set_ylim(len(group) - 0.5, -0.5)
+        axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
+        axes.set_xlabel(f"{name}{' (%)' if name == 'error rate' else ''}: at most (dot), observed (ring)")
+    figure.suptitle(report.headline, fontsize=9, wrap=True)
+    return figure
 
 
 def sweep_figure(swept: Sweep) -> Figure:

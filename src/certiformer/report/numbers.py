@@ -28,9 +28,24 @@ def percent_up(value: float) -> str:
     return f"{math.ceil(value * 10_000 - 1e-9) / 100:.2f} %"
 
 
+def percent_down(value: float) -> str:
+    """A lower limit as a percentage rounded down."""
+    return f"{math.floor(value * 10_000 + 1e-9) / 100:.2f} %"
+
+
 def rounded_up(value: float, digits: int = 4) -> float:
     """The value rounded up at its `digits`-th significant digit: a guarantee stays one on paper."""
     if value == 0 or not math.isfinite(value):
         return value
     unit = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
     return math.ceil(value / unit - 1e-9) * unit
+
+
+QUANTITIES = {
+    "risk_01": "error rate on new examples",
+    "gap": "gap between test and training loss",
+    "excess_risk": "excess risk",
+    "training_loss": "training loss",
+    "rademacher": "Rademacher complexity",
+}
+"""What the papers' statements limit, in words; a certificate has its own."""

@@ -5,29 +5,17 @@ from __future__ import annotations
 import math
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
 from certiformer.core.errors import CertiformerError
-from certiformer.report.card import decides, is_rate
+from certiformer.core.report import Report, Statement
 from certiformer.report.chart import Line, Mark, panel
-from certiformer.report.numbers import percent_up, rounded_up
+from certiformer.report.numbers import percent_down, percent_up, rounded_up
 
-QUANTITY_TITLES = {
-    "risk_01": "Error rate on new examples",
-    "gibbs_risk_01": "Error rate of a randomised predictor, averaged over its draws",
-    "mean_iterate_risk_01": "Average error rate of the iterates of one training pass",
-    "smoothed_cross_entropy": "Cross-entropy of the smoothed predictor",
-    "mean_loss": "Mean loss on new examples",
-    "mean_rate": "Mean error rate on new groups",
-    "gap": "Gap between test and training loss",
-    "excess_risk": "Excess risk",
-    "training_loss": "Training loss",
-    "rademacher": "Rademacher complexity",
-}
 # Rates of error share an axis; the legend says what each of them is the error rate of.
 TOGETHER = ("risk_01", "gibbs_risk_01", "mean_iterate_risk_01")
 
@@ -44,45 +32,39 @@ def environment() -> jinja2.Environment:
     found.filters["percent"] = percent
     found.filters["percent_up"] = percent_up
     found.filters["guaranteed"] = guaranteed
-    found.filters["limit"] = _text
+    found.filters["limit"] = limit
     found.filters["at_least"] = at_least
-    found.filters["rate"] = is_rate
-    found.filters["quantity"] = _quantity
-    found.filters["key"] = _label
+    found.filters["label"] = _label
     return found
 
 
-def certificate_page(document: Mapping[str, Any]) -> str:
-    """The certificate's page from the same document that report.json holds."""
-    shown = [row for row in document["certificates"] if isinstance(row["log10"], (int, float))]
-    saying = [row for row in shown if _kind(row) == "informative"]
-    decisive = next((row for row in shown if decides(row, document)), None)
+def certificate_page(report: Report) -> str:
+    """The page of a report: the answer and what it rests on on one sheet, everything else below it."""
+    drawn = [row for row in report.statements if row.log10 is not None and math.isfinite(row.log10)]
+    saying = [row for row in drawn if row.informative]
     return (
         environment()
         .get_template("certificate.html")
         .render(
-            report=document,
-            answer=None if decisive is None else _text(decisive),
-            observed=None if decisive is None else _observed_text(decisive),
+            report=report,
+            best=report.best,
+            seen=None if report.best is None else _observed_text(report.best),
             saying=_panels(saying),
-            rest=_panels([row for row in shown if row not in saying]),
-            hashes=_hashes(document),
+            rest=_panels([row for row in drawn if not row.informative]),
+            hashes=_hashes(report),
         )
     )
 
 
-def _hashes(document: Mapping[str, Any]) -> dict[str, str]:
+def _hashes(report: Report) -> dict[str, str]:
     """What exactly was certified: the files handed over and the data, by their hashes."""
-    found = {}
-    for row in document["certificates"]:
-        handed = row.get("predictor")
-        if handed:
-            found[f"predictor {handed['file']}"] = handed["sha256"]
-    provenance = document["provenance"]
-    hashed = (name for name in provenance if name.startswith("heldout_") and name.endswith("_sha256"))
-    names = ("heldout_data", "train_data", *hashed)
-    found |= {name.replace("_", " ").removesuffix(" sha256"): provenance[name] for name in names if name in provenance}
-    return {**found, "configuration": provenance["configuration"]}
+    handed = [row.predictor for row in report.statements if row.predictor is not None]
+    found = {f"predictor {one['file']}": one["sha256"] for one in handed}
+    hashed = [name for name in report.provenance if name.startswith("heldout_") and name.endswith("_sha256")]
+    for name in ("heldout_data", "train_data", *hashed, "configuration"):
+        if name in report.provenance:
+            found[name.replace("_", " ").removesuffix(" sha256")] = str(report.provenance[name])
+    return found
 
 
 def number(value: Any) -> str:
@@ -93,6 +75,8 @@ def number(value: Any) -> str:
         return "∞" if value == "inf" else value
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
     if isinstance(value, int) or (float(value).is_integer() and abs(value) < 1e6):
         return f"{int(value):,}"
     if abs(value) >= 1e6 or 0 < abs(value) < 1e-4:
@@ -106,12 +90,10 @@ def guaranteed(value: Any) -> str:
     return number(rounded_up(value)) if isinstance(value, float) else number(value)
 
 
-def at_least(row: Mapping[str, Any]) -> str:
-    """The lower limit of a row: rounded down before it is shown."""
-    lower = float(row["lower"])
-    if is_rate(row):
-        return f"{math.floor(lower * 10_000 + 1e-9) / 100:.2f} %"
-    return number(-rounded_up(-lower))
+def at_least(row: Statement) -> str:
+    """The lower limit of a statement: rounded down before it is shown."""
+    lower = row.lower or 0.0
+    return percent_down(lower) if row.rate else number(-rounded_up(-lower))
 
 
 def percent(value: Any) -> str:
@@ -119,67 +101,59 @@ def percent(value: Any) -> str:
     return "–" if value is None else f"{100 * float(value):.2f} %"
 
 
-def _panels(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    groups: dict[str, list[Mapping[str, Any]]] = {}
+def _panels(rows: Sequence[Statement]) -> list[dict[str, Any]]:
+    groups: dict[str, list[Statement]] = {}
     for row in rows:
-        groups.setdefault("error rates" if row["bounds"] in TOGETHER else _key(row), []).append(row)
+        groups.setdefault("error rates" if row.bounds in TOGETHER else row.quantity, []).append(row)
     order = sorted(groups, key=lambda key: (key != "error rates", key))
     return [_panel(key, groups[key]) for key in order]
 
 
-def _panel(key: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _panel(key: str, rows: Sequence[Statement]) -> dict[str, Any]:
     marks = [
-        Mark(_label(row), row["log10"], _kind(row), _text(row), _observed(row))
-        for row in sorted(rows, key=lambda row: (row["version"], row["log10"]))
+        Mark(_label(row), row.log10 or 0.0, _kind(row), limit(row), observed(row))
+        for row in sorted(rows, key=lambda row: (row.version, row.log10 or 0.0))
     ]
-    trivial = [row["trivial"] for row in rows if row["trivial"] and row["trivial"] > 0]
+    trivial = [row.trivial for row in rows if row.trivial and row.trivial > 0]
     lines = [Line("guessing", math.log10(max(trivial)), "trivial")] if trivial else []
-    title = "Error rates" if key == "error rates" else QUANTITY_TITLES.get(key, key)
-    mixed = key == "error rates" and len({row["bounds"] for row in rows}) > 1
-    note = "Not all of these bound the same thing; the table says of what each is the error rate." if mixed else ""
-    unit = "%" if all(map(is_rate, rows)) else ""
+    title = f"{key[:1].upper()}{key[1:]}"
+    mixed = len({row.bounds for row in rows}) > 1
+    note = "These limits concern different predictors; see the table." if mixed else ""
+    unit = "%" if all(row.rate for row in rows) else ""
     return {"title": title, "svg": panel(title, marks, lines, unit), "note": note}
 
 
-def _key(row: Mapping[str, Any]) -> str:
-    return "mean_rate" if row["bounds"] == "mean_loss" and is_rate(row) else str(row["bounds"])
-
-
-def _quantity(row: Mapping[str, Any]) -> str:
-    return QUANTITY_TITLES.get(_key(row), _key(row))
-
-
-def _observed(row: Mapping[str, Any]) -> float | None:
-    """The rate that was seen on the examples behind a certificate; a paper's row has none."""
-    if row["evidence"] is None:
+def observed(row: Statement) -> float | None:
+    """The rate that was seen on the examples behind a certificate; a paper's statement has none."""
+    if row.evidence is None:
         return None
-    seen = [row["terms"][name] for name in ("observed", "empirical error of Q") if name in row["terms"]]
-    return float(seen[0]) if seen and isinstance(seen[0], (int, float)) else None
+    return next((row.terms[name] for name in ("observed", "empirical error of Q") if name in row.terms), None)
 
 
-def _observed_text(row: Mapping[str, Any]) -> str:
-    seen = _observed(row)
+def _observed_text(row: Statement) -> str:
+    seen = observed(row)
     if seen is None:
         return "–"
-    return percent(seen) if is_rate(row) else number(seen)
+    return percent(seen) if row.rate else number(seen)
 
 
-def _label(row: Mapping[str, Any]) -> str:
-    name = str(row["id"] if row["evidence"] is None else row["evidence"]["key"])
-    return f"{name} (printed)" if row["version"] == "printed" else name
+def _label(row: Statement) -> str:
+    return f"{row.key} (printed)" if row.version == "printed" else row.key
 
 
-def _kind(row: Mapping[str, Any]) -> str:
-    if row["version"] == "printed":
+def _kind(row: Statement) -> str:
+    if row.version == "printed":
         return "printed"
-    return "informative" if row["verdict"] == "informative" else "vacuous"
+    return "informative" if row.informative else "vacuous"
 
 
-def _text(row: Mapping[str, Any]) -> str:
-    value = row["value"]
-    if isinstance(value, (int, float)) and is_rate(row) and value <= 1:
-        return percent_up(value)
-    return f"10^{row['log10']:.1f}" if row["log10"] > 4 else guaranteed(value)
+def limit(row: Statement) -> str:
+    """The upper limit as people read it, rounded up."""
+    if row.value is not None and row.rate and row.value <= 1:
+        return percent_up(row.value)
+    if row.log10 is not None and math.isfinite(row.log10) and row.log10 > 4:
+        return f"10^{row.log10:.1f}"
+    return guaranteed(row.value)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -10,8 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from certiformer.core import Bound, Evaluation, Hypothesis, Quantity, Status
-from certiformer.core.catalogue import Entry
+from certiformer.core import Bound, Evaluation, Hypothesis, Quantity, Result, Status
 from certiformer.report import numbers
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ STATUS_STYLES = {
 }
 
 
-def theorem_table(results: Sequence[Entry], width: int = 80) -> RenderableType:
+def theorem_table(results: Sequence[type[Result]], width: int = 80) -> RenderableType:
     """One row per result: id, what it bounds, what became of the printed statement, and, if there is room, why."""
     table = Table(box=None, pad_edge=False, header_style="bold", expand=False)
     columns = {

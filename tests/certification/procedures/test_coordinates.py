@@ -148,7 +148,7 @@ def test_covers_and_code_of_one_network(tmp_path):
     assert values["occam"] < values["cover.local"] <= values["cover.soft"] + 0.05 < 0.6
     assert "over every input" in report["cover.soft"].reason
     for id in ("cover.local", "cover.soft", "cover.coordinates"):
-        states = [one.state for one in report[id].hypotheses]
+        states = [one.state for one in report[id].conditions]
         assert sorted(states) == ["open", "open", "verified"], id
     records = CoordinateCover(SMALL).certify(None, x, labels, 2)
     place = tmp_path / "one.safetensors"

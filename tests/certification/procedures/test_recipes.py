@@ -185,7 +185,7 @@ def test_three_classes_and_a_surrogate_from_a_recipe_at_the_command_line(tmp_pat
     words = ["certify", "--fit", str(tmp_path / "recipe.toml"), "--out", str(tmp_path / "out"), "--json"]
     made = CliRunner().invoke(application(), words)
     assert made.exit_code == 0, made.output
-    rows = {row["id"]: row for row in json.loads(made.stdout)["certificates"]}
+    rows = {row["id"]: row for row in json.loads(made.stdout)["statements"]}
     assert rows["compression"]["trivial"] == pytest.approx(2 / 3)
     assert rows["compression"]["verdict"] == rows["surrogate"]["verdict"] == "informative"
     assert rows["surrogate"]["evidence"]["disagreements"] == 0

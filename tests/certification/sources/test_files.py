@@ -93,7 +93,7 @@ def test_lm_evaluation_harness(tmp_path):
     strict, loose = (certify(path, filter=name) for name in ("strict-match", "flexible-extract"))
     assert (strict["holdout"].evidence.errors, loose["holdout"].evidence.errors) == (5, 0)
     sliced = certify(path, filter="strict-match", slices="doc.subject")
-    assert {row.evidence.label for row in sliced.certificates if row.evidence} == {"", "slice a", "slice b", "slice c"}
+    assert {row.evidence.label for row in sliced.statements if row.evidence} == {"", "slice a", "slice b", "slice c"}
     grouped = certify(path, filter="strict-match", group="doc.subject")
     assert grouped["mean_loss"].evidence.size == 3
     assert any("only 3 groups" in text for text in grouped.document["warnings"])
@@ -202,7 +202,7 @@ def test_tables_of_losses(tmp_path):
     report = certify(path, two_sided=True)
     row = report["mean_loss"]
     assert row.lower < losses.mean() < row.value
-    assert [entry["lower"] for entry in report.document["certificates"] if "lower" in entry] == [row.lower]
+    assert [entry["lower"] for entry in report.document["statements"] if "lower" in entry] == [row.lower]
     assert any("--group doc" in text for text in report.document["not_checked"])
     both = certify(path, metric=("loss", "other"), better="lower", range=(0, 1))
     assert both["mean_loss (other)"].value < both["mean_loss (loss)"].value

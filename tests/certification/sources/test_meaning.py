@@ -201,7 +201,7 @@ def test_a_clipped_loss_comes_with_the_rate_beyond():
 def test_slices_share_delta():
     labels = RANDOM.integers(3, size=N)
     report = certify({"slices": "label"}, heldout_labels=labels, heldout_predictions=labels)
-    assert {row.evidence.key for row in report.certificates if row.evidence} == {
+    assert {row.evidence.key for row in report.statements if row.evidence} == {
         "holdout",
         *(f"holdout (label {k})" for k in range(3)),
     }
@@ -244,7 +244,7 @@ WRONG = (np.arange(N) % 8 == 0) | (np.arange(N) % 12 == 2)
 
 
 def rows_by_label(report):
-    return {row.evidence.label: row for row in report.certificates if row.evidence is not None}
+    return {row.evidence.label: row for row in report.statements if row.evidence is not None}
 
 
 def test_slices_of_grouped_rows():

@@ -20,10 +20,14 @@ import numpy.typing as npt
 from certiformer._version import __version__
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._predictor import Tensors
-from certiformer.core.errors import InputError, UnknownNameError
+from certiformer.core.errors import CertiformerError, InputError, UnknownNameError
 
 FORMAT = "certiformer predictor"
 TRACE = "certiformer trace"
+RETIRED = {
+    "estimator trained on picks": "Files of certiformer 0.1.0 name a class that is built and fitted while they load, "
+    "which can run other people's code: they are refused. Certify again"
+}
 HOMES = tuple(f"certiformer.certification.{room}" for room in ("handover", "coordinates", "procedures"))
 
 
@@ -58,11 +62,16 @@ def files_of(evidence: Iterable[Evidence]) -> tuple[dict[str, dict[str, Any]], d
         for record in records:
             what = getattr(record, role)
             if what is not None and id(what) not in known:
-                name = f"{role}-{re.sub(r'[^A-Za-z0-9]+', '-', record.key).strip('-')}.safetensors"
+                name = file_name(role, record.key)
                 files[name] = content_of(what) if isinstance(what, Predictor) else _file(what, {"format": TRACE})
                 known[id(what)] = {"file": name, "sha256": hashlib.sha256(files[name]).hexdigest()}
             handed.setdefault(record.key, {})[role] = None if what is None else known[id(what)]
     return handed, files
+
+
+def file_name(role: str, key: str) -> str:
+    """What the file of a statement's predictor, sibling or trace is called."""
+    return f"{role}-{re.sub(r'[^A-Za-z0-9]+', '-', key).strip('-')}.safetensors"
 
 
 def load_predictor(path: str | Path, *, apply: Callable[..., Any] | None = None) -> Predictor:
@@ -79,11 +88,14 @@ def read_predictor(path: Path, *, apply: Callable[..., Any] | None = None) -> tu
     tensors, metadata, digest = _opened(path)
     if metadata.get("format") != FORMAT:
         raise InputError("predictor", str(path), "a predictor written beside a report by certiformer certify")
-    settings = json.loads(metadata["settings"])
-    kind = kind_of(metadata["kind"])
-    if apply is not None:
-        settings = {**settings, "apply": apply}
-    return kind.restore(tensors, settings), digest
+    kind = kind_of(metadata.get("kind", ""))
+    try:
+        # `apply` comes from the caller and never from a file.
+        return kind.restore(tensors, {**json.loads(metadata["settings"]), "apply": apply}), digest
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
+        if isinstance(error, CertiformerError):
+            raise
+        raise InputError("predictor", str(path), f"what a {kind.kind} consists of", f"({error!r})") from error
 
 
 def read_trace(path: Path) -> tuple[Tensors, str]:
@@ -113,6 +125,8 @@ def part_of(name: str, tensors: Tensors) -> Tensors:
 
 def kind_of(name: str) -> type[Predictor]:
     """The class of a kind of predictors."""
+    if name in RETIRED:
+        raise InputError("predictor", name, "a kind that this version reads", RETIRED[name])
     known: list[str] = []
     for home in HOMES:
         for kind in _kinds(home):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Self
@@ -14,8 +13,10 @@ from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._predictor import Array, Labels, Tensors
 from certiformer.certificates.compression import Compression
 from certiformer.certification.handover import kind_of, part_of
+from certiformer.certification.handover.estimator import FittedEstimator, constant, stored
 from certiformer.certification.handover.model import HouseModel, Network, predictor_of
 from certiformer.certification.procedures._augment import augmentation, described_augmentation
+from certiformer.certification.procedures._estimators import built, described_estimator
 from certiformer.certification.procedures._learners import Descent, Learner, Refit
 from certiformer.certification.procedures._model import parametrised
 from certiformer.certification.procedures._picking import Compressed, compress
@@ -111,8 +112,9 @@ class PickedModel(Picked):
     @classmethod
     def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
         network = kind_of(settings["network"]["kind"])
-        assert issubclass(network, Network)
-        given = {**settings["network"], **({"apply": settings["apply"]} if "apply" in settings else {})}
+        if not issubclass(network, Network):
+            raise InputError("network", network.kind, "a network")
+        given = {**settings["network"], "apply": settings.get("apply")}
         return cls(
             network.restore(part_of("network", tensors), given),
             _loop(tensors, settings),
@@ -142,41 +144,36 @@ class PickedModel(Picked):
 
 @dataclass(frozen=True, eq=False)
 class PickedEstimator(Picked):
-    """An estimator of scikit-learn and the examples it learns from: fitted again whenever it is loaded."""
+    """A fitted estimator as numbers, and the examples it learnt from; `described` is what `replay` trains again."""
 
-    kind: ClassVar[str] = "estimator trained on picks"
-    estimator: Mapping[str, Any]
+    kind: ClassVar[str] = "fitted estimator with its picks"
+    tolerance: ClassVar[float] = FittedEstimator.tolerance
+    fitted: FittedEstimator
     inputs: npt.NDArray[Any]
     labels: Labels
-    classes: int
     loop: Loop
-
-    def __post_init__(self) -> None:
-        learner = Refit(built(self.estimator), self.classes)
-        state = learner.learn(None, self.inputs, self.labels) if len(self.labels) else learner.begin()
-        object.__setattr__(self, "_fitted", (learner, state))
+    described: Mapping[str, Any] | None
 
     def tensors(self) -> Tensors:
-        return {"inputs": self.inputs, "labels": self.labels, "picks": np.asarray(self.loop.rows, np.int64)}
+        fitted = {f"fitted/{name}": array for name, array in self.fitted.tensors().items()}
+        return {**fitted, "inputs": self.inputs, "labels": self.labels, "picks": np.asarray(self.loop.rows, np.int64)}
 
     def settings(self) -> Mapping[str, Any]:
         loop = {name: value for name, value in asdict(self.loop).items() if name != "rows"}
         return {
-            "estimator": dict(self.estimator),
-            "classes": self.classes,
+            "fitted": self.fitted.settings(),
+            "described": self.described,
             "loop": {**loop, "stages": list(self.loop.stages)},
         }
 
     @classmethod
     def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
-        loop = _loop(tensors, settings)
+        fitted = FittedEstimator.restore(part_of("fitted", tensors), settings["fitted"])
         labels = tensors["labels"].astype(np.int64)
-        return cls(settings["estimator"], tensors["inputs"], labels, settings["classes"], loop)
+        return cls(fitted, tensors["inputs"], labels, _loop(tensors, settings), settings["described"])
 
     def outputs(self, inputs: npt.ArrayLike) -> Array:
-        learner, state = self._fitted  # type: ignore[attr-defined]
-        found: Array = learner.outputs(state, np.asarray(inputs))
-        return found
+        return self.fitted.outputs(inputs)
 
     def counted(self, inputs: npt.ArrayLike, labels: Labels) -> tuple[int, int]:
         values, rows = np.asarray(inputs), list(self.loop.rows)
@@ -188,9 +185,11 @@ class PickedEstimator(Picked):
         return super().counted(values, labels)
 
     def replay(self, inputs: npt.NDArray[Any], labels: Labels) -> str:
-        learner, state = self._fitted  # type: ignore[attr-defined]
-        again = self.loop.again(learner, inputs, labels)
-        if not np.array_equal(learner.outputs(again, inputs), learner.outputs(state, inputs)):
+        if self.described is None:
+            return super().replay(inputs, labels)
+        learner = Refit(built(self.described), self.fitted.classes)
+        again = learner.outputs(self.loop.again(learner, inputs, labels), inputs)
+        if not np.allclose(again, self.outputs(inputs), rtol=self.tolerance, atol=self.tolerance):
             raise InputError("predictor", "other outputs", "those that its picks lead to")
         return ""
 
@@ -210,12 +209,23 @@ def picked_predictor(
         if network is None or start is None:
             return None
         return PickedModel(network, loop, start.tensors(), descent_settings(learner))
-    if isinstance(learner, Refit):
-        described = described_estimator(learner.fit)
-        rows = list(loop.rows)
-        if described is not None:
-            return PickedEstimator(described, inputs[rows], labels[rows], learner.classes, loop)
+    if isinstance(learner, Refit) and hasattr(learner.fit, "fit"):
+        return _picked_estimator(learner, found.best.state, inputs, labels, loop)
     return predictor_of(model)
+
+
+def _picked_estimator(
+    learner: Refit, state: Any, inputs: npt.NDArray[Any], labels: Labels, loop: Loop
+) -> PickedEstimator | None:
+    """The estimator as numbers, if it has such a form and says of every example what the estimator says."""
+    plain = state is None or isinstance(state, int)
+    fitted = constant(state, learner.classes) if plain else stored(state, learner.classes)
+    if isinstance(fitted, str):
+        return None
+    rows = list(loop.rows)
+    found = PickedEstimator(fitted, inputs[rows], labels[rows], loop, described_estimator(learner.fit))
+    mine, theirs = found.outputs(inputs), learner.outputs(state, inputs)
+    return found if np.allclose(mine, theirs, rtol=found.tolerance, atol=found.tolerance) else None
 
 
 def descent_settings(learner: Learner) -> dict[str, Any]:
@@ -225,52 +235,3 @@ def descent_settings(learner: Learner) -> dict[str, Any]:
     if augment is None and learner.augment is not None:
         return {}
     return {"steps": learner.steps, "rate": learner.rate, "seed": learner.seed, "augment": augment}
-
-
-HOME = "sklearn."
-"""A file may name estimators of scikit-learn and nothing else: loading it must not run other people's code."""
-
-
-def described_estimator(value: Any) -> dict[str, Any] | None:
-    """An estimator as JSON, its parts likewise; None where something of it has no such form."""
-    if not hasattr(value, "get_params") or not type(value).__module__.startswith(HOME):
-        return None
-    settings = {}
-    for name, setting in value.get_params(deep=False).items():
-        found = _setting(setting)
-        if found is None:
-            return None
-        settings[name] = found[0]
-    return {"estimator": f"{type(value).__module__}.{type(value).__qualname__}", "settings": settings}
-
-
-def _setting(value: Any) -> tuple[Any] | None:
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return (value,)
-    if isinstance(value, (np.integer, np.floating)):
-        return (value.item(),)
-    if isinstance(value, (list, tuple)):
-        parts = [_setting(one) for one in value]
-        known = [one[0] for one in parts if one is not None]
-        if len(known) < len(parts):
-            return None
-        return ({"tuple": known} if isinstance(value, tuple) else known,)
-    described = described_estimator(value)
-    return None if described is None else (described,)
-
-
-def built(value: Any) -> Any:
-    """The estimator that `_described` wrote down."""
-    if isinstance(value, list):
-        return [built(one) for one in value]
-    if not isinstance(value, Mapping):
-        return value
-    if "tuple" in value:
-        return tuple(built(one) for one in value["tuple"])
-    from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
-
-    home, _, name = str(value["estimator"]).rpartition(".")
-    kind = getattr(importlib.import_module(home), name, None) if home.startswith(HOME) else None
-    if not (isinstance(kind, type) and issubclass(kind, BaseEstimator)):
-        raise InputError("estimator", value["estimator"], "an estimator of scikit-learn")
-    return kind(**{key: built(setting) for key, setting in value["settings"].items()})

@@ -5,19 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.compression import FORMS, Compression
-from certiformer.certification import doors
+from certiformer.certification import learners
 from certiformer.certification.procedures._augment import Augment
 from certiformer.certification.procedures._learners import Descent, Learner, Refit
-from certiformer.certification.procedures._model import Labels, parametrised
+from certiformer.certification.procedures._model import WEIGHTS, Labels, parametrised
 from certiformer.certification.procedures._picked import Loop, picked_predictor
 from certiformer.certification.procedures._picking import Compressed, compress, replay
-from certiformer.certification.split import refuse_overlap
 from certiformer.core.errors import InputError
+
+NO_FILE = (
+    "No predictor file is written: this learner is not among those whose fitted numbers are stored (docs/security.md)."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +27,8 @@ class PickToLearn:
     """`fit`: a Learner, an estimator, `fit(x, y) -> f`; without it, the model given to `certify`, by descent.
 
     `stages`: numbers of picks at which the loop may be cut afterwards, declared here and paid for, the end included.
-    `most`: picks after which it stops. `pretrained_on`: inputs that h_0 has seen, which may not be among the examples.
+    `most`: picks after which it stops. `pretrained_on`: inputs that the initial model, or a frozen part, has seen (none
+    may be among the examples), or "nothing".
     `form`: "window" is smaller where 0.1 to 1 % are picked, larger elsewhere; declared here, not chosen afterwards.
     """
 
@@ -37,7 +40,7 @@ class PickToLearn:
     stages: tuple[int, ...] = ()
     augment: Augment | None = None
     seed: int = 0
-    pretrained_on: npt.NDArray[Any] | None = None
+    pretrained_on: Any = None
     form: str = "value"
     label: str = ""
 
@@ -49,13 +52,22 @@ class PickToLearn:
         if self.form not in FORMS:
             raise InputError("form", self.form, " or ".join(FORMS))
 
+    def start(self, model: Any) -> str:
+        given = model if self.fit is None else self.fit
+        if isinstance(given, Learner):
+            return "the initial model of the learner"
+        if learners.is_learner(given):
+            return learners.carries(given)
+        return WEIGHTS if self.fit is None else "the function that fits the picks"
+
     def certify(self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int) -> tuple[Evidence, ...]:
         """Run the loop on all examples, replay it, and count."""
         found, _, predictor = self.run(model, inputs, labels, classes)
-        note = f"Picked {len(found.rows)} examples in all; replayed on the picks alone with the same result."
-        return (self.record(found.best.picks, found.best.left, len(labels), predictor, note),)
+        return (self.record(found.best.picks, found.best.left, len(labels), predictor, Compression.replayed),)
 
     def record(self, picks: int, left: int, n: int, predictor: Predictor | None, note: str) -> Compression:
+        if predictor is None:
+            note += f" {NO_FILE}"
         return Compression(
             k=picks,
             left=left,
@@ -63,7 +75,6 @@ class PickToLearn:
             stages=len(self.stages) + 1,
             form=self.form,
             label=self.label,
-            subject=f"the model trained on {picks} of {n} examples that it picked itself",
             predictor=predictor,
             note=note,
         )
@@ -72,12 +83,12 @@ class PickToLearn:
         self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int
     ) -> tuple[Compressed, Learner, Predictor | None]:
         """The loop, replayed on its picks alone, its learner, and the predictor of its best stage."""
-        if self.pretrained_on is not None:
-            refuse_overlap(inputs, np.asarray(self.pretrained_on), what="examples that h_0 was trained on")
         learner = self.learner(model, classes)
         found = compress(learner, inputs, labels, batch=self.batch, most=self.most, grid=self.stages)
         replay(learner, inputs, labels, found, self.batch)
         loop = Loop(found.rows[: found.best.picks], self.batch, self.most, self.stages)
+        if isinstance(learner, Refit) and learners.carries(learner.fit):
+            return found, learner, None  # what was trained elsewhere cannot be written as settings and picks
         return found, learner, picked_predictor(learner, found, inputs, labels, loop)
 
     def learner(self, model: Any, classes: int) -> Learner:
@@ -85,9 +96,9 @@ class PickToLearn:
         if isinstance(self.fit, Learner):
             return self.fit
         if self.fit is not None:
-            return Refit(self.fit, classes)
-        if doors.is_estimator(model):
-            return Refit(model, classes)
+            return Refit(self.fit, classes, frozen=self.pretrained_on is not None)
+        if learners.is_learner(model):
+            return Refit(model, classes, frozen=self.pretrained_on is not None)
         if model is None:
             raise InputError("model", None, "a model to train, or fit=...", "PickToLearn trains something")
         start = parametrised(model)

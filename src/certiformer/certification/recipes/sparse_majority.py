@@ -17,10 +17,14 @@ from certiformer.certification.coordinates import majority
 from certiformer.certification.coordinates.majority import Heads, Settings
 from certiformer.certification.evidence import Findings
 from certiformer.certification.recount import Examples
+from certiformer.core.errors import InputError
 from certiformer.tasks import Dataset, Task
 from certiformer.tasks.sparse_majority import sparse_majority
 
 SETTINGS = {20: Settings(), 100: Settings(tokens=100, heads=3, restarts=256, decay=4e-6, grid=2.0)}
+
+LARGEST = 10**8
+"""Bits that are drawn again for a report at most: a file from elsewhere must not take all memory."""
 
 
 def findings(settings: Settings | None = None, *, seed: int = 7) -> Findings:
@@ -63,6 +67,8 @@ def findings(settings: Settings | None = None, *, seed: int = 7) -> Findings:
 def examples(provenance: Mapping[str, Any]) -> dict[str, Examples]:
     """The sequences that every row was counted on, drawn again: what `certiformer verify` counts."""
     settings = Settings(**{one.name: provenance[one.name] for one in fields(Settings)})
+    if not (0 < settings.n * settings.tokens <= LARGEST and 0 < settings.tokens <= 1000):
+        raise InputError("n, tokens", (settings.n, settings.tokens), f"a product of at most {LARGEST:,}")
     task = _task(settings, int(provenance["seed"]))
     inputs = majority.Sequences(np.asarray(task.train.inputs), np.asarray(task.source.table))
     return dict.fromkeys(("occam", "cover.soft", "margin"), Examples(inputs, np.asarray(task.train.labels, np.int64)))

@@ -1,4 +1,4 @@
-"""A record of what was counted, at its share of delta, as a row of the report."""
+"""A record of what was counted, at its share of delta, as a statement of the report."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from dataclasses import replace
 
 from certiformer.certificates import Evidence
 from certiformer.certificates._evidence import OBSERVED
-from certiformer.certification.rows.certificate import Certificate, does_not_apply, from_evaluation, size_needed
+from certiformer.certification.headline import claim
+from certiformer.certification.rows.statement import does_not_apply, from_evaluation, size_needed
+from certiformer.core.report import Statement
 
 MOST_COUNTED = 1e7
 """Beyond this many examples, counts are not projected."""
 
 
-def evidence_row(evidence: Evidence, share: float, classes: int) -> Certificate:
+def evidence_row(evidence: Evidence, share: float, classes: int) -> Statement:
     """The bound at the share divided among the models compared, with its verdict and the n that would say more."""
     trivial, result, paid = evidence.trivial(classes), evidence.bound, share / evidence.models
     if evidence.two_sided:
@@ -22,7 +24,7 @@ def evidence_row(evidence: Evidence, share: float, classes: int) -> Certificate:
         bounds=evidence.bounds,
         trivial=trivial,
         delta=share,
-        guarantee=evidence.guarantee.format(subject=evidence.subject),
+        guarantee=evidence.guarantee.format(subject=evidence.about),
         scale_n=None,
     )
 
@@ -38,25 +40,29 @@ def evidence_row(evidence: Evidence, share: float, classes: int) -> Certificate:
     terms = {**row.terms, **evidence.terms(paid), "examples": float(evidence.size), "share of delta": share}
     if evidence.models > 1:
         terms["models paid for"] = float(evidence.models)
-    return replace(
+    row = replace(
         row,
         n_needed=None if hopeless else size_needed(value, float(evidence.size), trivial, MOST_COUNTED),
         lower=evidence.lower(paid) if evidence.two_sided else None,
-        subject=evidence.subject,
-        hypotheses=(*map(evidence.settled, row.hypotheses), *evidence.hypotheses()),
+        subject=evidence.about,
+        quantity=evidence.quantity,
+        jointly=True,
+        seen=evidence.seen(),
+        conditions=(*map(evidence.settled, row.conditions), *evidence.hypotheses()),
         dominating=_dominating(evidence, row),
         reason=evidence.note,
         terms=terms,
         evidence=evidence,
     )
+    return replace(row, claim=claim(row))
 
 
-def absent_row(kind: type[Evidence], reason: str) -> Certificate:
+def absent_row(kind: type[Evidence], reason: str) -> Statement:
     """A certificate for which nothing was counted, with the reason."""
     return does_not_apply(kind.bound, kind.bounds, reason)
 
 
-def _dominating(evidence: Evidence, row: Certificate) -> str:
+def _dominating(evidence: Evidence, row: Statement) -> str:
     """The observed rate, or what is added to it: whichever is larger."""
     if row.value is None:
         return row.dominating

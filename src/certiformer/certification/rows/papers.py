@@ -9,9 +9,10 @@ from typing import Any
 from certiformer.calculus.rademacher import gap_uniform
 from certiformer.certificates import THE_MODEL
 from certiformer.certification.bindings import Application
-from certiformer.certification.rows.certificate import Certificate, confidence, does_not_apply, size_needed, verdict
+from certiformer.certification.rows.statement import confidence, does_not_apply, size_needed, verdict
 from certiformer.core import Bound, Quantity, Result, find, upper_bound
 from certiformer.core.errors import CertiformerError
+from certiformer.core.report import Statement
 from certiformer.measure.profile import Profile
 
 GUARANTEES = {
@@ -37,7 +38,7 @@ GUARANTEES = {
 
 def paper_rows(
     result: type[Result], application: Application | str, share: float | None, profile: Profile | None
-) -> list[Certificate]:
+) -> list[Statement]:
     if isinstance(application, str):
         return [does_not_apply(result, paper_quantity(result), application)]
     rows = []
@@ -70,7 +71,7 @@ def _complexity(result: type[Result], inputs: Mapping[str, Any]) -> tuple[str, B
     return min(found.items(), key=lambda item: (item[1].value, item[1].log10 or 0.0)) if found else None
 
 
-def _gap_row(result: type[Result], application: Application, share: float, n: int) -> Certificate:
+def _gap_row(result: type[Result], application: Application, share: float, n: int) -> Statement:
     """2 L Rad + sqrt((ln(1/delta) + paid)/2n), not clipped: how far beyond 1 it is, is what the row is for."""
 
     def inputs_at(size: float) -> Mapping[str, Any]:
@@ -96,7 +97,7 @@ def _gap_row(result: type[Result], application: Application, share: float, n: in
         return None if again is None else gap(again[1].value, size)
 
     judged = verdict(bound, application.trivial)
-    return Certificate(
+    return Statement(
         result.id,
         "sound",
         result.title,
@@ -108,7 +109,7 @@ def _gap_row(result: type[Result], application: Application, share: float, n: in
         judged,
         dominating=max(bound.terms, key=lambda term: bound.terms[term]),
         n_needed=None if judged == "informative" else size_needed(value, float(n), application.trivial),
-        hypotheses=bound.hypotheses,
+        conditions=bound.hypotheses,
         terms={
             **bound.terms,
             "Rademacher complexity": complexity.value,
@@ -122,7 +123,7 @@ def _gap_row(result: type[Result], application: Application, share: float, n: in
     )
 
 
-def _number_row(result: type[Result], application: Application, share: float | None) -> Certificate:
+def _number_row(result: type[Result], application: Application, share: float | None) -> Statement:
     """The result's own number times the scale; what is not a mere ceiling is preferred."""
     given = {**application.inputs, "delta": share} if application.takes_delta else dict(application.inputs)
 
@@ -148,7 +149,7 @@ def _number_row(result: type[Result], application: Application, share: float | N
 
     judged = verdict(scaled, application.trivial)
     scales = "n" in given and judged != "informative" and application.bounds != "training_loss"
-    return Certificate(
+    return Statement(
         result.id,
         "sound",
         result.title,
@@ -160,7 +161,7 @@ def _number_row(result: type[Result], application: Application, share: float | N
         judged,
         dominating=max(bound.terms, key=lambda term: bound.terms[term]) if bound.terms else "",
         n_needed=size_needed(value, float(given["n"]), application.trivial) if scales else None,
-        hypotheses=scaled.hypotheses,
+        conditions=scaled.hypotheses,
         terms={
             **bound.terms,
             **({"paid for radii (nats)": application.paid} if application.paid else {}),
@@ -176,7 +177,7 @@ def _number_row(result: type[Result], application: Application, share: float | N
 
 def _printed_row(
     result: type[Result], application: Application, share: float | None, profile: Profile | None
-) -> Certificate | None:
+) -> Statement | None:
     """What the printed formula gives at the measured sizes: a number to look at, never a guarantee."""
     if not result.has_printed() or application.printed_inputs is None or profile is None:
         return None
@@ -205,7 +206,7 @@ def _printed_row(
         judged = "outside its own range"
     else:
         judged = verdict(shown, application.trivial)
-    return Certificate(
+    return Statement(
         result.id,
         "printed",
         result.title,
@@ -215,7 +216,7 @@ def _printed_row(
         application.trivial,
         None,
         judged,
-        hypotheses=bound.hypotheses,
+        conditions=bound.hypotheses,
         reason=f"printed statement: {result.status.value} ({result.reason})",
         variant=name,
         subject=THE_MODEL,

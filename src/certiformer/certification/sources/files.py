@@ -20,9 +20,9 @@ from typing import Any
 import numpy.typing as npt
 
 from certiformer.certification.sources import metrics, npz
-from certiformer.certification.sources.decision import Decision
 from certiformer.certification.sources.rows import rows_of_npy
 from certiformer.core.errors import InputError, UnknownNameError
+from certiformer.core.report import Decision
 
 Column = Sequence[Any] | npt.NDArray[Any]
 Lookup = Callable[[str], "list[Any] | None"]
@@ -132,7 +132,7 @@ def _task(path: Path, all_paths: Sequence[Path]) -> str:
 # --- tables -----------------------------------------------------------------------------------------------------------
 
 
-def _csv(path: Path) -> Table:
+def read_csv(path: Path) -> Table:
     """Comma-separated values with a header; tabs and semicolons are recognised there."""
     blank = 0
     try:
@@ -484,8 +484,8 @@ def _limited(log: Mapping[str, Any]) -> tuple[str, ...]:
 READERS: Mapping[str, Callable[[Path], Table]] = {
     ".npz": _npz,
     ".npy": _npy,
-    ".csv": _csv,
-    ".tsv": _csv,
+    ".csv": read_csv,
+    ".tsv": read_csv,
     ".parquet": _parquet,
     ".jsonl": _jsonl,
     ".json": _json,

@@ -1,0 +1,174 @@
+"""A report made again from its data and what it declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from certiformer.certificates import Evidence, certificates
+from certiformer.certification.declaration import Declaration
+from certiformer.certification.handover import file_name
+from certiformer.certification.recount import CannotCount, Recount
+from certiformer.core.errors import CertiformerError
+from certiformer.core.report import Report
+
+NOT_REPEATED = "the training was not repeated: its predictor was counted again"
+
+
+class CannotRebuild(Exception):
+    """Why the report cannot be made again as a whole."""
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """The report again; by field why it could not be made again; how far real numbers may be apart."""
+
+    report: Report
+    missing: Mapping[str, str] = field(default_factory=dict)
+    tolerance: float = 1e-9
+    machine_dependent: tuple[str, ...] = ()
+    """Hashes of computed outputs."""
+
+
+def rebuild(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
+    """The report again from `sources` and what the document declares; CannotRebuild says what is missing."""
+    flow = document["provenance"].get("flow")
+    if "recipe" in document["provenance"]:
+        return _recipe(document)
+    if flow == "predictions":
+        if "checkpoint" in document["machine"]:
+            raise CannotRebuild("the checkpoint beside the predictions is not at hand: certify again to compare")
+        if sources.data is None:
+            raise CannotRebuild("its counts come from the report: give the data it was certified with (--data FILE)")
+        return Rebuilt(_of_predictions(document, sources))
+    if flow in ("model", "training"):
+        return _of_model(document, sources)
+    if flow == "procedures":
+        return _of_procedures(document, sources)
+    raise CannotRebuild("its counts were handed to certify as they are; there are no data to count again")
+
+
+def _options(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What a report may declare to be read in its way: a closed list, none of which names a file or a function."""
+    written = document["declaration"]
+    found = {name: written[name] for name in ("delta", "only") if name in written}
+    return {**found, "declaration": Declaration.recorded(written)}
+
+
+def _of_predictions(document: Mapping[str, Any], sources: Recount) -> Report:
+    from certiformer.certification.api import certify
+
+    return certify(predictions=sources.data, **_options(document))
+
+
+def _of_model(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
+    """The handed-over model on the data: all of it but the training and what was known about it."""
+    from certiformer.certification.api import Subject, certify, heldout_and_train
+    from certiformer.certification.handover.model import HouseModel
+
+    entries = [entry for entry in document["statements"] if entry["predictor"] is not None]
+    model = final = None
+    for entry in entries:
+        sides = ("through", "predictor") if entry["id"] == "disagreement" else ("predictor",)
+        found = [_loaded(sources, entry, side) for side in sides]
+        if not all(isinstance(one, HouseModel) for one in found):
+            raise CannotRebuild("its model is not one of this package: its statements are counted one by one")
+        model = found[0]
+        final = found[1] if len(found) > 1 else final
+    if model is None:
+        raise CannotRebuild("the model was not handed over: it is a function that this package cannot write")
+    if sources.data is None:
+        raise CannotRebuild("its counts come from the report: give the data it was certified with (--data FILE)")
+    if document["declaration"].keys() & {"initial", "training"}:
+        raise CannotRebuild("the initial model and the facts about its training are not in the files")
+    arrays, options, missing = sources.arrays(), _options(document), {}
+    house = model.model  # type: ignore[attr-defined]
+    if document["provenance"]["flow"] == "training":
+        if not {"inputs", "labels"} <= set(arrays):
+            raise CannotRebuild("the data that were divided are needed: inputs and labels, in their order")
+        made = certify(fit=lambda *_: house, data=(arrays["inputs"], arrays["labels"]), **options)
+        missing = {"the training": NOT_REPEATED}
+    else:
+        heldout, train = heldout_and_train(arrays, str(sources.data))
+        more = {} if final is None else {"final": final.model, "unlabelled": arrays.get("unlabelled_inputs")}  # type: ignore[attr-defined]
+        made = certify(Subject(house, **more), heldout=heldout, train=train, **options)
+    computed = tuple(f"provenance.heldout_{form}_sha256" for form in ("logits", "probabilities"))
+    return Rebuilt(made, missing, HouseModel.tolerance, computed)
+
+
+def _loaded(sources: Recount, entry: Mapping[str, Any], side: str) -> Any:
+    try:
+        return sources.predictor(entry, side)
+    except CannotCount as reason:
+        raise CannotRebuild(str(reason)) from reason
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A procedure that has been run: its records, counted again."""
+
+    records: Sequence[Evidence]
+
+    def certify(self, model: Any, inputs: Any, labels: Any, classes: int) -> Sequence[Evidence]:
+        return self.records
+
+
+def _of_procedures(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
+    """Every record counted again with its predictor; the training itself only by a replay."""
+    from certiformer.certification.pipeline import DELTA, build
+    from certiformer.certification.procedure import of_procedures
+
+    kept: dict[str, str] = {}
+    found: list[Evidence] = []
+    tolerance = 1e-9
+    for index, entry in enumerate(document["statements"]):
+        if entry["evidence"] is None or entry["id"] not in certificates():
+            continue
+        written = dict(entry["evidence"])
+        key, kind = written.pop("key"), certificates()[entry["id"]]
+        try:
+            counted = sources.again(key, entry, kind, kind.from_record(written))
+        except (CannotCount, CertiformerError, TypeError) as reason:
+            raise CannotRebuild(f"{key}: {reason}") from reason
+        label = key[len(kind.id) :].strip().removeprefix("(").removesuffix(")")
+        sides = {side: sources.trace(entry) if side == "trace" else sources.predictor(entry, side) for side in _SIDES}
+        record = replace(counted.record, label=label, **sides)
+        replayed = entry["id"] == "compression" and sources.replay and not counted.trusted
+        if not replayed:
+            record = replace(record, subject=entry["subject"], note=entry["reason"])
+            why = counted.trusted or NOT_REPEATED
+            kept |= {f"statements[{index}].{name}": why for name in ("subject", "reason", "claim", "guarantee")}
+        else:
+            record = replace(record, note=kind.replayed)  # type: ignore[attr-defined]
+        tolerance = max(tolerance, counted.tolerance)
+        own = [entry[side] is not None and entry[side]["file"] == file_name(side, key) for side in _SIDES]
+        found.insert(0 if any(own) else len(found), record)  # a file has the name of the first that it belongs to
+    arrays = sources.arrays()
+    options = _options(document)
+    examples = (arrays["train_inputs"], arrays["train_labels"])
+    findings = of_procedures(None, examples, [Stored(found)], reading=options["declaration"])
+    findings = replace(
+        findings,
+        configuration={**findings.configuration, "by": document["declaration"].get("by", [])},
+        declaration={"by": document["declaration"].get("by", [])},
+    )
+    made = build(findings, options.get("delta", DELTA), only=options.get("only"))
+    return Rebuilt(made, kept, tolerance)
+
+
+_SIDES = ("predictor", "through", "trace")
+
+
+def _recipe(document: Mapping[str, Any]) -> Rebuilt:
+    """The demo, whose training results come with the package."""
+    from certiformer.certification.pipeline import DELTA, build
+    from certiformer.certification.recipes import mnist
+
+    provenance = document["provenance"]
+    seed = provenance.get("seed")
+    if provenance["recipe"] != "mnist" or seed != mnist.SHIPPED_SEED or "shipped" not in str(provenance.get("trained")):
+        raise CannotRebuild("it was trained in the run itself: its statements are counted one by one")
+    options = _options(document)
+    made = build(mnist.findings(), options.get("delta", DELTA), only=options.get("only"))
+    return Rebuilt(made, {}, 1e-5)
