@@ -114,13 +114,51 @@ def test_watch_never_guesses(run):
 
 
 @pytest.mark.parametrize("words", [(), ("--range", 0, 1)])
-def test_limits_begin_anew_after_a_change(run, tmp_path, words):
+def test_limits_are_of_the_average_whatever_the_stream_did(run, tmp_path, words):
     (tmp_path / "s.txt").write_text("0\n" * 400 + "1\n" * 400)
     found = [json.loads(line) for line in run("watch", "s.txt", "--json", "--every", 50, *words).out.splitlines()]
-    changed = next(one for one in found if one["since"])
-    # What decided when they begin is no part of them.
-    assert (changed["since"], changed["mean"], changed["lower"], changed["upper"]) == (changed["n"], None, 0.0, 1.0)
-    assert found[-1]["lower"] > 0.9
+    for one in found:
+        average = max(0, one["n"] - 400) / one["n"]  # of the means, which are 0 and then 1
+        assert one["lower"] <= average <= one["upper"]
+        assert one["mean"] == average
+    changed = next(one for one in found if one["changed_at"])
+    assert 400 < changed["changed_at"] == changed["n"]
+    assert found[-1]["upper"] - found[-1]["lower"] < 0.2
+
+
+def test_a_changed_setting_is_refused_by_its_name(run, tmp_path):
+    (tmp_path / "s.txt").write_text("0\n" * 50)
+    words = ("watch", "s.txt", "--state", "s.json")
+    assert run(*words, "--certified", 0.1).code == 0
+    for more, name in (
+        (("--certified", 0.2), "certified"),
+        (("--certified", 0.1, "--delta", 0.01), "delta"),
+        (("--certified", 0.1, "--higher-is-better"), "better"),
+        (("--certified", 0.1, "--range", 0, 2), "high"),
+    ):
+        found = run(*words, *more)
+        assert found.code == 2
+        assert found.err.startswith(f"error: {name}: got "), found.err
+
+
+def test_verdicts_of_other_verbs_are_exit_codes(run, tmp_path):
+    (tmp_path / "s.txt").write_text("1\n" * 50)
+    assert run("watch", "s.txt", "--certified", 0.1).code == 0
+    assert run("watch", "s.txt", "--certified", 0.1, "--fail-on-alarm").code == 1
+    assert run("watch", "s.txt", "--certified", 0.1, "--fail-on-alarm", "--json").code == 1
+    assert run("watch", "s.txt", "--fail-on-alarm").code == 2
+    assert run("compare", "A.csv", "B.csv", "--require", "better").code == 0
+    assert run("compare", "B.csv", "A.csv", "--require", "better").code == 1
+    assert run("compare", "A.csv", "A.csv", "--require", "better").code == 3
+    assert run("compare", "B.csv", "A.csv", "--margin", 0.05, "--require", "noninferior").code == 1
+    assert run("compare", "A.csv", "B.csv", "--margin", 0.05, "--require", "noninferior").code == 0
+    assert run("compare", "A.csv", "B.csv", "--require", "noninferior").code == 2
+    assert run("compare", "A.csv", "B.csv", "--require", "best").code == 2
+    assert "PASS" in run("certify", "B.csv", "--require", 0.2).out
+    for most, more, code in ((0.2, (), 0), (0.01, (), 3), (0.01, ("--two-sided",), 1)):
+        found = run("certify", "B.csv", "--require", most, "--json", *more)
+        assert found.code == code
+        json.loads(found.out)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"settings": {}}', "\x00"])

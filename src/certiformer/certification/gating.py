@@ -8,7 +8,7 @@ Each verdict is wrong with probability at most delta (docs/gates.md; proofs: doc
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -207,6 +207,36 @@ def _questions(sample: Sample, error: float | Mapping[str, float]) -> list[Quest
             sliced = replace(one, losses=one.losses[inside])
             found.append(Question(both, f"{about.rstrip(',')} on {kind} {part}", sliced, units, threshold))
     return found
+
+
+def required(report: Report, most: float) -> tuple[Verdict, str]:
+    """Whether the limits of a certificate show that its error rate, or mean loss, is at most `most`; and in words."""
+    best = report.best
+    if best is not None and best.value is not None and best.value <= most:
+        return "pass", f"PASS: the limit is at most the required {most:g}."
+    if best is not None and best.lower is not None and best.lower > most:
+        return "fail", f"FAIL: even the lower limit is above the required {most:g}."
+    more = "" if best is not None and best.lower is not None else " (--two-sided can show that it is above)"
+    return "undecided", f"UNDECIDED: it is not shown to be at most the required {most:g}{more}."
+
+
+def required_of(found: Sequence[comparing.Comparison], wish: str) -> tuple[Verdict, str]:
+    """Whether the intervals show that every model is `noninferior` to the reference (by the margin), or `better`."""
+    verdicts: list[Verdict] = []
+    for one in found:
+        low, high = one.interval  # loss of the reference minus loss of the other
+        if wish == "noninferior":
+            if one.margin is None:
+                raise InputError("--require", wish, "a margin beside it", "For example --margin 0.02")
+            holds, fails = -low <= one.margin, -high > one.margin
+        elif wish == "better":
+            holds, fails = low > 0.0, high <= 0.0
+        else:
+            raise InputError("--require", wish, "noninferior or better")
+        verdicts.append("pass" if holds else "fail" if fails else "undecided")
+    verdict: Verdict = "fail" if "fail" in verdicts else "undecided" if "undecided" in verdicts else "pass"
+    said = {"pass": "shown", "fail": "refuted", "undecided": "not shown, nor refuted"}[verdict]
+    return verdict, f"{verdict.upper()}: {wish} is {said}."
 
 
 # --- fixed ------------------------------------------------------------------------------------------------------------
