@@ -46,7 +46,16 @@ def test_plan(run, tmp_path):
     found = json.loads(run("plan", "--error", 0.02, "--confidence", 0.95, "--expect", 0.01, "--json").out)
     assert (found["n"], found["certificate"], found["errors"], found["stable"]) == (969, "holdout", 12, 1091)
     assert 0.8 <= found["power"] < 0.85
-    assert "Label 149" in run("plan", "--error", 0.02).out
+    assert "Label 149" in run("plan", "--error", 0.02, "--expect", 0).out
+    three = json.loads(run("plan", "--error", 0.02, "--json").out)["plans"]
+    assert [(one["expect"], one["n"]) for one in three] == [(0.0, 149), (0.005, 386), (0.01, 969)]
+    assert "969 labels if the true rate is 1 %" in run("plan", "--error", 0.02).out
+    for expect, n, verdict in ((0.025, 361, "PASS"), (0.1, 169, "FAIL"), (0, 59, "PASS")):
+        words = ("plan", "--gate", "--error", 0.05, "--expect", expect)
+        assert json.loads(run(*words, "--json").out)["n"] == n
+        assert f"says {verdict}" in run(*words).out
+    assert json.loads(run("plan", "--gate", "--error", 0.05, "--expect", 0.025, "--json").out)["stable"] == 434
+    assert run("plan", "--gate", "--error", 0.05, "--expect", 0.05).code == 2
     pairs = json.loads(run("plan", "--difference", 0.02, "--discordance", 0.04, "--json").out)
     assert pairs["n"] == 843
     assert run("plan", "--error", 0.02, "--expect", 0.01, "--plot", "curve.svg").code == 0
