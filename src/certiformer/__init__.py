@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from certiformer.certification.verify import verify
     from certiformer.certification.watching import watch
     from certiformer.checkpoints import inspect
+    from certiformer.checkpoints.composing import compose
     from certiformer.core import Evaluation, Result
     from certiformer.core.arrays import Evaluations
     from certiformer.core.registry import register
     from certiformer.evaluation.planning import plan
     from certiformer.experiments.reproduce import reproduce
-    from certiformer.networks.api import compose
 
 _ELSEWHERE = {
     "Declaration": "certiformer.certification.declaration",
@@ -40,7 +40,7 @@ _ELSEWHERE = {
     "Subject": "certiformer.certification.api",
     "certify": "certiformer.certification.api",
     "compare": "certiformer.certification.comparing",
-    "compose": "certiformer.networks.api",
+    "compose": "certiformer.checkpoints.composing",
     "demo": "certiformer.certification.api",
     "inspect": "certiformer.checkpoints",
     "load_predictor": "certiformer.certification.handover",

@@ -78,7 +78,7 @@ def test_bare_weights_with_a_config_say_the_same(run, files):
     one = json.loads(with_config.out)
     two = json.loads(run("model.safetensors", *words).out)
     assert one["observed"] == two["observed"]
-    assert "No training sample" in one["summary"]
+    assert "no training sample" in one["provenance"]["papers' results"]
 
 
 def test_predictions_of_any_model(run, files):

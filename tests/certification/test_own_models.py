@@ -39,7 +39,7 @@ def test_an_equinox_module():
     assert report.document["observed"]["heldout_error"] <= 0.02
     assert report.document["title"] == "Tiny"
     assert any(entry["name"] == "weight spectral" for entry in report.document["profile"])
-    assert "papers' results" in report.document["summary"]
+    assert "not of this package" in report.document["provenance"]["papers' results"]
 
 
 def test_a_plain_apply_function():

@@ -130,6 +130,7 @@ def probe(
         evidence=tuple(replace(record, population=data.of) for record in evidence),
         conditions=(*findings.conditions, *data.conditions),
         not_checked=(*_unchecked(data, findings.not_checked), "whether the encoder had seen the labels of these texts"),
+        configuration={**findings.configuration, "verb": "probe"},
     )
     report = build(findings, delta, command=command)
     card = {
