@@ -35,7 +35,7 @@ NAMES = {
     "smollm2": "SmolLM2 (GGUF Q4_1)",
 }
 
-UNUSED = {"minilm": ("pooler.*",), "albert": ("albert.pooler.*", "predictions.*", "sop_classifier.*")}
+UNUSED = {"minilm": ("pooler.*",), "albert": ("albert.pooler.*",)}
 """Heads that are in the files and not in the networks of the table."""
 
 

@@ -200,6 +200,16 @@ def test_what_is_assumed_unused_stands_in_the_headline(tmp_path):
     assert "bert.adapter.*" in found.hypotheses[0]["requires"]
 
 
+def test_a_head_that_is_assumed_unused_leaves_the_bare_encoder(tmp_path):
+    folder = written("bert words", tmp_path / "m")
+    whole, bare = inspect(folder), inspect(folder, Options(assume_unused=("cls.*",)))
+    assert any("logits of a token" in remark for remark in whole["remarks"])
+    assert any("readout of unit norm" in remark for remark in bare["remarks"])
+    assert bare["sensitivity_log10"] < whole["sensitivity_log10"]
+    with pytest.raises(CheckpointError, match="lack the up"):
+        inspect(folder, Options(assume_unused=("*.intermediate.*",)))
+
+
 def test_a_checkpoint_composes_as_it_is_inspected(tmp_path):
     folder = written("gpt2", tmp_path / "m")
     found, document = certiformer.compose(folder), inspect(folder)

@@ -183,7 +183,7 @@ def _boxes(noise: float, stages: tuple[int, ...]) -> Callable[[Random], Trial]:
             learner = _learner()
             row = certify(train=(x, y), by=[PickToLearn(learner, stages=stages)], delta=delta)["compression"]
             assert row.evidence is not None
-            low, high = learner.states[row.evidence.k]  # type: ignore[attr-defined]
+            low, high = learner.states[row.evidence.k]
             inside = float(np.prod(high - low))
             return row.value, (1.0 - noise) * (1.0 - inside) + noise * inside
 

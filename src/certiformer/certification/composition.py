@@ -137,8 +137,9 @@ def composed(path: str | Path, margins: Margins | str, given: Mapping[str, Any] 
     target = Path(path)
     if is_adapter(target):
         return Composed("an adapter is not a network: merge it into its base, or see `certiformer inspect`")
+    roles = assign(open_checkpoint(target))
     try:
-        model = Model.of(assign(open_checkpoint(target)), given)
+        model = Model.of(roles, given)
     except CertiformerError as error:
         return Composed(f"{error}".rstrip("."))
     broken: dict[str, list[str]] = {}

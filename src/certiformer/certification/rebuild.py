@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from certiformer.certificates import Evidence, certificates
+from certiformer.certificates.compression import Compression
+from certiformer.certificates.progressive import Progressive
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.handover import file_name
 from certiformer.certification.recount import CannotCount, Recount
@@ -35,7 +37,7 @@ def rebuild(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     """The report again from `sources` and what the document declares; CannotRebuild says what is missing."""
     flow = document["provenance"].get("flow")
     if "recipe" in document["provenance"]:
-        return _recipe(document)
+        return _recipe(document, sources)
     if "verb" in document["provenance"]:
         raise CannotRebuild("what was trained on the way is not trained again: its statements are counted one by one")
     if flow == "predictions":
@@ -85,7 +87,7 @@ def _of_model(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     if document["declaration"].keys() & {"initial", "training"}:
         raise CannotRebuild("the initial model and the facts about its training are not in the files")
     arrays, options, missing = sources.arrays(), _options(document), {}
-    house = model.model  # type: ignore[attr-defined]
+    house = model.model
     if document["provenance"]["flow"] == "training":
         if not {"inputs", "labels"} <= set(arrays):
             raise CannotRebuild("the data that were divided are needed: inputs and labels, in their order")
@@ -134,8 +136,8 @@ def _of_procedures(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
         except (CannotCount, CertiformerError, TypeError) as reason:
             raise CannotRebuild(f"{key}: {reason}") from reason
         label = key[len(kind.id) :].strip().removeprefix("(").removesuffix(")")
-        sides = {side: sources.trace(entry) if side == "trace" else sources.predictor(entry, side) for side in _SIDES}
-        record = replace(counted.record, label=label, **sides)
+        predictor, through = sources.predictor(entry, "predictor"), sources.predictor(entry, "through")
+        record = replace(counted.record, label=label, predictor=predictor, through=through, trace=sources.trace(entry))
         replayed = entry["id"] == "compression" and sources.replay and not counted.trusted
         if not replayed:
             record = replace(record, subject=entry["subject"], note=entry["reason"])
@@ -162,7 +164,7 @@ def _of_procedures(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
 _SIDES = ("predictor", "through", "trace")
 
 
-def _recipe(document: Mapping[str, Any]) -> Rebuilt:
+def _recipe(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     """The demo, whose training results come with the package."""
     from certiformer.certification.pipeline import DELTA, build
     from certiformer.certification.recipes import mnist
@@ -175,4 +177,13 @@ def _recipe(document: Mapping[str, Any]) -> Rebuilt:
     if not document["profile"]:
         findings = replace(findings, model=None, sample=None, initial=None)
     made = build(findings, options.get("delta", DELTA), only=options.get("only"))
-    return Rebuilt(made, {}, 1e-5)
+    missing = {}
+    for entry in document["statements"]:
+        kind = {"compression": Compression, "progressive": Progressive}.get(entry["id"])
+        if kind is not None and entry["evidence"] is not None:
+            written = {name: value for name, value in entry["evidence"].items() if name != "key"}
+            try:
+                missing[entry["key"]] = sources.again(entry["key"], entry, kind, kind.from_record(written)).trusted
+            except (CannotCount, TypeError) as reason:
+                missing[entry["key"]] = str(reason)
+    return Rebuilt(made, {key: why for key, why in missing.items() if why}, 1e-5)

@@ -20,7 +20,8 @@ _BECAUSE: Mapping[str, str] = {
     "weights are read, not drawn": "initializer_range initializer_factor initializer_cutoff_factor",
     "which word stands for what": """
         bos_token_id eos_token_id pad_token_id unk_token_id sep_token_id cls_token_id mask_token_id
-        decoder_start_token_id forced_bos_token_id forced_eos_token_id""",
+        decoder_start_token_id forced_bos_token_id forced_eos_token_id eos_token_ids n_special
+        predict_special_tokens""",
     "how texts are drawn from the logits": """
         use_cache temperature top_k top_p do_sample num_beams num_beam_groups max_length min_length typical_p
         repetition_penalty length_penalty diversity_penalty no_repeat_ngram_size encoder_no_repeat_ngram_size
@@ -30,22 +31,24 @@ _BECAUSE: Mapping[str, str] = {
     "names, versions and labels": """
         model_type general.architecture _name_or_path transformers_version torch_dtype dtype finetuning_task
         tokenizer_class _commit_hash return_dict output_attentions output_hidden_states problem_type label2id
-        _attn_implementation_autoset""",
+        _attn_implementation_autoset _num_labels is_llama_config transformers.js_config""",
     "the same numbers in another order or precision": """
         chunk_size_feed_forward pretraining_tp reorder_and_upcast_attn gradient_checkpointing torchscript use_bfloat16
-        deterministic_flash_attn reference_compile repad_logits_with_grad sparse_prediction sparse_pred_ignore_index""",
+        xla_device deterministic_flash_attn reference_compile repad_logits_with_grad sparse_prediction
+        sparse_pred_ignore_index""",
     "masks change no bound": """
         is_decoder sliding_window use_sliding_window max_window_layers local_attention global_attn_every_n_layers
         use_bidirectional_attention attention.sliding_window""",
     "angles of rotations change no bound": """
-        rope_theta rotary_emb_base global_rope_theta local_rope_theta no_rope_layer_interval rope.freq_base
-        rope.dimension_count""",
+        rope_theta rope_interleaved rotary_emb_base global_rope_theta local_rope_theta no_rope_layer_interval
+        rope.freq_base rope.dimension_count""",
     "of heads whose tensors would stand out": """
         summary_type summary_use_proj summary_activation summary_proj_to_labels encoder_stride pooler_output_size
         pooler_act""",
     "read by no version of the library": """
         n_ctx directionality pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers pooler_size_per_head
-        pooler_type gap_size net_structure_type num_memory_blocks down_scale_factor tf_legacy_loss""",
+        pooler_type gap_size net_structure_type num_memory_blocks down_scale_factor tf_legacy_loss
+        tie_weights_""",
     "the table of positions is in the file": "sinusoidal_pos_embds",
     "cutting coordinates off at a level moves no two values apart": "clip_qkv",
 }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from typing import Any
 
 from certiformer.checkpoints.errors import CheckpointError, NoNetwork, shown
@@ -193,16 +192,19 @@ def _cut(path: Any, part: Folded, head: tuple[int, int] | None) -> Folded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """A recognised checkpoint with the architecture that its family states; `unused` is what the caller says idles."""
+    """A recognised checkpoint with the architecture that its family states."""
 
     roles: Roles
     architecture: Architecture
-    unused: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, roles: Roles, given: Mapping[str, Any] | None = None, unused: Sequence[str] = ()) -> Model:
-        """Refused (`NoNetwork`) where a key of the configuration is not understood."""
-        return cls(roles, architecture(roles, given, unused)[0], tuple(unused))
+        """Refused (`NoNetwork`) where a key of the configuration is not understood.
+
+        `unused`: tensors and keys that the caller says play no part, which is then the network without them.
+        """
+        left = roles.without(unused)
+        return cls(left, architecture(left, given, unused)[0])
 
     @property
     def parts(self) -> Parts:
@@ -232,7 +234,7 @@ class Model:
         return built, weights
 
     def idle(self, weights: Tensors) -> list[str]:
-        """The tensors that play no part, but for copies of tied weights and those the caller named."""
+        """The tensors that play no part, but for copies of tied weights."""
         family = self.roles.family
         assert family is not None
         names = [tensor.name for tensor in self.roles.unknown if tensor.real]
@@ -243,7 +245,7 @@ class Model:
             other = None if twin is None else self.roles.get(twin)
             if other is None or weights.idle(other) or not self._same(one, other, weights.measurer):
                 names.append(one.tensor.name)
-        return [name for name in names if not any(fnmatchcase(name, pattern) for pattern in self.unused)]
+        return names
 
     def _same(self, one: Assigned, other: Assigned, measurer: Measurer) -> bool:
         return one.tensor.shape == other.tensor.shape and (measurer.digest(one.tensor) == measurer.digest(other.tensor))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 from certiformer.checkpoints.errors import CheckpointError, NoNetwork, shown
@@ -40,6 +41,15 @@ class Roles:
             if one.role == role and one.layer == layer:
                 return one
         return None
+
+    def without(self, unused: Sequence[str]) -> Roles:
+        """The same without the tensors that play no part: names or patterns."""
+
+        def stays(tensor: Tensor) -> bool:
+            return not any(fnmatchcase(tensor.name, pattern) for pattern in unused)
+
+        assigned = tuple(one for one in self.assigned if stays(one.tensor))
+        return replace(self, assigned=assigned, unknown=tuple(tensor for tensor in self.unknown if stays(tensor)))
 
     @property
     def depth(self) -> int:
