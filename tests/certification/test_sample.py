@@ -173,7 +173,7 @@ def test_what_is_ambiguous_is_asked(tmp_path, name, ending):
 def test_a_confidence_is_no_outcome_once_it_is_called_one(tmp_path):
     header, rows, _ = AMBIGUOUS["labels, predictions and a confidence called score"]
     path = write_csv(tmp_path / "t.csv", header, rows)
-    report = certiformer.certify(predictions=path, declaration=Declaration(confidence="score"))
+    report = certiformer.certify(predictions=path, declaration=Declaration(confidence_column="score"))
     assert report["holdout"].evidence.errors == 100
     chosen = certified(path, label="label", prediction="prediction")
     assert chosen["holdout"].evidence.errors == 100
@@ -577,7 +577,7 @@ CHANGES = {
     "metric": ({"f1": LOSSES["heldout_losses"], "acc": TABLE["label"]}, {"metric": "f1"}, {"metric": "acc"}),
     "label": ({**TABLE, "truth": 1 - TABLE["label"]}, {}, {"label": "truth"}),
     "prediction": ({**TABLE, "other": TABLE["label"]}, {}, {"prediction": "other"}),
-    "confidence": ({**TABLE, "score": TABLE["label"]}, {"label": "label"}, {"confidence": "score"}),
+    "confidence_column": ({**TABLE, "score": TABLE["label"]}, {"label": "label"}, {"confidence_column": "score"}),
     "id": ({**TABLE, "key": np.arange(60) // 2}, {}, {"id": "key", "repeats": "group"}),
     "group": ({**TABLE, "doc": np.arange(60) // 3}, {}, {"group": "doc"}),
     "slices": (TABLE, {}, {"slices": "label"}),
@@ -620,7 +620,7 @@ def test_every_option_changes_the_report(name):
         with pytest.raises(InputError):
             certified(given)
         certified(given, **after)
-    elif name == "confidence":  # of certify's second name
+    elif name == "confidence_column":  # which only a selection reads
         first, second = (certiformer.certify(predictions=given, declaration=said) for said in (before, after))
         assert first["holdout"].value == second["holdout"].value
         assert certiformer.select(given, error=0.9, declaration=after).selection.n == 60
@@ -648,6 +648,8 @@ def test_a_declaration_is_small_and_explained():
     said = Declaration(metric="f1", range=(0, 2), classes=["a", "b"], models=3)
     assert Declaration.from_json(json.loads(json.dumps(said.as_json()))) == said
     assert Declaration().as_json() == {}
+    with pytest.raises(InputError, match="the name of a column"):
+        Declaration(group=3)
     with pytest.raises(CertiformerError, match="did you mean models"):
         Declaration.of({"modles": 3})
 

@@ -38,7 +38,7 @@ class Table:
     """Columns by name, and what the format itself says about them.
 
     `roles` names the columns of ids and inputs, `metrics` those that are outcomes; `lookup` finds fields inside
-    (doc.subject); `arrays` holds arrays under the names of `certify` instead of columns; `choices` are filters.
+    (doc.subject); `arrays` holds arrays under the names of `certify` instead of columns.
     """
 
     name: str

@@ -115,7 +115,7 @@ def _named_arrays(arrays: dict[str, Any], table: Table, declared: Declaration) -
     for name in arrays:
         if name not in ARRAYS and not (name.startswith(SEVERAL) and len(name) > len(SEVERAL)):
             raise UnknownNameError("array", name, ARRAYS, f"in {table.name} (known: {', '.join(ARRAYS)})")
-    for option in ("label", "prediction", "id", "group", "confidence", "filter", "better"):
+    for option in ("label", "prediction", "id", "group", "confidence_column", "filter", "better"):
         if getattr(declared, option) is not None:
             raise InputError(
                 option, getattr(declared, option), "a table or a log",
@@ -202,7 +202,7 @@ class _Reading:
         text = self._role("input", None)
         if text is not None:
             arrays["heldout_inputs"] = self._filled(text)
-        confidence = self._role("confidence", declared.confidence)
+        confidence = self._role("confidence", declared.confidence_column)
         if confidence is not None:
             arrays["heldout_confidences"] = self._filled(confidence)
         group, candidate = declared.group, None
