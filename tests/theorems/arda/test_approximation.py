@@ -217,4 +217,6 @@ def test_every_block_must_fit_in_its_radius(block: str) -> None:
     outside = result.evaluate(inputs | {f"nu_{block}": 1.01})
     assert not outside.sound["distance"].applies
     assert not outside.printed["distance"].applies
-    assert find("arda.rem7")(nu_c=outside.at.nu_c, nu_u=outside.at.nu_u, nu_w=outside.at.nu_w).sound()["rkhs_norm"].applies
+    assert (
+        find("arda.rem7")(nu_c=outside.at.nu_c, nu_u=outside.at.nu_u, nu_w=outside.at.nu_w).sound()["rkhs_norm"].applies
+    )
