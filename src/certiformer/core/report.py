@@ -201,11 +201,9 @@ class Report:
 
     def to_frame(self) -> Any:
         """Every statement with a number as a row of a pandas DataFrame."""
-        try:
-            import pandas
-        except ModuleNotFoundError as error:
-            raise CertiformerError("pandas is not installed: pip install pandas, or use report.rows()") from error
-        return pandas.DataFrame(self.rows())
+        from certiformer.core.arrays import frame
+
+        return frame(self.rows())
 
     def plot(self) -> Any:
         """The limits that say more than guessing, with what was observed, as a matplotlib figure."""

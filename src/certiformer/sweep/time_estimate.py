@@ -1,17 +1,15 @@
 """How long a sweep will take: the processor's time of the runs that are missing.
 
 A run takes as long as finished ones of the same shape took, by the ledger, or else by what was published of them. Where
-neither is known two shortened runs of that shape are timed here and now: their difference is the price of a step, and
-what is left is set-up, which is paid once. That ends after some seconds: shapes are timed in a random order, so that
-what is known by then stands for the rest. Time of the processor, not of the clock: a busy machine is no reason to
-expect more work.
+nothing was published of an experiment, two shortened runs of a shape are timed here and now: their difference is the
+price of a step, and what is left is set-up, which is paid once. Time of the processor, not of the clock: a busy machine
+is no reason to expect more work.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-import random
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +18,6 @@ from certiformer.sweep.ledger import Row
 from certiformer.sweep.run import Config, Experiment, Run, Shortened, canonical, function_of
 
 PATIENCE = 2.0  # seconds for the repetitions of one short run
-BUDGET = 6.0  # seconds after which no other short run is begun
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ def estimate(
 ) -> Estimate:
     """The time for `missing` runs: from `finished` ones of whatever version, from `published` times, or from probes.
 
-    `published` are seconds by `shape_name`.
+    `published` are seconds by `shape_name`; where there are any, nothing is timed here.
     """
     times, told = processor_times(finished, experiment.version), published or {}
     by_shape: dict[str, list[Run]] = {}
@@ -72,16 +69,12 @@ def estimate(
     lengths = {run.key: seconds for s, seconds in known.items() if seconds is not None for run in by_shape[s]}
     from_files = sum(len(by_shape[s]) for s, seconds in known.items() if seconds is not None and s not in times)
     unknown = [s for s, seconds in known.items() if seconds is None]
-    random.Random(0).shuffle(unknown)
     probes: dict[str, float] = {}
-    began = time.monotonic()
-    for s in unknown if probe and experiment.shorten is not None else ():
+    for s in unknown if probe and not told and experiment.shorten is not None else ():
         assert experiment.shorten is not None
         pair = experiment.shorten(dict(by_shape[s][0].config))
         # runs that differ only in their length share a probe
         fresh = [short for short, _ in pair if shape(short) not in probes]
-        if fresh and time.monotonic() - began > BUDGET:
-            continue
         for short in fresh:
             if shape(short) not in probes:
                 probes[shape(short)] = _probe(experiment, short)
