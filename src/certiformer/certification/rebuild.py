@@ -185,7 +185,8 @@ def _recipe(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     made = build(findings, options.get("delta", DELTA), only=options.get("only"))
     missing = {}
     for entry in document["statements"]:
-        kind = {"compression": Compression, "progressive": Progressive}.get(entry["id"])
+        kinds: dict[str, type[Evidence]] = {"compression": Compression, "progressive": Progressive}
+        kind = kinds.get(entry["id"])
         if kind is not None and entry["evidence"] is not None:
             written = {name: value for name, value in entry["evidence"].items() if name != "key"}
             try:
