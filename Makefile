@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 
 SEED := $(or $(SEED),$(shell date +%s))
 
-.PHONY: demo test lint types layers pytest random deep real bench mutants reproduction docs audit release picture ratios clean
+.PHONY: demo test lint types layers pytest random deep proofs real bench mutants reproduction verify-runs docs audit release picture ratios clean
 
 demo: $(STAMP)
 	mkdir -p out
@@ -38,6 +38,10 @@ deep: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -q -m deep --timeout 7200
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n 2 -q -m "hypothesis and not deep and not real" --timeout 7200 --hypothesis-seed=$(SEED)
 
+# What needs the proof assistant Coq (coqc): the library, certificates, refutations, and what must be refused.
+proofs: $(STAMP)
+	$(BIN)/python -m pytest -q -m coq --durations=5 tests/certification/test_proof_kernel.py
+
 # What needs the network: real checkpoints and data.
 real: $(STAMP)
 	$(BIN)/python -m pytest -q -m real --timeout 1800
@@ -60,6 +64,10 @@ mutants: $(STAMP)
 # Tables and figures again from the published runs in docs/reproduction/runs; nothing is run.
 reproduction: $(STAMP)
 	$(BIN)/python tools/generate_reproduction.py redraw
+
+# Two whole published runs of every file, of the present version, done again: up to an hour. Never part of `make test`.
+verify-runs: $(STAMP)
+	$(BIN)/certiformer reproduce all --from docs/reproduction/runs --verify 2
 
 # Tables in the pages, then the site in site/, which needs no network to be read. The audit is run again only if asked for.
 docs: $(STAMP) build/audit.json

@@ -14,10 +14,11 @@ import torch
 from benchmarks.compare import Case, Losses, Side
 from certiformer.experiments import _arda_lag_runs as lags
 from certiformer.experiments import _arda_width_runs as widths
-from certiformer.training import fast
+from certiformer.experiments._arda_width_grid import step_size
+from certiformer.training import kernels
 
 SAMPLES, LAG = 4000, 96
-RATE = widths.step_size(4000)
+RATE = step_size(4000)
 
 
 def width_step(width: int) -> Callable[[str | None], dict[str, Side]]:
@@ -31,7 +32,7 @@ def width_step(width: int) -> Callable[[str | None], dict[str, Side]]:
         found = {
             "plain": _descent(start, lambda *p: ((_plain(inputs, *p) - labels) ** 2).mean(), RATE, radius=3.0),
             "algebra": _descent(start, lambda *p: ((_projected(inputs, *p) - labels) ** 2).mean(), RATE, radius=3.0),
-            "ours": _ours(fast.head_descent(x, y), start, RATE, radius=3.0),
+            "ours": _ours(kernels.HeadDescent(x, y), start, RATE, radius=3.0),
         }
         if authors is not None:
             found["authors"] = _released(authors, "Transformer", start, x, y, RATE, radius=3.0)
@@ -59,7 +60,7 @@ def ar_transformer(authors: str | None) -> dict[str, Side]:
     found = {
         "plain": _descent(start, lambda *q: ((_plain(inputs, *q) - labels) ** 2).mean(), 0.05),
         "algebra": _descent(start, structured, 0.05),
-        "ours": _ours(fast.window_heads(data), start, 0.05),
+        "ours": _ours(kernels.WindowHeads(data), start, 0.05),
     }
     if authors is not None:
         found["authors"] = _released(authors, "Transformer", start, x, y, 0.05)
@@ -85,20 +86,20 @@ def ar_indrnn(authors: str | None) -> dict[str, Side]:
     found = {
         "plain": _descent(start, recurrent(lambda w, t: inputs[:, t] @ w.T), 0.05),
         "algebra": _descent(start, recurrent(lambda w, t: s[:, t, None] * w[:, 0] + w[:, 1:] @ p[t]), 0.05),
-        "ours": _ours(fast.window_units(data), start, 0.05),
+        "ours": _ours(kernels.WindowUnits(data), start, 0.05),
     }
     if authors is not None:
         found["authors"] = _released(authors, "IndiRNN", start, x, y, 0.05)
     return found
 
 
-def _windows(network: str) -> tuple[fast.Windows, dict[str, Any]]:
+def _windows(network: str) -> tuple[kernels.Windows, dict[str, Any]]:
     sizes = {"n": SAMPLES, "n_test": 1000, "n_jacobian": 1, "width": 64, "pairs": 8}
     config = {"network": network, "lag": LAG, "seed": 1, **sizes}
     return lags._batches(config).train, lags._weights(config)
 
 
-def _whole(data: fast.Windows) -> Any:
+def _whole(data: kernels.Windows) -> Any:
     channels = np.broadcast_to(data.positions, (len(data.y), *data.positions.shape))
     return np.concatenate([data.values[..., None], channels], axis=-1)
 
@@ -148,7 +149,7 @@ def _ours(descent, start, rate, *, radius=None):  # type: ignore[no-untyped-def]
             weights = {name: value - value.dtype.type(rate) * gradient[name] for name, value in weights.items()}
             if radius is not None:
                 ball = radius / math.sqrt(len(start["c"]))
-                weights = {name: fast.onto_ball(value, start[name], ball) for name, value in weights.items()}
+                weights = {name: kernels.onto_ball(value, start[name], ball) for name, value in weights.items()}
         return np.array(losses)
 
     return side

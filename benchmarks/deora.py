@@ -9,7 +9,7 @@ import torch
 from benchmarks.compare import Case, Losses, Side
 from certiformer.experiments import _deora_runs as runs
 from certiformer.experiments.deora_training import MIXTURE
-from certiformer.training import fast
+from certiformer.training import kernels
 
 SAMPLES, RATE = 100, 0.1
 TOKENS, DIMENSION, HEADS = MIXTURE["tokens"], MIXTURE["d"], 4
@@ -24,12 +24,12 @@ def make(authors: str | None) -> dict[str, Side]:
         np.repeat(np.array(part, dtype=np.float64)[None], SAMPLES + 1, axis=0)
         for part in (problem.heads.U, problem.heads.W)
     ]
-    shares = np.concatenate([np.ones((1, SAMPLES)), 1.0 - np.eye(SAMPLES)]) / SAMPLES
+    shares = kernels.leave_one_out_weights(SAMPLES)
     inputs, labels, table = torch.tensor(x), torch.tensor(y), torch.tensor(shares)
 
     def ours(steps: int) -> Losses:
         settings = {"factor": np.full(HEADS, HEADS**-0.5), "rate": np.full(HEADS, RATE), "steps": steps}
-        return fast.attention_runs(*start, (x, y), shares, **settings).losses
+        return kernels.attention_runs(*start, (x, y), shares, **settings).losses
 
     def plain(steps: int) -> Losses:
         U, W = params = [torch.tensor(part).requires_grad_() for part in start]

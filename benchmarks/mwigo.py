@@ -9,10 +9,11 @@ import torch
 
 from benchmarks.compare import Case, Losses, Side
 from certiformer.experiments import _mwigo_runs as runs
+from certiformer.experiments._mwigo_grid import BASE
 from certiformer.tasks.mnist import mnist
 
 WIDTH, SAMPLES, BATCH, TEST = 1024, 1200, 32, 2115
-CONFIG = {"d_m": WIDTH, "n": SAMPLES, **runs.BASE, "rate": 0.1, "seed": 0}
+CONFIG = {"d_m": WIDTH, "n": SAMPLES, **BASE, "rate": 0.1, "seed": 0}
 NAMES = ("W_Q", "W_K", "W_V", "w_O")
 
 

@@ -10,7 +10,7 @@ import torch
 from benchmarks.compare import Case, Losses, Side
 from certiformer import models
 from certiformer.experiments import _trauger_runs as runs
-from certiformer.training import fast
+from certiformer.training import kernels
 
 CONFIG = {
     "seed": 0,
@@ -29,7 +29,7 @@ def make(tokens: int) -> Callable[[str | None], dict[str, Side]]:
         config = CONFIG | {"tokens": tokens}
         problem = runs._problem(config)
         # Well away from the start: a random model has a loss near log 2 whatever it computes.
-        weights = np.float32(1.5) * fast.flatten(problem.model)
+        weights = np.float32(1.5) * kernels.flatten(problem.model)
         descent = runs._descent(problem, config)
 
         def ours(steps: int) -> Losses:
@@ -38,10 +38,10 @@ def make(tokens: int) -> Callable[[str | None], dict[str, Side]]:
             found = []
             for k in range(steps):
                 losses, _ = descent.epochs(now, velocity, orders[k : k + 1], rates[k : k + 1])
-                found.append((losses[0], descent.look(now)[0]))
+                found.append((losses[0], descent.validate(now)[0]))
             return np.array(found)
 
-        model = fast.unflatten(weights, problem.model.config)
+        model = kernels.unflatten(weights, problem.model.config)
         return {
             "plain": _torch(problem, model, config, _plain_outputs),
             "algebra": _torch(problem, model, config, _table_outputs),

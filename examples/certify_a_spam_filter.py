@@ -14,7 +14,7 @@ from material import fetch
 
 def main(out: Path) -> None:
     encoder = fetch("minilm")
-    found = probe(encoder, fetch("spam"), most=4000, delta=0.05)
+    found = probe(encoder, fetch("spam"), most=4000, delta=0.05, repeats="group")
     page, _ = found.write(out)
     sys.stdout.write(f"{found.report.headline}\n")
     for row in found.report.certificates:

@@ -24,10 +24,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Kernels compiled with older helpers are forgotten: Numba looks at the file of a kernel only."""
-    native = Path(__file__).parents[1] / "src" / "certiformer" / "training" / "fast" / "native"
-    helpers = [native / f"{name}.py" for name in ("_compile", "_lanes", "_vectors")]
+    kernels = Path(__file__).parents[1] / "src" / "certiformer" / "training" / "kernels"
+    helpers = [kernels / f"{name}.py" for name in ("_compile", "_vectors")]
     newest = max(helper.stat().st_mtime for helper in helpers)
-    for kept in (native / "__pycache__").glob("*.nb[ci]"):
+    for kept in (kernels / "__pycache__").glob("*.nb[ci]"):
         with suppress(FileNotFoundError):  # another worker was quicker
             if kept.stat().st_mtime < newest:
                 kept.unlink()

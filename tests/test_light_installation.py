@@ -1,5 +1,6 @@
 """Without extras theory, compositions, plans and certificates of predictions work; the rest says what it needs."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,18 @@ def test_works_without_extras(words):
     done = run(*words)
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+@pytest.mark.parametrize("id", ["mwigo.fig1", "trauger.fig1", "arda.fig2", "li.misspecified"])
+def test_published_runs_of_every_paper_are_redrawn_without_extras(id, tmp_path):
+    """And the look-up of one experiment imports no other's module."""
+    done = run("reproduce", id, "--from", ROOT / "docs" / "reproduction" / "runs", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert list((tmp_path / id).glob("*.pdf"))
+    published = ROOT / "docs" / "reproduction" / "reports" / id / "report.json"
+    told, before = (json.loads(path.read_text()) for path in (tmp_path / id / "report.json", published))
+    assert [told[name] for name in ("ledger", "code", "runs")] == [before[name] for name in ("ledger", "code", "runs")]
+    assert [row["verdict"] for row in told["rows"]] == [row["verdict"] for row in before["rows"]]
 
 
 def test_predictions_are_certified_without_extras(tmp_path):

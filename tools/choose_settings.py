@@ -1,6 +1,6 @@
 """Choose the demo's settings on digits that the demo never sees: pairs without 0 and 1, from the public MNIST files.
 
-    python tools/choose_settings.py FOLDER compression [--log docs/demo-runs.jsonl]
+    python tools/choose_settings.py FOLDER compression [--log docs/data/demo-runs.jsonl]
 
 Every run is appended to the log as one line of JSON: what was run, on which digits, what came out. The winner of a
 part is the setting with the smallest mean of ln(figure) over the pairs; the recipe is then written with it, once.
@@ -59,7 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", help="folder with the four IDX files of MNIST")
     parser.add_argument("part", choices=sorted(PARTS))
-    parser.add_argument("--log", type=Path, default=Path("docs/demo-runs.jsonl"))
+    parser.add_argument("--log", type=Path, default=Path("docs/data/demo-runs.jsonl"))
     given = parser.parse_args()
     train, _ = folder(given.folder)
     started = time.process_time()

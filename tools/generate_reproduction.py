@@ -20,8 +20,10 @@ from typing import Any
 
 from certiformer.core import papers
 from certiformer.experiments import PAPERS, studies
-from certiformer.experiments.reproduce import redraw
+from certiformer.experiments.reproduce import TIMES, redraw
 from certiformer.report import reproduction as shown
+from certiformer.sweep import read
+from certiformer.sweep.time_estimate import processor_times, shape_name
 
 ROOT = Path(__file__).resolve().parents[1]
 RUNS = ROOT / "docs" / "reproduction" / "runs"
@@ -58,6 +60,16 @@ def redraw_all(ids: Sequence[str] = ()) -> None:
                 print(f"redrew {study.id}")
 
 
+def times() -> dict[str, dict[str, float]]:
+    """Seconds of the processor that the published runs took, by experiment and shape: for estimates."""
+    versions = {(grid := study.experiment("smoke")).name: grid.version for study in studies()}
+    found = {path.stem: processor_times(read(path).rows, versions[path.stem]) for path in sorted(RUNS.glob("*.runs"))}
+    return {
+        name: {shape_name(shape): float(f"{seconds:.3g}") for shape, seconds in sorted(of.items())}
+        for name, of in found.items()
+    }
+
+
 def kept() -> list[Document]:
     found = {path.parent.name: json.loads(path.read_text()) for path in REPORTS.glob("*/report.json")}
     return [found[study.id] for study in studies() if study.id in found]
@@ -91,19 +103,18 @@ def page() -> str:
         "# The papers' experiments",
         "",
         "Redrawn from the runs published in [reproduction/runs](reproduction/runs), without running anything:",
-        "`certiformer reproduce ID --from docs/reproduction/runs`. Under a figure stands the digest of its runs:",
-        "whoever does them again, or some of them (`--verify 5`), gets the same bits with the same code and libraries",
-        "on the same type of processor. Each verdict is one of nine words, by [rules](verdicts.md) that were written",
-        "down before the runs.",
+        "`certiformer reproduce ID --from docs/reproduction/runs`. Under a figure stands the digest of its runs, with",
+        "their version and commit: whoever does them again, or some of them (`--verify 5`), gets the same bits with",
+        "the same version and libraries on the same type of processor. Each verdict is one of nine words, by",
+        "[rules](verdicts.md) that were written down before the runs.",
         "",
         "What is here is what has been run: the last two columns say how many cells of a paper's figure or table have",
         "as many seeds as the paper has there (of our own designs: all seeds of the grid), and how many runs of the",
-        "grid exist. Runs go seed by seed over all cells (of Trauger and Tewari over five lengths first). On any",
-        "machine one goes on from here:",
+        "grid exist. Runs go seed by seed over all cells (of Trauger and Tewari over five lengths first). Any machine",
+        "can continue from here:",
         "",
         "```",
         "certiformer reproduce merge docs/reproduction/runs/*.runs",
-        "certiformer reproduce adopt ID            # where the code of the runs has changed: a few are done again",
         "certiformer reproduce ID --scale paper    # --estimate says how long it takes, --only takes a part",
         "```",
         "",
@@ -164,7 +175,7 @@ def main() -> int:
     given = parser.parse_args()
     if given.action == "redraw":
         redraw_all(given.ids)
-    for place, text in ((PAGE, page()), (README, readme(kept()))):
+    for place, text in ((PAGE, page()), (README, readme(kept())), (TIMES, json.dumps(times(), indent=0) + "\n")):
         if not given.check:
             place.write_text(text)
             print(f"wrote {place.relative_to(ROOT)}")

@@ -79,6 +79,7 @@ def complaints(wheel: Path, source: Path) -> list[str]:
     found = []
     names = zipfile.ZipFile(wheel).namelist()
     wanted = ("certiformer/py.typed", "certiformer/report/templates/certificate.html")
+    wanted += ("certiformer/certificates/proofs/Statements.v",)
     found += [f"{wheel.name} lacks {name}" for name in wanted if name not in names]
     if not any(name.endswith("licenses/LICENSE") for name in names):
         found.append(f"{wheel.name} lacks the licence")

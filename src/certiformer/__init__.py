@@ -21,15 +21,17 @@ if TYPE_CHECKING:
     from certiformer.certification.api import certify
     from certiformer.certification.handover import load_predictor
     from certiformer.certification.verify import verify
+    from certiformer.checkpoints.composing import compose
     from certiformer.core import Evaluation, Result
     from certiformer.core.arrays import Evaluations
+    from certiformer.core.registry import register
     from certiformer.experiments.reproduce import reproduce
-    from certiformer.networks.api import compose
 
 _ELSEWHERE = {
     "certify": "certiformer.certification.api",
-    "compose": "certiformer.networks.api",
+    "compose": "certiformer.checkpoints.composing",
     "load_predictor": "certiformer.certification.handover",
+    "register": "certiformer.core.registry",
     "verify": "certiformer.certification.verify",
     "reproduce": "certiformer.experiments.reproduce",
 }
@@ -43,6 +45,7 @@ __all__ = [
     "compose",
     "explain",
     "load_predictor",
+    "register",
     "reproduce",
     "results",
     "verify",
@@ -68,14 +71,14 @@ def audit(*ids: str, seed: int = 0, budget: float = 60.0, workers: int | None = 
 
 @overload
 def bound(  # type: ignore[overload-overlap]
-    id: str, /, **inputs: float | str | Sequence[float] | None
+    id: str | type[Result], /, **inputs: float | str | Sequence[float] | None
 ) -> Evaluation: ...
 @overload
-def bound(id: str, /, **inputs: float | str | Sequence[float] | NDArray[Any] | None) -> Evaluations: ...
-def bound(id: str, /, **inputs: Any) -> Evaluation | Evaluations:
-    """Both sides of the result `id`, as printed and sound, at the given inputs.
+def bound(id: str | type[Result], /, **inputs: float | str | Sequence[float] | NDArray[Any] | None) -> Evaluations: ...
+def bound(id: str | type[Result], /, **inputs: Any) -> Evaluation | Evaluations:
+    """Both sides of the result `id` (or of a class of your own), as printed and sound, at the given inputs.
 
-    One or two inputs may be arrays (`n=np.geomspace(1e3, 1e9, 200)`): every variant is then an array.
+    One or two inputs may be arrays (`n=np.rint(np.geomspace(1e3, 1e9, 200))`): every variant is then an array.
     """
     from certiformer.core import find
 
@@ -88,7 +91,7 @@ def bound(id: str, /, **inputs: Any) -> Evaluation | Evaluations:
     return evaluate_along(result, inputs, axes) if axes else result.evaluate(inputs)
 
 
-def explain(id: str, /) -> type[Result]:
+def explain(id: str | type[Result], /) -> type[Result]:
     """The result `id`: statement, inputs, assumptions, defects, and what holds instead."""
     from certiformer.core import find
 

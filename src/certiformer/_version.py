@@ -1,2 +1,1 @@
-__makes_numbers__ = False
 __version__ = "0.1.0"

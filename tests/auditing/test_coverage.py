@@ -61,7 +61,7 @@ def test_the_binomial_test_is_exact():
 
 
 def test_the_published_table_is_what_was_measured():
-    """docs/coverage.jsonl: ten thousand repetitions of every certificate, each law as it should be; the page too."""
+    """coverage.jsonl: ten thousand repetitions of every certificate, each law as it should be; the page too."""
     import importlib.util
     from pathlib import Path
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import os
@@ -13,11 +14,12 @@ import pytest
 
 from certiformer.auditing import runner, workers
 from certiformer.auditing.attack import LEAST_POINTS, Attack, Bounds, Candidate, Claim, Instance, ratio
-from certiformer.auditing.attacks import attacks, reasons
+from certiformer.auditing.attacks import attacks_of, procedures, reason, topics
 from certiformer.auditing.plan import CORES, attacks_on, plan
 from certiformer.auditing.search import Search, family
 from certiformer.certificates import certificates
 from certiformer.core import InputError, find, results
+from subprocesses import python_path
 
 QUICK = ["trauger.lem3.1", "trauger.lemE.1", "li.rem6.7", "deora.prop3", "binomial"]
 
@@ -25,9 +27,26 @@ QUICK = ["trauger.lem3.1", "trauger.lemE.1", "li.rem6.7", "deora.prop3", "binomi
 def test_every_result_is_attacked_or_says_why_not():
     for claim in runner.claims_of():
         if not runner.attacks_on(claim):
-            assert reasons().get(f"{claim.id}:{claim.version}") or reasons().get(claim.id), claim
-    assert set(attacks()) <= set(results())
-    assert {id.split(":")[0] for id in reasons()} <= set(results())
+            assert reason(claim), claim
+    assert set(procedures.IDS) == set(certificates())
+
+
+def test_attacks_are_found_by_the_id_alone_and_all_of_them():
+    modules = [importlib.import_module(f"certiformer.auditing.attacks.{topic}") for topic in topics()]
+    attacks = [attack for module in modules for attack in getattr(module, "ATTACKS", ())]
+    assert {attack.id for attack in attacks} <= set(results())
+    assert sorted(map(id, attacks)) == sorted(id(attack) for result in results() for attack in attacks_of(result))
+    for name in (name for module in modules for name in getattr(module, "REASONS", {})):
+        result, _, version = name.partition(":")
+        assert result in results()
+        assert reason(Claim(result, version or "sound")), name
+    program = (
+        "import sys; from certiformer.auditing.attacks import attacks_of; assert attacks_of('trauger.lem3.1');"
+        "loaded = [name for name in sys.modules if name.startswith('certiformer.auditing.attacks.')];"
+        "assert loaded == ['certiformer.auditing.attacks.linear_covers'], loaded;"
+        "assert not any(name.startswith('certiformer.certification') for name in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONPATH": python_path()})
 
 
 @pytest.mark.parametrize("id", QUICK)
@@ -125,11 +144,9 @@ def test_a_printed_margin_that_is_too_strong_is_refuted():
 
 def test_a_procedure_that_breaks_a_rule_is_refuted(monkeypatch):
     """The split that chose the model is used again, as if that were allowed."""
-    from certiformer.auditing.attacks import procedures
-
     broken = {name: law for name, law in certificates()["holdout"].laws().items() if not law.valid}
     monkeypatch.setattr(procedures, "_valid", lambda id: broken)
-    only = [attack for attack in attacks()["holdout"] if attack.label == "procedure"]
+    only = [attack for attack in attacks_of("holdout") if attack.label == "procedure"]
     monkeypatch.setattr(runner, "attacks_on", lambda claim: only)
     verdict = runner.attack_claim(Claim("holdout", "sound"), seed=0)
     assert verdict.outcome == "refuted"
@@ -266,7 +283,7 @@ def test_ratio(attained, bound, sense, expected):
 
 
 def test_the_claim_is_the_tightest_variant_that_applies():
-    attack = attacks()["trauger.lem3.6"][0]
+    attack = attacks_of("trauger.lem3.6")[0]
     inputs = {"Bw": 1.0, "Bx": 1.0, "eps": 0.5, "d": 3, "k": 1}
     sound = find("trauger.lem3.6").evaluate(inputs).sound
     assert Bounds(attack, "sound")(inputs) == min(bound.value for bound in sound.values() if bound.applies)

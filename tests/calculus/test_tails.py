@@ -6,7 +6,9 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+import scipy.special
 
+from certiformer.calculus import tails
 from certiformer.calculus.tails import (
     _stirling_error,
     binary_kl,
@@ -165,3 +167,24 @@ def test_budgets_too_small_to_resolve_end_at_pinsker(q):
         p = exact + mpmath.sqrt(2 * exact * (1 - exact) * budget) * (1 - mpmath.mpf("1e-6"))
         assert exact * mpmath.log(exact / p) + (1 - exact) * mpmath.log((1 - exact) / (1 - p)) <= budget
     assert p <= kl_inverse(q, budget) <= q + math.sqrt(budget / 2) + 1e-14
+
+
+@pytest.mark.parametrize("deviation", [-6.5, -1.0, 0.0, 2.5])
+def test_huge_samples_are_summed_in_blocks_and_err_upwards(deviation):
+    n, p = 10**11, 0.4
+    errors = round(n * p + deviation * math.sqrt(n * p * (1 - p)))
+    exact = float(scipy.special.log_ndtr(deviation))  # the binomial is Gaussian to five digits here
+    found = tails.at_least_log_binomial_cdf(errors, n, p)
+    assert exact - 1e-3 <= found <= exact + 0.2
+    limit = tails.binomial_upper(errors, n, math.log(0.05))
+    assert errors / n < limit < errors / n + 2.0 * math.sqrt(0.24 / n)
+
+
+def test_samples_beyond_the_floats_get_chernoffs_bound():
+    for n in (10**14 + 1, 2**63, 10**30, 10**300):
+        limit = tails.binomial_upper(n // 5, n, math.log(0.05))
+        assert 0.2 < limit <= 0.2 + math.sqrt(math.log(20) / (2 * n)) + 1e-7
+        assert tails.at_least_log_binomial_cdf(n // 5, n, 0.21) == pytest.approx(
+            -n * tails.binary_kl(0.2, 0.21), rel=1e-6
+        )
+        assert tails.at_least_log_binomial_cdf(n // 5, n, 0.19) == 0.0

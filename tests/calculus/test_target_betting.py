@@ -6,7 +6,15 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from certiformer.calculus.target_betting import fixed_orders, target_upper
+from certiformer.calculus.tails import binomial_upper
+from certiformer.calculus.target_betting import (
+    _mixture_upper,
+    _target_upper,
+    evidence_against,
+    fixed_orders,
+    target_upper,
+)
+from certiformer.core.errors import InputError
 
 NORMAL = NormalDist()
 
@@ -33,13 +41,31 @@ def rejected(w, y, m, delta, orders):
 
 
 def limit(w, y, delta, orders):
-    """The least mean that is rejected; 1 if none is."""
+    """The least mean that is rejected; 1 if none is. Below 1e-3 half of delta is for fixed bets."""
+    if delta < 1e-3:
+        fixed = boundary(lambda m: mixture(w, y, m) >= 2 / delta, y, w)
+        return min(fixed, boundary(lambda m: rejected(w, y, m, delta / 2, orders), y, w))
+    return boundary(lambda m: rejected(w, y, m, delta, orders), y, w)
+
+
+def mixture(w, y, m):
+    """Ten bets of a fixed share of what can be bet, weighted like 1/2, 1/3, ..."""
+    shares = [0.95, *(2.0**-j for j in range(1, 10))]
+    weights = [1 / (j + 2) for j in range(10)]
+    capital = [
+        math.prod(1 + f * (m * one - loss) / (1 - m) for one, loss in zip(w.tolist(), y.tolist(), strict=True))
+        for f in shares
+    ]
+    return sum(c * v for c, v in zip(capital, weights, strict=True)) / sum(weights)
+
+
+def boundary(rejects, y, w):
     low, high = float(np.sum(y) / np.sum(w)), math.nextafter(1.0, 0.0)
-    if not rejected(w, y, high, delta, orders):
+    if not rejects(high):
         return 1.0
     while high - low > 1e-11:
         middle = (low + high) / 2
-        low, high = (low, middle) if rejected(w, y, middle, delta, orders) else (middle, high)
+        low, high = (low, middle) if rejects(middle) else (middle, high)
     return high
 
 
@@ -79,4 +105,40 @@ def test_problems_reach_from_small_limits_to_none_at_all():
 def test_where_nothing_can_be_rejected_the_limit_is_one():
     assert target_upper(np.ones(4), np.ones(4), 0.05) == 1.0
     assert target_upper(np.zeros(4), np.zeros(4), 0.05) == 1.0
-    assert target_upper(np.ones(100), np.zeros(100), 1e-16) == 1.0  # rounding of the capital is beyond the target
+
+
+TINY = [  # zeros, delta, limit of the target alone: by exact arithmetic of 50 digits
+    (5000, 1e-12, 0.005532659902),
+    (300, 1e-12, 0.08809079211),
+    (200, 1e-12, 0.1291000221),
+    (200, 1e-30, 0.2920542156),
+    (200, 0.05, 0.01546423558),
+]
+
+
+@pytest.mark.parametrize(("n", "delta", "expected"), TINY)
+def test_a_tiny_delta_costs_its_logarithm_only(n, delta, expected):
+    assert _target_upper(np.ones(n), np.zeros(n), delta, None) == pytest.approx(expected, rel=1e-9)
+    found = target_upper(np.ones(n), np.zeros(n), delta)
+    assert -math.expm1(math.log(delta) / n) < found <= (1.05 if delta < 1e-3 else 1.0 + 1e-9) * expected
+    if delta < 1e-3:
+        assert found < target_upper(np.ones(n), np.zeros(n), delta / 100)
+
+
+def test_errors_at_a_tiny_delta_are_for_the_fixed_bets():
+    y = np.random.default_rng(0).permutation((np.arange(2000) < 49).astype(float))
+    for delta, fixed in ((1e-6, 0.04895), (1e-12, 0.06196)):
+        assert _mixture_upper(np.ones(2000), y, delta) == pytest.approx(fixed, abs=1e-5)
+        assert binomial_upper(49, 2000, math.log(delta)) < target_upper(np.ones(2000), y, delta) < 1.02 * fixed
+    with pytest.raises(InputError, match="1e-290"):
+        target_upper(np.ones(9), np.zeros(9), 1e-300)
+
+
+@pytest.mark.parametrize("delta", [0.05, 1e-6])
+@pytest.mark.parametrize("several", [False, True])
+def test_evidence_reaches_one_over_delta_at_the_limit(delta, several):
+    w, y = np.ones(200), (np.arange(200) % 40 == 3).astype(float)
+    orders = fixed_orders(200) if several else None
+    limit = target_upper(w, y, delta, orders)
+    below, above = (evidence_against(limit * factor, w, y, delta, orders) for factor in (1 - 1e-7, 1 + 1e-7))
+    assert below < 1 / delta <= above

@@ -298,7 +298,7 @@ def procedures(tmp_path_factory):
         picks := PickToLearn(steps=20, stages=(4, 8), most=10),
         OnePass(steps=4, first=30, block=30),
         HeadPosterior(prior=model.w_O),
-        Surrogate(model, x[60:], replace(picks, stages=()), batched=False, loss=("error", "cross-entropy")),
+        Surrogate(model, x[60:], replace(picks, stages=()), loss=("error", "cross-entropy")),
     ]
     certiformer.certify(model, train=(x[:60], y[:60]), by=by).write(folder)
     np.savez(folder / "train.npz", train_inputs=x[:60], train_labels=y[:60], unlabelled_inputs=x[60:])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from certiformer.core import InputError, UnknownNameError, choice, count, derived, flag, integers, real, reals
-from certiformer.core.inputs import by_name, check_inputs
+from certiformer.core.inputs import InputTable, check_inputs
 
 ENTRIES = tuple(
     replace(entry, name=name)
@@ -26,7 +26,7 @@ GOOD = {"eps": "0.5", "q": "0", "n": "1e6", "C": "1,2,3", "j": "0,-2"}
 
 
 def parse(**changes):
-    return check_inputs(by_name(ENTRIES), {**GOOD, **changes}, "certiformer bound x")
+    return check_inputs(InputTable(ENTRIES), {**GOOD, **changes}, "certiformer bound x")
 
 
 def test_text_becomes_numbers():
@@ -54,9 +54,9 @@ def test_defaults_and_derived():
 
 def test_aliases():
     given = {k: v for k, v in GOOD.items() if k != "n"}
-    assert check_inputs(by_name(ENTRIES), {**given, "N": 7}, "")["n"] == 7
+    assert check_inputs(InputTable(ENTRIES), {**given, "N": 7}, "")["n"] == 7
     with pytest.raises(InputError, match="one value, not two"):
-        check_inputs(by_name(ENTRIES), {**GOOD, "m": 7}, "")
+        check_inputs(InputTable(ENTRIES), {**GOOD, "m": 7}, "")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,9 @@ def test_bad_values_are_named(name, bad):
 
 def test_missing_inputs_are_listed_with_an_example():
     with pytest.raises(InputError, match=r"Missing: eps, n\. For example: certiformer bound x"):
-        check_inputs(by_name(ENTRIES), {k: v for k, v in GOOD.items() if k not in ("eps", "n")}, "certiformer bound x")
+        check_inputs(
+            InputTable(ENTRIES), {k: v for k, v in GOOD.items() if k not in ("eps", "n")}, "certiformer bound x"
+        )
 
 
 def test_unknown_names_suggest_the_nearest():

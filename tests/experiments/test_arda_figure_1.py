@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pytest
 
+from certiformer.experiments import _arda_width_grid as grid
 from certiformer.experiments import _arda_width_runs as runs
 from certiformer.experiments import arda_figure_1 as figure
 from certiformer.sweep import Row
@@ -13,7 +14,7 @@ from certiformer.sweep import Row
 TINY = {"teacher": "paper", "width": 4, "seed": 2, "n": 12, "n_more": 4, "pool": 8, "steps": 16}
 
 
-@pytest.fixture(scope="module", params=runs.TEACHERS)
+@pytest.fixture(scope="module", params=grid.TEACHERS)
 def config(request):
     return TINY | {"teacher": request.param}
 
@@ -159,7 +160,7 @@ def test_a_run_is_determined_by_its_seed(config, outcome):
     assert runs.run(config | {"seed": 5}).values["training"] != outcome.values["training"]
 
 
-def planted(widths=(8, 16, 32, 64, 128), seeds=range(1, 7), teachers=runs.TEACHERS, skip=()):
+def planted(widths=(8, 16, 32, 64, 128), seeds=range(1, 7), teachers=grid.TEACHERS, skip=()):
     """Every error is a power of m times a factor of its seed, which all widths share."""
     exponents = {
         "linearisation": -0.5,

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from certiformer.experiments import _arda_lag_grid as grid
 from certiformer.experiments import _arda_lag_runs as runs
 from certiformer.experiments import arda_figure_2 as figure
 from certiformer.sweep import Row
@@ -164,10 +165,10 @@ def test_scales():
         configs = [run.config for run in scale.runs]
         assert len({c["seed"] for c in configs}) >= seeds
         assert len({c["lag"] for c in configs}) >= lags
-        assert {c["steps"] for c in configs} == {runs.LONG if scale is paper else runs.SHORT}
-        released = [c for c in configs if runs.precision(c) == "float32"]
+        assert {c["steps"] for c in configs} == {grid.LONG if scale is paper else grid.SHORT}
+        released = [c for c in configs if grid.precision(c) == "float32"]
         assert len(released) == len({c["seed"] for c in configs}) * len({c["lag"] for c in configs}) * 2
-        assert len(configs) - len(released) == runs.CONTROLS * len({c["lag"] for c in configs})
+        assert len(configs) - len(released) == grid.CONTROLS * len({c["lag"] for c in configs})
 
 
 def words(analysis, *parts):
@@ -207,7 +208,7 @@ def test_of_the_loss_the_paper_speaks_after_long_training_only():
     rows = planted()
     assert words(figure.analyse(rows), "lowest validation loss", "exponent in the lag") == {"measured"}
     for row in rows:
-        row.config["steps"] = runs.LONG
+        row.config["steps"] = grid.LONG
     found = figure.analyse(rows)
     assert words(found, "lowest validation loss in 5,000 steps, IndRNN, exponent") == {"agrees"}
     assert words(found, "lowest validation loss in 5,000 steps, Transformer, exponent") == {"agrees"}
@@ -224,7 +225,7 @@ def test_the_first_steps_make_the_upper_panel_and_all_of_them_the_rest(config):
     assert long["jacobian_short"] == short["jacobian"]
     rows = planted()
     for row in rows:
-        row.config["steps"] = runs.LONG
+        row.config["steps"] = grid.LONG
         row.values["gradient_short"] *= 3.0
     upper, whole, *_ = figure.analyse(rows).plots["figure_2"].panels
     assert "first 500" in upper.title

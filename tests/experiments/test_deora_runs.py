@@ -8,10 +8,10 @@ import jax
 import numpy as np
 import pytest
 
+from attention_derivatives import head_gradient, head_value
 from certiformer.experiments import _deora_runs as runs
 from certiformer.experiments import deora_margins, deora_stability, deora_training
 from certiformer.measure import ntk
-from certiformer.measure.attention_derivatives import head_gradient, head_value
 
 SMALL = {
     "tokens": 2,

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from certiformer import models, tasks
+from certiformer.experiments import _mwigo_grid as grid
 from certiformer.experiments import _mwigo_runs as runs
 from certiformer.experiments import mwigo_figures, mwigo_table_1
 from certiformer.experiments.table import Table
 from certiformer.sweep import Row, read
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "reproduction" / "runs" / "mwigo.mnist.runs"
-TINY = {"d_m": 6, "n": 12, **runs.BASE, "batch": 5, "rate": 0.1, "epochs": 4, "every": 2, "seed": 3}
+TINY = {"d_m": 6, "n": 12, **grid.BASE, "batch": 5, "rate": 0.1, "epochs": 4, "every": 2, "seed": 3}
 
 
 def shortened(key, **settings):
@@ -106,7 +107,7 @@ def test_two_logits_are_one_that_counts_more(few_test_images):
 
 
 def test_a_batch_that_grows_with_n():
-    assert [runs.batch_that_grows(n) for n in (400, 1200, 10_000)] == [32, 32, 128]
+    assert [grid.batch_that_grows(n) for n in (400, 1200, 10_000)] == [32, 32, 128]
 
 
 def test_equal_seeds_give_equal_bits(few_test_images, tiny):
@@ -132,7 +133,7 @@ def test_smaller_samples_are_part_of_larger_ones():
     assert np.array_equal(few, many[:12])
 
 
-def row(d_m, n, seed, lowest, *, chosen=runs.BASE, epochs=300, best=200):
+def row(d_m, n, seed, lowest, *, chosen=grid.BASE, epochs=300, best=200):
     """A run whose test loss falls in a straight line to its lowest value and then stays there."""
     epoch = np.arange(0, epochs + 1, 10)
     fallen = np.minimum(epoch / best, 1.0)
@@ -161,7 +162,7 @@ def noise(seed):
 def planted():
     """Lowest loss 2.096 N^(-1/2): at d_m = 64, N = 400 that is the paper's number."""
     rows = [row(64, n, seed, 2.096 * n**-0.5 * noise(seed)) for n in (100, 400, 1200) for seed in range(5)]
-    unit = {**runs.BASE, "pixels": "symmetric"}
+    unit = {**grid.BASE, "pixels": "symmetric"}
     return rows + [row(64, 400, seed, 0.5 * noise(seed), chosen=unit) for seed in range(5)]
 
 
@@ -179,12 +180,12 @@ def found(analysis, words):
 def test_grids():
     table = mwigo_table_1.STUDIES[0]
     quick, paper = (table.experiment(scale).configs for scale in ("quick", "paper"))
-    base = [c for c in quick if c["d_m"] == 64 and runs.reading(c) == runs.BASE]
+    base = [c for c in quick if c["d_m"] == 64 and grid.reading(c) == grid.BASE]
     assert len({c["seed"] for c in quick}) >= 5
     assert len({c["n"] for c in base}) >= 5
-    cells = {(c["d_m"], c["n"]) for c in paper if runs.reading(c) == runs.BASE}
-    assert all(c["epochs"] > runs.PAPER_TABLE_1[c["d_m"], c["n"]][1] for c in paper)
-    assert cells == set(runs.PAPER_TABLE_1)
+    cells = {(c["d_m"], c["n"]) for c in paper if grid.reading(c) == grid.BASE}
+    assert all(c["epochs"] > grid.PAPER_TABLE_1[c["d_m"], c["n"]][1] for c in paper)
+    assert cells == set(grid.PAPER_TABLE_1)
     assert len({c["seed"] for c in paper}) >= 5
     keys = {run.key for run in table.experiment("quick").runs}
     for study in mwigo_figures.STUDIES:
@@ -193,7 +194,7 @@ def test_grids():
 
 def test_an_interruption_of_the_papers_grid_leaves_whole_seeds():
     paper = mwigo_table_1.STUDIES[0].experiment("paper").configs
-    begun = [c["seed"] for c in paper if runs.reading(c) == runs.BASE and (c["d_m"], c["n"]) != (4096, 10_000)]
+    begun = [c["seed"] for c in paper if grid.reading(c) == grid.BASE and (c["d_m"], c["n"]) != (4096, 10_000)]
     assert begun == sorted(begun)
     assert begun.count(0) == 8
 
@@ -230,13 +231,13 @@ def test_readings_are_scored(analysed):
 
 
 def test_a_batch_that_grows_with_n_is_scored_on_the_cells_that_it_had_not_seen():
-    grown = {**runs.BASE, "batch": runs.batch_that_grows(10_000)}
+    grown = {**grid.BASE, "batch": grid.batch_that_grows(10_000)}
     cells = [
-        ((64, 400), (0.1048, 150, runs.BASE)),
-        ((64, 1200), (0.0668, 160, runs.BASE)),
-        ((64, 10_000), (0.0263, 540, runs.BASE)),
+        ((64, 400), (0.1048, 150, grid.BASE)),
+        ((64, 1200), (0.0668, 160, grid.BASE)),
+        ((64, 10_000), (0.0263, 540, grid.BASE)),
         ((64, 10_000), (0.0263, 540, grown)),
-        ((1024, 10_000), (0.02, 100, runs.BASE)),
+        ((1024, 10_000), (0.02, 100, grid.BASE)),
         ((1024, 10_000), (0.0045, 245, grown)),
     ]
     rows = [
@@ -260,7 +261,7 @@ def test_a_batch_that_grows_with_n_is_scored_on_the_cells_that_it_had_not_seen()
 
 def test_readings_are_compared_on_the_seeds_that_both_have():
     """The first seed of ours fits, the others do not: another reading that has the first alone is no better."""
-    drop = {**runs.BASE, "last": "drop"}
+    drop = {**grid.BASE, "last": "drop"}
     ours = [
         row(64, n, s, loss * noise(s), epochs=600, best=150) for n, loss in ((400, 0.1), (1200, 0.07)) for s in range(5)
     ]
@@ -276,7 +277,7 @@ def test_readings_are_compared_on_the_seeds_that_both_have():
 
 def test_what_is_excluded_on_the_cells_used_to_choose_does_not_go_on(planted):
     late = [row(64, 10_000, s, 0.0263 * noise(s), epochs=600, best=540 + s) for s in range(3)]
-    symmetric = {**runs.BASE, "pixels": "symmetric"}
+    symmetric = {**grid.BASE, "pixels": "symmetric"}
     late += [row(64, 10_000, s, 0.0263 * noise(s), epochs=600, best=540 + s, chosen=symmetric) for s in range(3)]
     settings = [f.setting for f in mwigo_table_1.analyse([*planted, *late]).findings if f.setting.startswith("reading")]
     assert [s for s in settings if "the other cells" in s] == [s for s in settings if "the other" in s and "of 32" in s]
@@ -286,23 +287,23 @@ def test_what_is_excluded_on_the_cells_used_to_choose_does_not_go_on(planted):
 def test_the_readings_that_went_on_are_those_that_fitted_best_with_three_seeds():
     """By the published runs on the cells used to choose, whether spreads come from there or from all of the table."""
     known = Table(read(PUBLISHED).rows).where(lambda r: r.config["every"] == 1)
-    three = known.where(lambda r: (r.config["d_m"], r.config["n"]) in runs.CHOSEN_ON and r.config["seed"] < 3)
+    three = known.where(lambda r: (r.config["d_m"], r.config["n"]) in grid.CHOSEN_ON and r.config["seed"] < 3)
     for ours in (three, known):
-        spreads = mwigo_table_1._spreads(ours.where(lambda r: runs.reading(r.config) == runs.BASE))
+        spreads = mwigo_table_1._spreads(ours.where(lambda r: grid.reading(r.config) == grid.BASE))
         scores = {
             key: sum(mwigo_table_1.score(part, spreads).values())
-            for key, part in three.by(lambda c: repr(runs.reading(c))).items()
+            for key, part in three.by(lambda c: repr(grid.reading(c))).items()
         }
-        went_on = [repr(chosen) for chosen in (runs.BASE, *runs.BEST)]
+        went_on = [repr(chosen) for chosen in (grid.BASE, *grid.BEST)]
         best = sorted(scores, key=lambda key: -scores[key])
-        assert len(best) == 1 + len(runs.OTHERS)
+        assert len(best) == 1 + len(grid.OTHERS)
         assert set(best[: len(went_on)]) == set(went_on)
         assert scores[best[0]] - scores[best[len(went_on) - 1]] < 0.15
         assert scores[best[len(went_on) - 1]] - scores[best[len(went_on)]] > 0.6
 
 
 def test_what_the_growing_batch_predicts_is_a_row_of_its_own():
-    grown = {**runs.BASE, "batch": runs.batch_that_grows(10_000)}
+    grown = {**grid.BASE, "batch": grid.batch_that_grows(10_000)}
     ours = [
         row(64, n, s, loss * noise(s), epochs=600, best=150 + 10 * s)
         for n, loss in ((400, 0.1), (1200, 0.07))
@@ -325,7 +326,7 @@ def test_the_headline_counts_what_lies_where_one_more_run_would_fall(analysed):
 
 def test_one_run_makes_a_cell_of_table_1(planted):
     (study,) = mwigo_table_1.STUDIES
-    paper = next(c for c in study.experiment("paper").configs if runs.reading(c) == runs.BASE)
+    paper = next(c for c in study.experiment("paper").configs if grid.reading(c) == grid.BASE)
     one = dataclasses.replace(planted[0], config=paper)
     assert (study.covered([one]).cells, study.covered([one]).of, study.covered([]).cells) == (1, 9, 0)
 
@@ -352,7 +353,7 @@ def test_a_lowest_loss_at_the_end_has_no_epoch():
 
 
 def test_figures_show_the_gap(planted):
-    analysis = mwigo_figures.analyse([r for r in planted if runs.reading(r.config) == runs.BASE])
+    analysis = mwigo_figures.analyse([r for r in planted if grid.reading(r.config) == grid.BASE])
     assert found(analysis, "N = 400: test minus training loss").ours == pytest.approx(10.0 / 400)
     assert found(analysis, "exponent of N").verdict.word == "agrees"
     assert set(analysis.plots) == {"losses"}

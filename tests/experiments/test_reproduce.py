@@ -6,27 +6,28 @@ import csv
 import dataclasses
 import json
 import os
+import re
 
 import pytest
 from typer.testing import CliRunner
 
 import certiformer
-from certiformer import experiments
 from certiformer.cli import application
 from certiformer.cli.reproduce import listing
-from certiformer.cli.reproduce._given import lists
+from certiformer.cli.reproduce.arguments import lists
 from certiformer.core.errors import CertiformerError, InputError, UnknownNameError
 from certiformer.experiments import reproduce as module
 from certiformer.experiments.verdicts import WORDS
 from certiformer.report import reproduction as shown
 from certiformer.sweep import Experiment, Inline, Ledger, Row, read
+from certiformer.sweep.time_estimate import shape, shape_name
 from experiments import toy_studies
 from subprocesses import python_path
 
 
 @pytest.fixture(autouse=True)
 def only_the_toy(monkeypatch):
-    monkeypatch.setattr(experiments, "_walk", lambda: toy_studies.STUDIES)
+    toy_studies.alone(monkeypatch, toy_studies.TOY)
 
 
 @pytest.fixture
@@ -35,9 +36,8 @@ def ledger(tmp_path):
 
 
 def reproduce(tmp_path, **options):
-    return certiformer.reproduce(
-        "li.toy", ledger=tmp_path / "ledger.db", out=tmp_path / "out", engine=Inline(), progress=False, **options
-    )
+    places = {"ledger": tmp_path / "ledger.db", "out": tmp_path / "out"}
+    return certiformer.reproduce("li.toy", **{**places, "engine": Inline(), "progress": False, **options})
 
 
 def command(tmp_path, *arguments, code=0):
@@ -146,6 +146,15 @@ def test_estimates_run_nothing(tmp_path, ledger):
     assert (entry["missing"], entry["probes"]) == (54, 0)
 
 
+def test_published_times_answer_without_running_anything(tmp_path, monkeypatch):
+    times = {shape_name(shape({"n": n})): 10.0 for n in (10, 100, 1000)}
+    monkeypatch.setattr(module, "published_times", lambda: {"li.toy": times})
+    (entry,) = json.loads(command(tmp_path, "li.toy", "--scale", "paper", "--estimate", "--json").stdout)["experiments"]
+    assert [entry[name] for name in ("missing", "unknown", "probes", "published")] == [60, 0, 0, 60]
+    assert entry["work_seconds"] == 600.0
+    assert "published times of 60 runs" in command(tmp_path, "li.toy", "--scale", "paper", "--estimate").stdout
+
+
 def test_status_looks_and_does_not_touch(tmp_path, ledger):
     assert "nothing in the ledger" in command(tmp_path, "--status").stdout
     assert not ledger.exists()
@@ -162,14 +171,12 @@ def test_status_looks_and_does_not_touch(tmp_path, ledger):
     assert [(e["scale"], e["done"], e["pending"]) for e in part] == [("smoke", 2, 0), ("quick", 2, 3), ("paper", 2, 18)]
 
 
-def test_runs_of_older_code_are_pointed_out(tmp_path, ledger, monkeypatch):
+def test_runs_of_another_version_are_pointed_out(tmp_path, ledger):
     first = reproduce(tmp_path, scale="smoke")
     with Ledger(ledger) as book:
         book.forget(toy_studies.experiment("smoke"))
-        book.absorb([dataclasses.replace(row, key=f"a{row.key}", version="old") for row in first.rows])
-    hint = (
-        f"6 runs of older code: `certiformer reproduce adopt li.toy --ledger {ledger}` takes them over if a few agree"
-    )
+        book.absorb([dataclasses.replace(row, key=f"a{row.key}", version=7) for row in first.rows])
+    hint = f"6 runs of another version in {ledger} give other numbers and are not counted; --from {ledger} redraws them"
     assert f"li.toy: {hint}" in command(tmp_path, "li.toy", "--status").stdout
     assert hint in command(tmp_path, "--status").stdout
     (entry,) = json.loads(command(tmp_path, "li.toy", "--status", "--scale", "smoke", "--json").stdout)["experiments"]
@@ -179,10 +186,9 @@ def test_runs_of_older_code_are_pointed_out(tmp_path, ledger, monkeypatch):
     assert part.splitlines()[1].endswith(",3")
     said = []
     reproduce(tmp_path, scale="smoke", only={"n": 10}, announce=said.append)
-    assert "2 runs of older code: `certiformer reproduce adopt li.toy --scale smoke --only n=10 --ledger" in said[0]
-    monkeypatch.setattr("certiformer.sweep.Local", lambda *_, **__: Inline())
-    command(tmp_path, "adopt", "li.toy")
-    assert "older code" not in command(tmp_path, "li.toy", "--status").stdout
+    assert "2 runs of another version" in said[0]
+    reproduce(tmp_path, scale="smoke")
+    assert "another version" not in command(tmp_path, "li.toy", "--status", "--scale", "smoke").stdout
 
 
 def test_status_is_that_of_the_grid_that_was_asked_for(tmp_path):
@@ -234,13 +240,13 @@ def test_the_command_line_runs_processes_exports_and_indexes(tmp_path, monkeypat
         (["li.toy", "--set", "seed"], "--set"),
         (["li.toy", "--set", "width=3"], "width"),
         (["li.toy", "--from", "nothing.runs"], "no such file"),
-        (["adopt", "li.toy"], "no runs of li.toy"),
+        (["upgrade", "nothing.db"], "no file"),
         (["merge", "nothing.db"], "no file"),
     ],
 )
-def test_the_command_line_names_mistakes(tmp_path, arguments, named):
-    places = ["--ledger", str(tmp_path / "l.db")]
-    places += [] if arguments[0] in ("adopt", "merge") else ["--out", str(tmp_path)]
+def test_the_command_line_names_mistakes(tmp_path, monkeypatch, arguments, named):
+    monkeypatch.chdir(tmp_path)
+    places = {"merge": ["--ledger", "l.db"], "upgrade": []}.get(arguments[0], ["--ledger", "l.db", "--out", "out"])
     result = CliRunner().invoke(application(), ["reproduce", *arguments, *places])
     assert isinstance(result.exception, CertiformerError), result.output
     assert named in str(result.exception)
@@ -260,7 +266,7 @@ def test_the_environment_of_workers_is_theirs_alone(monkeypatch):
 
 def test_wall_time_counts_no_pause_and_no_overlap_twice():
     def row(worker, finished, seconds):
-        return Row("k", "e", "v", {}, "done", finished=finished, seconds=seconds, worker=worker)
+        return Row("k", "e", 1, {}, "done", finished=finished, seconds=seconds, worker=worker)
 
     # two workers side by side, then a batch of two that ended at 100
     rows = [row("a", 10.0, 4.0), row("b", 12.0, 4.0), row("a", 100.0, 3.0), row("a", 100.00001, 3.0)]
@@ -275,7 +281,7 @@ def test_an_experiment_that_fails_altogether_stops_no_other(tmp_path, monkeypatc
         return Experiment("li.hopeless", run="experiments.toy_studies:raises", configs=[{"seed": 0}])
 
     bad = dataclasses.replace(toy_studies.TOY, id="li.hopeless", experiment=hopeless)
-    monkeypatch.setattr(experiments, "_walk", lambda: (bad, toy_studies.TOY))
+    toy_studies.alone(monkeypatch, bad, toy_studies.TOY)
     monkeypatch.setattr("certiformer.sweep.Local", lambda *_, **__: Inline())
     result = command(tmp_path, "all", "--scale", "smoke", "--json", "--out", tmp_path / "out", code=1)
     assert [each["id"] for each in json.loads(result.stdout)["experiments"]] == ["li.toy"]
@@ -290,7 +296,7 @@ def two_studies(monkeypatch):
         return dataclasses.replace(toy_studies.experiment(scale), name="li.other")
 
     other = dataclasses.replace(toy_studies.TOY, id="li.other", experiment=experiment)
-    monkeypatch.setattr(experiments, "_walk", lambda: (toy_studies.TOY, other))
+    toy_studies.alone(monkeypatch, toy_studies.TOY, other)
     monkeypatch.setattr("certiformer.sweep.Local", lambda *_, **__: Inline())
 
 
@@ -335,7 +341,7 @@ def test_what_cannot_be_asked_of_all_is_refused_at_once(tmp_path, two_studies, m
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("arguments", [["merge", "nothing.db"], ["merge", "nothing.runs"], ["adopt", "li.toy"]])
+@pytest.mark.parametrize("arguments", [["merge", "nothing.db"], ["merge", "nothing.runs"]])
 def test_what_is_missing_makes_no_ledger(tmp_path, monkeypatch, arguments):
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(application(), ["reproduce", *arguments, "--ledger", "new.db"])
@@ -352,7 +358,7 @@ def test_fresh_forgets_nothing_before_the_rest_is_checked(tmp_path):
     assert reproduce(tmp_path, scale="smoke").document["reused"] == 6
 
 
-def test_published_runs_are_redrawn_verified_merged_and_adopted(tmp_path, monkeypatch):
+def test_published_runs_are_redrawn_verified_and_merged(tmp_path, monkeypatch):
     monkeypatch.setattr("certiformer.sweep.Local", lambda *_, **__: Inline())
     first = reproduce(tmp_path, scale="smoke").document
     file = tmp_path / "li.toy.runs"
@@ -378,19 +384,25 @@ def test_published_runs_are_redrawn_verified_merged_and_adopted(tmp_path, monkey
     other = tmp_path / "other.db"
     merged = CliRunner().invoke(application(), ["reproduce", "merge", str(file), "--ledger", str(other), "--json"])
     assert json.loads(merged.stdout) == {str(file): 6}
-    with Ledger(other) as book:
-        book._db.execute("PRAGMA foreign_keys = OFF")
-        book._db.execute("UPDATE runs SET version = 'old', key = 'old' || key")
-        book._db.execute("UPDATE origins SET key = 'old' || key")
-    adopted = CliRunner().invoke(
-        application(), ["reproduce", "adopt", "li.toy", "--scale", "smoke", "--ledger", str(other), "--runs", "2"]
-    )
-    assert adopted.exit_code == 0, adopted.output
-    assert "all agree in every bit; 4 others taken over" in adopted.stdout
+    assert reproduce(tmp_path / "elsewhere", scale="smoke", ledger=other).document["reused"] == 6
 
 
-@pytest.mark.parametrize("older", ["0" * 16, "f" * 16])
-def test_of_several_runs_of_one_configuration_that_of_the_present_code_is_redrawn(tmp_path, ledger, older):
+def test_what_was_verified_is_listed_with_both_values(tmp_path, two_studies):
+    first = reproduce(tmp_path, scale="smoke", only={"n": 10})
+    told = json.loads(command(tmp_path, "li.toy", "--verify", 1, "--json").stdout)
+    (run,) = told["runs"]
+    (kept,) = [row for row in first.rows if row.config == run["config"]]
+    assert (run["agrees"], run["asked"], run["difference"]) == (True, "every bit", 0.0)
+    assert run["values"] == {"risk": {"kept": kept.values["risk"], "again": kept.values["risk"]}}
+    said = command(tmp_path, "li.toy", "--verify", 1).stdout
+    assert re.search(r"\n  n = 10, seed = [01]: agrees\n    risk: kept (\S+), again \1\n", said)
+    header, line = command(tmp_path, "li.toy", "--verify", 1, "--csv").stdout.splitlines()
+    assert header == "id,config,agrees,number,kept,again"
+    assert line.startswith("li.toy,")
+
+
+@pytest.mark.parametrize("older", [0, 7])
+def test_of_several_runs_of_one_configuration_that_of_the_present_version_is_redrawn(tmp_path, ledger, older):
     first = reproduce(tmp_path, scale="smoke")
     stale = [
         dataclasses.replace(row, key=f"{older}{row.key}", version=older, values={"risk": 1.0}, finished=1e12)
@@ -401,15 +413,29 @@ def test_of_several_runs_of_one_configuration_that_of_the_present_code_is_redraw
     assert module.redraw("li.toy", ledger, out=tmp_path / "again").document["ledger"] == first.document["ledger"]
     before = tmp_path / "before.db"
     with Ledger(before) as book:
-        book.absorb([dataclasses.replace(row, key=f"a{row.key}", version="a", finished=1e11) for row in first.rows])
+        book.absorb([dataclasses.replace(row, key=f"a{row.key}", version=3, finished=1e11) for row in first.rows])
         book.absorb(stale)
     rows = module.redraw("li.toy", before, out=tmp_path / "before").rows
     assert {row.version for row in rows} == {older}
 
 
-def test_a_page_names_every_code_that_its_runs_come_from(tmp_path):
-    document = {**reproduce(tmp_path, scale="smoke").document, "version": f"{'a' * 16}+{'b' * 16}"}
-    assert f"code {'a' * 12} and {'b' * 12} ·" in shown.provenance(document)
+def test_a_page_names_every_version_and_commit_that_its_runs_come_from(tmp_path, ledger):
+    first = reproduce(tmp_path, scale="smoke")
+    assert first.document["version"] == 1
+    (own,) = first.document["code"]
+    assert (own["version"], own["runs"]) == (1, 6)
+    assert own["commit"] == first.rows[0].origin["commit"]
+    old = {**first.rows[0].origin, "commit": "e763ce4"}
+    mixed = [
+        dataclasses.replace(row, version=0, key=f"a{row.key}", origin=old) if row.config["n"] == 10 else row
+        for row in first.rows
+    ]
+    with Ledger(tmp_path / "mixed.db") as book:
+        book.absorb(mixed)
+    found = module.redraw("li.toy", tmp_path / "mixed.db", out=tmp_path / "mixed")
+    assert found.document["code"][1] == {"version": 0, "commit": "e763ce4", "runs": 2}
+    assert ", 2 runs of version 0 (commit e763ce4) ·" in shown.provenance(found.document)
+    assert shown.code([{"version": 2, "commit": None, "runs": 1}]) == "version 2"
 
 
 def test_a_part_that_occurs_at_one_scale_only_is_redrawn_and_verified(tmp_path, ledger, monkeypatch):

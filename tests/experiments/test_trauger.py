@@ -13,12 +13,14 @@ import numpy as np
 import pytest
 
 import certiformer
+from certiformer.experiments import _trauger_grid as grid
 from certiformer.experiments import _trauger_runs as runs
 from certiformer.experiments import trauger_bounds, trauger_figures
 from certiformer.experiments.study import strict
 from certiformer.sweep import Outcome, Row
 from certiformer.tasks.sparse_majority import sparse_majority
 from certiformer.training.losses import two_sigmoids
+from certiformer.training.presets import preset
 
 CONFIG = {
     "tokens": 6,
@@ -82,15 +84,15 @@ def test_a_run_is_momentum_descent_on_the_plain_network() -> None:
     assert found.values["best_epoch"] == best
     np.testing.assert_allclose(found.values["train_loss"], train[best], rtol=1e-4)
     np.testing.assert_allclose(found.values["l1"], totals[best], rtol=1e-5)
-    np.testing.assert_allclose(runs.gap(found.values), validation[best] - train[best], atol=1e-4)
+    np.testing.assert_allclose(grid.gap(found.values), validation[best] - train[best], atol=1e-4)
 
 
 def test_a_thousand_epochs_of_the_papers_first_run() -> None:
     """Validation loss, running training loss and 1-norm as a JAX program had them that validated after every epoch."""
-    config = runs.experiment("paper").configs[0]
+    config = grid.experiment("paper").configs[0]
     assert (config["tokens"], config["seed"]) == (20, 0)
     problem = runs._problem(config)
-    descent, weights = runs._descent(problem, config), runs.fast.flatten(problem.model)
+    descent, weights = runs._descent(problem, config), runs.kernels.flatten(problem.model)
     velocity, done = np.zeros_like(weights), 0
     for epoch, expected in (
         (1, (0.693172812, 0.693493187, 1531.563965)),
@@ -98,7 +100,7 @@ def test_a_thousand_epochs_of_the_papers_first_run() -> None:
     ):
         orders, rates = runs._orders(problem.key, done, epoch, 300), runs._rates(config, done, epoch)
         losses, _ = descent.epochs(weights, velocity, orders, rates)
-        found = (descent.look(weights)[0], losses[-1], float(np.abs(weights).sum(dtype=float)))
+        found = (descent.validate(weights)[0], losses[-1], float(np.abs(weights).sum(dtype=float)))
         np.testing.assert_allclose(found, expected, rtol=1e-6)
         done = epoch
 
@@ -158,7 +160,7 @@ def row(tokens: int, seed: int, *, l1: float = 1530.0, gap: float = 0.1, accurac
         "largest_gap": abs(gap) + 0.01,
         "validation_accuracy": accuracy,
     }
-    return Row(f"{tokens}/{seed}", runs.NAME, "1", config, "done", values=values, arrays=outcome().arrays)
+    return Row(f"{tokens}/{seed}", grid.NAME, "1", config, "done", values=values, arrays=outcome().arrays)
 
 
 def planted(slope: float, noise: float, **other: Any) -> list[Row]:
@@ -207,7 +209,7 @@ def test_so_many_samples_are_needed() -> None:
 
 
 def test_grids() -> None:
-    quick, paper = runs.experiment("quick").configs, runs.experiment("paper").configs
+    quick, paper = grid.experiment("quick").configs, grid.experiment("paper").configs
     assert len({c["seed"] for c in quick}) == 5
     assert len({c["tokens"] for c in quick}) == 5
     assert [c["tokens"] for c in paper[:6]] == [20, 60, 100, 140, 200, 20]
@@ -257,3 +259,8 @@ def test_missing_cells_are_no_trouble(count: int) -> None:
         if count == 1:
             slopes = [finding for finding in found.findings if "slope" in finding.setting]
             assert {finding.verdict.word for finding in slopes} == {"cannot tell"}
+
+
+def test_the_grid_is_that_of_the_preset():
+    recipe = preset("trauger").recipe
+    assert (recipe.batch, recipe.rate, recipe.steps) == (grid.BATCH, grid.RATE, grid.EPOCHS)

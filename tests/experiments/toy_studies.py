@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from certiformer import experiments
 from certiformer.experiments.panel import Panel, Plot
 from certiformer.experiments.study import Study
 from certiformer.experiments.table import Table
@@ -62,3 +63,9 @@ TOY = Study(
     cell=("n",),
 )
 STUDIES = (TOY,)
+
+
+def alone(monkeypatch, *studies):
+    """These are the only experiments there are."""
+    monkeypatch.setattr(experiments, "MODULES", {study.id: __name__ for study in studies})
+    monkeypatch.setattr(experiments, "_study", {study.id: study for study in studies}.__getitem__)

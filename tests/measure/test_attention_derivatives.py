@@ -7,10 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from attention_derivatives import head_gradient, head_hessian, head_second_derivative, head_value
 from certiformer import models
-from certiformer.core.errors import InputError
-from certiformer.measure.attention_derivatives import head_gradient, head_hessian, head_second_derivative, head_value
-from certiformer.measure.curvature import block_extremes, hessian_extremes, lanczos_extremes
 
 
 def example(T, d):
@@ -59,40 +57,3 @@ def test_against_automatic_differentiation():
             config = models.config("multi_head_attention", d=d, tokens=T, heads=1)
             model = models.MultiHeadAttention(config, U=jnp.asarray(U)[None], W=jnp.asarray(W)[None])
             assert head_value(x, U, W) == pytest.approx(float(model(jnp.asarray(x))), rel=1e-12)
-    with pytest.raises(InputError, match="shapes"):
-        head_value(x, U[:1], W)
-
-
-def test_lanczos_on_known_spectra():
-    rng = np.random.default_rng(1)
-    eigenvalues = np.concatenate([[-2.5], rng.uniform(-1, 1, 60), [7.0]])
-    basis = np.linalg.qr(rng.normal(size=(62, 62)))[0]
-    matrix = basis @ np.diag(eigenvalues) @ basis.T
-    found = lanczos_extremes(lambda v: matrix @ v, 62, steps=50)
-    assert found.highest.value == pytest.approx(7.0, rel=1e-6)
-    assert found.lowest.value == pytest.approx(-2.5, rel=1e-5)
-    assert found.highest.value <= 7.0 + 1e-10
-    assert found.highest.how == "estimate"
-    small = lanczos_extremes(lambda v: matrix[:3, :3] @ v, 3)
-    assert small.lowest.how == "exact"
-    assert small.lowest.value == pytest.approx(np.linalg.eigvalsh(matrix[:3, :3])[0], rel=1e-9)
-    assert lanczos_extremes(lambda v: 0 * v, 5).highest.value == 0.0
-    with pytest.raises(InputError, match="finite"):
-        lanczos_extremes(lambda v: np.nan * v, 3)
-
-
-def test_hessian_extremes_whole_and_by_block():
-    with jax.enable_x64(True):
-        scales = {"a": jnp.array([1.0, -3.0]), "b": jnp.array([[5.0, 0.5]])}
-
-        def loss(params):
-            # Hessian diag(1, -3, 5, 0.5) plus a coupling of a_0 and b_0 that only the whole Hessian sees.
-            own = sum(jnp.sum(scales[name] * params[name] ** 2) / 2 for name in scales)
-            return own + 4.0 * params["a"][0] * params["b"][0, 0]
-
-        at = {"a": jnp.ones(2), "b": jnp.ones((1, 2))}
-        whole, blocks = hessian_extremes(loss, at), block_extremes(loss, at)
-    assert whole.highest.value == pytest.approx(3 + np.sqrt(20), rel=1e-9)
-    assert whole.lowest.value == pytest.approx(-3.0, rel=1e-9)
-    assert blocks["a"].highest.value == pytest.approx(1.0, rel=1e-9)
-    assert blocks["b"].highest.value == pytest.approx(5.0, rel=1e-9)

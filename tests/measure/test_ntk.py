@@ -1,4 +1,4 @@
-"""Tangent kernels, margins that are really achieved, and the kernel at infinite width."""
+"""Tangent kernels, margins that are really achieved, and linearisation."""
 
 from __future__ import annotations
 
@@ -9,14 +9,9 @@ import pytest
 from scipy.optimize import linprog
 
 from certiformer import models
-from certiformer.core.errors import InputError, UnknownNameError
-from certiformer.measure.gradients import per_sample_gradients
-from certiformer.measure.infinite_width import infinite_width_kernel, kernel_given_weights
+from certiformer.core.errors import InputError
 from certiformer.measure.linearization import approximation_error, boundary_move, linearization_error
-from certiformer.measure.ntk import good_initialisation, gram, gram_memory, hard_margin
-from certiformer.measure.stability import stability
-from certiformer.training import gradients_of, leave_one_out
-from certiformer.training.losses import logistic
+from certiformer.measure.ntk import good_initialisation, gram, gram_memory, hard_margin, per_sample_gradients
 
 
 def tanh_net(params, x):
@@ -101,72 +96,6 @@ def test_good_initialisation_at_zero():
         good_initialisation(lambda m, s: m(s), model, x, y + 1)
 
 
-X = np.array([[0.6, 0, -0.3], [0.2, 0.5, 0.4]]).T[None]
-X2 = np.array([[0.1, 0.7, 0], [-0.5, 0.2, 0.9]]).T[None]
-W = np.array([[0.5, -1], [0.3, 0.8]])
-
-
-@pytest.mark.parametrize(
-    ("activation", "c", "u", "w"),
-    [("erf", 0.1010304905, 0.1018872792, 0.003006693664), ("tanh", 0.139417478, 0.1424653439, 0.004109232027)],
-)
-def test_infinite_width_worked_values(activation, c, u, w):
-    kernel = kernel_given_weights(X, X2, W, activation=activation)
-    assert kernel.c[0, 0] == pytest.approx(c, rel=2e-9)
-    assert kernel.u[0, 0] == pytest.approx(u, rel=2e-9)
-    assert kernel.w[0, 0] == pytest.approx(w, rel=2e-9)
-    turned = kernel_given_weights(X2, X, W, activation=activation)
-    assert turned.total[0, 0] == pytest.approx(kernel.total[0, 0], rel=1e-10)
-
-
-@pytest.mark.parametrize("activation", ["erf", "tanh"])
-def test_kernel_given_weights_against_sampling(activation):
-    # 4e5 draws of u, antithetic; also on the diagonal, where the covariance of (s, s') is singular.
-    rng = np.random.default_rng(0)
-    both = np.concatenate([X, X2])
-    kernel = kernel_given_weights(both, both, W, activation=activation)
-    tokens, scores = both, np.einsum("nti,ij,nj->nt", both, W, both[:, -1])
-    p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-    a = np.einsum("nt,nti->ni", p, tokens)
-    M = np.einsum("nt,nti,ntj->nij", p, tokens - a[:, None], tokens - a[:, None])
-    u = rng.normal(size=(400_000, 2))
-    s = u @ a.T
-    if activation == "tanh":
-        value, slope = np.tanh(s), 1 - np.tanh(s) ** 2
-    else:
-        from scipy.special import erf
-
-        value, slope = erf(s / 2**0.5), (2 / np.pi) ** 0.5 * np.exp(-(s**2) / 2)
-    image = np.einsum("nij,kj->kni", M, u)
-    for i in range(2):
-        for j in range(2):
-            samples_w = (
-                slope[:, i] * slope[:, j] * np.sum(image[:, i] * image[:, j], axis=1) * (both[i, -1] @ both[j, -1])
-            )
-            for name, samples in (("c", value[:, i] * value[:, j]), ("w", samples_w)):
-                error = 6 * samples.std() / len(samples) ** 0.5
-                assert getattr(kernel, name)[i, j] == pytest.approx(samples.mean(), abs=error)
-            samples = slope[:, i] * slope[:, j] * (a[i] @ a[j])
-            assert kernel.u[i, j] == pytest.approx(samples.mean(), abs=6 * samples.std() / len(samples) ** 0.5)
-
-
-def test_infinite_width_is_the_limit_of_finite_width():
-    rng = np.random.default_rng(1)
-    x = rng.normal(size=(3, 4, 2))
-    x /= np.maximum(1, np.linalg.norm(x, axis=-1, keepdims=True))
-    limit = infinite_width_kernel(x, x, seed=0, draws=300, nodes=16)
-    model = models.build("independent_heads", jax.random.key(0), d=2, heads=40_000)
-    kernel = gram(lambda m, s: m(s), model, x.astype(np.float32))
-    assert np.all(limit.error.c > 0)
-    slack = 5 * (limit.error.c + limit.error.u + limit.error.w) + 0.03 * np.max(kernel)
-    assert np.all(np.abs(kernel - limit.mean.total) <= slack)
-    assert np.all(limit.mean.total <= 3.0)
-    with pytest.raises(UnknownNameError, match="tanh"):
-        kernel_given_weights(x, x, np.eye(2), activation="tan")
-    with pytest.raises(InputError, match="draws"):
-        infinite_width_kernel(x, x, seed=0, draws=1)
-
-
 def test_linearization_and_boundary_moves():
     rng = np.random.default_rng(0)
     x = jnp.asarray(rng.normal(size=(5, 4, 3)), jnp.float32)
@@ -186,33 +115,3 @@ def test_linearization_and_boundary_moves():
     assert approximation_error(apply, model, flat, x, jax.vmap(flat)(x)).largest.value < 1e-5
     with pytest.raises(InputError, match="missing"):
         boundary_move(model, x, {"c": 1.0})
-
-
-def test_leave_one_out_distances_equal_separate_runs():
-    rng = np.random.default_rng(0)
-    x = jnp.asarray(rng.normal(size=(4, 2, 3)), jnp.float32)
-    y = jnp.asarray([1.0, -1.0, 1.0, -1.0])
-    model = models.build("multi_head_attention", jax.random.key(0), d=3, tokens=2, heads=2, start="random")
-
-    def losses(m, batch):
-        return jax.vmap(logistic)(jax.vmap(m)(batch[0]), batch[1])
-
-    result = leave_one_out(gradients_of(losses), model, (x, y), rate=0.3, steps=6, chunk=3)
-    found = stability(result)
-
-    @jax.jit
-    def descend(m, weight):
-        slope = jax.grad(lambda m: jnp.sum(weight * losses(m, (x, y))))(m)
-        return jax.tree.map(lambda leaf, g: leaf - 0.3 * g, m, slope)
-
-    def separate(weight):
-        m = model
-        for _ in range(6):
-            m = descend(m, weight)
-        return np.concatenate([np.asarray(leaf).ravel() for leaf in jax.tree.leaves(m)])
-
-    full = separate(jnp.full(4, 0.25))
-    for i in range(4):
-        alone = separate(jnp.full(4, 0.25).at[i].set(0.0))
-        assert found.distances[i] == pytest.approx(np.linalg.norm(alone - full), rel=1e-4)
-    assert found.largest.value >= found.mean.value > 0

@@ -53,6 +53,12 @@ def texts(tmp_path):
     return path
 
 
+def write(path, rows):
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    return path
+
+
 def plain_forward(tensors, ids):
     """The encoder once more, token by token, in float64."""
 
@@ -107,7 +113,7 @@ def test_every_text_is_embedded_once(encoder, texts, monkeypatch):
     runs = []
     plain = Encoder.features
     monkeypatch.setattr(Encoder, "features", lambda self, tokens: runs.append(tokens) or plain(self, tokens))
-    kept = list(read_texts(texts).texts[:60])
+    kept = list(read_texts(texts, repeats="group").texts[:60])
     store = Cache(cache_folder(), "embeddings")
     first = embed(encoder, kept[:40], longest=10, cache=store)
     assert len(runs) == 40
@@ -130,10 +136,18 @@ def test_pooling_and_what_is_not_run(encoder, tmp_path):
 
 def test_texts_are_read_once_each(texts):
     found = read_texts(texts, group="sender")
-    assert (len(found.texts), found.duplicates, found.conflicting, found.names) == (400, 7, 0, ("ham", "spam"))
+    assert (len(found.texts), found.repeated, found.conflicting, found.names) == (407, 7, 0, ("ham", "spam"))
+    assert found.of == "groups"
     used = chosen(found, None, 0)
     assert len(used) == len({found.groups[index] for index in used}) == 200
-    assert len(chosen(read_texts(texts), 50, 0)) == 50
+    with pytest.raises(InputError, match="7 of 407 rows repeat another text, 0 of them with another label"):
+        read_texts(texts)
+    distinct = read_texts(texts, repeats="group")
+    assert len(chosen(distinct, None, 0)) == 400
+    assert distinct.of == "distinct texts"
+    natural = read_texts(texts, repeats="natural")
+    assert len(chosen(natural, None, 0)) == 407
+    assert "7 repeated texts are independent draws" in natural.conditions[0]
     with pytest.raises(InputError, match="'words'"):
         read_texts(texts, text="words")
     with pytest.raises(InputError, match="Is this the label column"):
@@ -142,14 +156,16 @@ def test_texts_are_read_once_each(texts):
 
 def test_probe_verify_and_predict(encoder, texts, tmp_path):
     pytest.importorskip("tokenizers")
-    found = probe(encoder, texts, tokens=10, delta=0.05, most=300)
+    found = probe(encoder, texts, tokens=10, delta=0.05, most=300, repeats="group")
     page, report = found.write(tmp_path / "out")
     assert page.exists()
     rows = {row.id: row for row in found.report.statements if row.value is not None and row.version == "sound"}
     assert {"holdout", "betting", "occam", "pacbayes.gibbs", "pacbayes.single", "compression", "surrogate"} <= set(rows)
     assert rows["holdout"].value < 0.2
     document = found.report.document
-    assert document["provenance"]["exact_duplicates_removed"] == 7
+    assert document["provenance"]["repeated_texts"] == 7
+    assert "of new distinct texts" in document["headline"]
+    assert "whether the encoder had seen the labels of these texts" in document["not_checked"]
     checked = verify(report, data=tmp_path / "out/features.npz")
     assert checked.agrees
     assert {row.id for row in checked.rows if row.counted} >= {"holdout", "occam", "pacbayes.gibbs", "compression"}
@@ -161,6 +177,10 @@ def test_probe_verify_and_predict(encoder, texts, tmp_path):
     with texts.open() as file:
         truth = [row["label"] for row in csv.DictReader(file)]
     assert np.mean([a == b for a, b in zip(names, truth, strict=True)]) > 0.8
+    rows = [("id", "text"), (1, "word1 word2"), (2, ""), (3, "word30 word31"), (4, "word1 word2")]
+    found = predict(encoder, head, write(tmp_path / "new.csv", rows))
+    assert len(found) == 4  # one for every row, whatever it says
+    assert found[0] == found[3]
     other = tiny.write_folder(tmp_path / "other", tiny.bert(7)[0], tiny.bert()[1])
     with pytest.raises(InputError, match="weights that the head was trained on"):
         predict(other, head, texts)
@@ -168,9 +188,9 @@ def test_probe_verify_and_predict(encoder, texts, tmp_path):
 
 def test_embeddings_are_remembered_and_the_same(encoder, texts, monkeypatch):
     pytest.importorskip("tokenizers")
-    first = probe(encoder, texts, tokens=10, most=60)
+    first = probe(encoder, texts, tokens=10, most=60, repeats="group")
     monkeypatch.setattr(Encoder, "features", lambda *_: pytest.fail("embedded again"))
-    second = probe(encoder, texts, tokens=10, most=60)
+    second = probe(encoder, texts, tokens=10, most=60, repeats="group")
     assert first.report.document["statements"] == second.report.document["statements"]
 
 
@@ -180,14 +200,61 @@ def test_the_command(encoder, texts, tmp_path):
     out = tmp_path / "out"
     done = run(
         application(),
-        ["probe", str(encoder), "--texts", str(texts), "--tokens", "10", "--group", "sender", "--out", str(out)],
+        [*f"probe {encoder} --texts {texts} --tokens 10 --group sender --most 100".split(), "--out", str(out)],
     )
     assert done.exit_code == 0, done.output
-    assert "exact duplicates removed before anything else: 7" in done.output
+    assert "407 rows, 7 of them with a text that occurred before" in done.output
+    assert "new groups" in " ".join(done.output.split())
+    refused = run(
+        application(), ["probe", str(encoder), "--texts", str(texts), "--head", str(out / "x"), "--group", "sender"]
+    )
+    assert "--group" in refused.output + refused.stderr + str(refused.exception)
     labels = run(
         application(),
         ["probe", str(encoder), "--texts", str(texts), "--head", str(out / "predictor-occam.safetensors")],
     )
     assert set(labels.stdout.split()) <= {"spam", "ham"}
     with pytest.raises(InputError, match="at most 10"):
-        probe(encoder, texts)
+        probe(encoder, texts, group="sender")
+
+
+def test_rows_without_a_label_are_refused_with_their_line(tmp_path):
+    rows = [(f"text {n}", "" if n % 10 else "ab"[n % 20 // 10]) for n in range(100)]
+    path = write(tmp_path / "t.csv", [("text", "label"), *rows])
+    with pytest.raises(InputError, match=r"'label'.*90 of 100 rows empty, the first in line 3"):
+        read_texts(path)
+    path = write(
+        tmp_path / "t.csv",
+        [("text", "label"), *((text if n else " ", "ab"[n % 2]) for n, (text, _) in enumerate(rows))],
+    )
+    with pytest.raises(InputError, match=r"'text'.*1 of 100 rows empty"):
+        read_texts(path)
+
+
+def test_one_text_with_a_coin_as_label_is_no_guarantee_for_the_stream(encoder, tmp_path):
+    """Three fifths of a stream are one text whose label is a coin: every predictor errs on three tenths of it."""
+    pytest.importorskip("tokenizers")
+    rng = np.random.default_rng(3)
+    rows = []
+    for number in range(80):
+        if rng.random() < 0.6:
+            rows.append(("word1 word2", str(rng.integers(2))))
+        else:
+            half = rng.choice(len(WORDS) // 2, size=6) + (number % 2) * (len(WORDS) // 2)
+            rows.append((" ".join(WORDS[w] for w in half), str(number % 2)))
+    path = write(tmp_path / "stream.csv", [("text", "label"), *rows])
+    with pytest.raises(InputError, match="with another label"):
+        probe(encoder, path, tokens=10)
+    natural = probe(encoder, path, tokens=10, repeats="natural").report
+    assert natural["holdout"].value > 0.3
+
+
+def test_groups_that_share_a_text_are_one(tmp_path):
+    rows = [(f"text {n}", "ab"[n % 2], f"writer {n // 4}") for n in range(80)]
+    rows[4] = (rows[0][0], "a", "writer 1")
+    path = write(tmp_path / "t.csv", [("text", "label", "writer"), *rows])
+    with pytest.raises(InputError, match="more than one group"):
+        read_texts(path, group="writer")
+    joined = read_texts(path, group="writer", repeats="group")
+    assert len(set(joined.groups)) == 19
+    assert joined.of == "groups that share no text"

@@ -150,7 +150,7 @@ def reproduced(tmp_path_factory):
     """The index of reproduced experiments, with one in it."""
     place = tmp_path_factory.mktemp("reproduced")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("certiformer.experiments._walk", lambda: toy_studies.STUDIES)
+        toy_studies.alone(patch, *toy_studies.STUDIES)
         done = certiformer.reproduce("li.toy", ledger=place / "l.db", out=place, engine=Inline(), progress=False)
         return _index([done], "quick", place).as_uri(), done.document["rows"]
 

@@ -67,9 +67,9 @@ def test_fresh_does_it_all_again(ledger, log):
     assert seeds(log) == {0: 2, 1: 2}
 
 
-def test_new_code_is_a_new_run(ledger, log):
-    sweep(walk(log, 2, pinned="1"), ledger, Inline())
-    assert sweep(walk(log, 2, pinned="2"), ledger, Inline()).reused == 0
+def test_a_new_version_is_a_new_run(ledger, log):
+    sweep(walk(log, 2, version=1), ledger, Inline())
+    assert sweep(walk(log, 2, version=2), ledger, Inline()).reused == 0
 
 
 def test_the_pool_and_this_process_find_the_same(ledger, pool, log, tmp_path):

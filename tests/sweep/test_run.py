@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import pickle
+import subprocess
 
 import numpy as np
 import pytest
 
 from certiformer.core.errors import InputError
-from certiformer.sweep import Experiment, Failure, Outcome
+from certiformer.sweep import Experiment, Failure, Outcome, origin
 from certiformer.sweep.run import canonical, execute, run_key
 
 WALK = "sweep.toy_runs:walk"
@@ -71,13 +72,17 @@ def test_a_function_that_workers_could_not_import_is_refused_at_once(reference):
 
 
 def test_the_key_depends_on_experiment_version_and_configuration_and_on_nothing_else():
-    key = run_key("e", "1", {"a": 1, "b": 2.5})
-    assert key == run_key("e", "1", {"b": 2.5, "a": 1})
-    others = [("f", "1", {"a": 1, "b": 2.5}), ("e", "2", {"a": 1, "b": 2.5}), ("e", "1", {"a": 1, "b": 2.6})]
+    key = run_key("e", 1, {"a": 1, "b": 2.5})
+    assert key == run_key("e", 1, {"b": 2.5, "a": 1})
+    others = [("f", 1, {"a": 1, "b": 2.5}), ("e", 2, {"a": 1, "b": 2.5}), ("e", 1, {"a": 1, "b": 2.6})]
     assert key not in [run_key(*other) for other in others]
-    grid = Experiment("e", WALK, seeds(3), pinned="1")
-    longer = Experiment("e", WALK, seeds(5)[::-1], pinned="1", batch_size=2)
+    grid = Experiment("e", WALK, seeds(3))
+    longer = Experiment("e", WALK, seeds(5)[::-1], batch_size=2)
     assert {run.key for run in grid.runs} < {run.key for run in longer.runs}
+    assert not {run.key for run in grid.runs} & {run.key for run in Experiment("e", WALK, seeds(3), version=2).runs}
+    for version in (0, "2", 1.5):
+        with pytest.raises(InputError, match="version"):
+            Experiment("e", WALK, [], version=version)
 
 
 def test_canonical_json_round_trips_every_bit():
@@ -134,7 +139,41 @@ def test_failures_are_results(trouble, error):
 def test_a_worker_with_other_code_refuses():
     experiment = Experiment("e", WALK, seeds(2))
     task = experiment.task(experiment.runs)
-    other = type(task)(task.runs, task.run, task.run_batch, "0123456789abcdef")
+    other = type(task)(task.runs, task.run, task.run_batch, "tree 0123")
     results = [finished.result for finished in execute(other)]
     assert len(results) == 2
-    assert all("install the same code everywhere" in result.error for result in results)
+    assert all("tree 0123; install the same code everywhere" in result.error for result in results)
+
+
+def test_the_code_is_that_of_the_checkout_or_of_the_release(monkeypatch, tmp_path):
+    """A package in somebody else's checkout, such as a virtual environment, does not take its commit."""
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    monkeypatch.setattr(origin, "PACKAGE", package)
+
+    def git(*arguments):
+        options = ("-c", "user.name=n", "-c", "user.email=e", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", "-C", str(tmp_path), *options, *arguments], check=True, capture_output=True)
+
+    def code():
+        origin.code.cache_clear()
+        return origin.code()
+
+    try:
+        assert code() == origin.Code(None, f"release {origin.__version__}")
+        git("init", "-q")
+        assert code().commit is None
+        git("add", ".")
+        git("commit", "-qm", "a")
+        first = code()
+        (tmp_path / "README.md").write_text("words")
+        git("add", ".")
+        git("commit", "-qm", "b")
+        assert code().commit != first.commit
+        assert code().identity == first.identity
+        (package / "__init__.py").write_text("x = 1")
+        assert code().commit.endswith(" with changes")
+        assert code().identity != first.identity
+    finally:
+        origin.code.cache_clear()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 import sys
 
 import jax
@@ -11,10 +13,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from certiformer import models, tasks
+from certiformer import models, tasks, training
 from certiformer.cli.train import train
 from certiformer.core.errors import InputError, UnknownNameError
-from certiformer.training import PRESETS, Recipe, fit, preset
+from certiformer.training import PRESETS, Recipe, fit, kernels, preset
 
 SMALL = {
     "mnist": {"n": 12},
@@ -35,7 +37,7 @@ def small(name):
 def test_presets_train(name):
     chosen = preset(name)
     recipe = chosen.recipe
-    steps = {"steps": 4, "batch": 6, "first_phase": 6 if recipe.first_phase else 0}
+    steps = {"steps": 4, "batch": 10, "first_phase": 6 if recipe.first_phase else 0}
     recipe = type(recipe)(**{**{f: getattr(recipe, f) for f in recipe.__dataclass_fields__}, **steps})
     fitted = fit(chosen.model, chosen.task, recipe, task_settings=small(chosen.task), chunk=4)
     losses = fitted.run.metrics["loss"]
@@ -44,6 +46,13 @@ def test_presets_train(name):
     # The kept model, called sample by sample, has the loss that was reported for it.
     assert fitted.facts["final"]["test_loss"] > 0
     assert fitted.model.name == models.model_type(chosen.model).name
+
+
+def test_no_function_hides_its_module():
+    for package in (training, kernels, models, tasks):
+        for module in pkgutil.iter_modules(package.__path__):
+            imported = importlib.import_module(f"{package.__name__}.{module.name}")
+            assert getattr(package, module.name) is imported
 
 
 def test_every_preset_names_a_model_a_task_and_known_settings():

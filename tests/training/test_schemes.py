@@ -1,4 +1,4 @@
-"""Projection onto Omega_rho, Deora's first phase, leave-one-out runs and the losses."""
+"""Projection onto Omega_rho, Deora's first phase and the losses."""
 
 from __future__ import annotations
 
@@ -13,13 +13,10 @@ from certiformer.training import (
     Data,
     adam,
     begin,
-    fast,
     first_phase,
     full_batch,
     functional,
     gradient_descent,
-    gradients_of,
-    leave_one_out,
     momentum_sgd,
     named_loss,
     of_residual,
@@ -121,27 +118,6 @@ def test_random_signs():
         random_signs(jax.random.key(0), 0)
     with pytest.raises(InputError, match="sign per head"):
         first_phase(lambda p, b: jnp.sum(p), jnp.ones((2, 2)), (), jnp.ones(3))
-
-
-def test_leave_one_out_by_structured_and_plain_gradients():
-    rng = np.random.default_rng(0)
-    x = jnp.asarray(rng.normal(size=(5, 3, 4)), jnp.float32)
-    y = jnp.asarray(np.sign(rng.normal(size=5)), jnp.float32)
-    model = models.build("multi_head_attention", jax.random.key(0), d=4, tokens=3, heads=2, start="random")
-
-    def losses(m, batch):
-        return jax.vmap(logistic)(jax.vmap(m)(batch[0]), batch[1])
-
-    plain = leave_one_out(gradients_of(losses), model, (x, y), rate=0.2, steps=8, chunk=4)
-    quick = leave_one_out(fast.many_attentions(), model, (x, y), rate=0.2, steps=8, chunk=4)
-    assert plain.record.metrics["losses"].shape == (8, 6)
-    np.testing.assert_allclose(quick.record.metrics["losses"], plain.record.metrics["losses"], rtol=1e-5)
-    np.testing.assert_allclose(quick.left_out.W, plain.left_out.W, atol=1e-5)
-    for bad in ({"rate": 0.0}, {"rate": float("inf")}):
-        with pytest.raises(InputError, match="rate"):
-            leave_one_out(gradients_of(losses), model, (x, y), steps=1, **bad)
-    with pytest.raises(InputError, match="two"):
-        leave_one_out(gradients_of(losses), model, (x[:1], y[:1]), rate=0.1, steps=1)
 
 
 def test_losses_against_their_definitions():

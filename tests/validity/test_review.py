@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from certiformer.core import derived, find, verified
-from certiformer.core.inputs import REQUIRED, by_name
+from certiformer.core.inputs import REQUIRED, InputTable
 from certiformer.theorems.li._setting import SquaredLoss
 from certiformer.theorems.mwigo import _shallow
 from certiformer.theorems.mwigo._shallow import ShallowEncoder
@@ -95,7 +95,7 @@ def other_inputs(monkeypatch, cls, rules):
         for entry in cls.inputs
     ]
     monkeypatch.setattr(cls, "inputs", tuple(entries))
-    monkeypatch.setattr(cls, "named_inputs", by_name(entries))
+    monkeypatch.setattr(cls, "named_inputs", InputTable(entries))
 
 
 def without_reference(monkeypatch):

@@ -34,7 +34,7 @@ REFUTED = {
 
 def test_every_result_has_both_statements_in_mathematics():
     for id, result in results().items():
-        story = result.story
+        story = result.sections
         assert story.sound_latex, f"{id}: write the sound statement as `.. math::` under `Sound:`"
         assert story.printed_latex or not result.has_printed(), id
         for latex in filter(None, (story.printed_latex, story.sound_latex)):

@@ -31,7 +31,7 @@ def result_page(result: type[Result], claims: verdicts.Claims, root: Path) -> st
         "---\n" + f"title: {_quoted(f'{result.id}: {result.title}')}\n---",
         f"# {html.escape(result.title)}",
         _facts(result),
-        paragraphs(result.story.prose),
+        paragraphs(result.sections.prose),
         _as_printed(result),
         _defects(result),
         verdicts.counterexample(own.get("printed")),
@@ -63,7 +63,7 @@ def _facts(result: type[Result]) -> str:
 def _as_printed(result: type[Result]) -> str:
     if not result.has_printed():
         return ""
-    story = result.story
+    story = result.sections
     return page(
         "## As printed",
         display(story.printed_latex) if story.printed_latex else "",
@@ -77,7 +77,7 @@ def _defects(result: type[Result]) -> str:
 
 
 def _what_holds(result: type[Result], root: Path) -> str:
-    story, proof = result.story, proof_of(result, root)
+    story, proof = result.sections, proof_of(result, root)
     title = proof.heading or "the page of proofs"
     told = _moved(proof.text, proof.page)
     return page(

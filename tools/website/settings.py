@@ -100,6 +100,7 @@ def navigation(gallery: Sequence[str]) -> list[dict[str, Any]]:
                 {"CLAIMS": "CLAIMS.md"},
                 {"LIMITATIONS": "LIMITATIONS.md"},
                 {"The audit": "audit.md"},
+                {"The proof kernel": "proof-kernel.md"},
                 {"Status": "status.md"},
             ]
         },

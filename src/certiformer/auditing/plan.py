@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from certiformer.auditing.attack import Attack, Claim
-from certiformer.auditing.attacks import attacks
+from certiformer.auditing.attacks import attacks_of
 
 CORES = 2
 # The rest goes to starting processes and to what is left over at the end.
@@ -32,7 +32,7 @@ class Plan:
 
 def attacks_on(claim: Claim) -> list[Attack]:
     """The attacks on one side of a result."""
-    return [attack for attack in attacks().get(claim.id, ()) if claim.version in attack.versions]
+    return [attack for attack in attacks_of(claim.id) if claim.version in attack.versions]
 
 
 def plan(claims: Sequence[Claim], budget: float) -> Plan:

@@ -24,13 +24,14 @@ from certiformer.auditing.attack import (
     Verdict,
     ratio,
 )
-from certiformer.auditing.attacks import reasons
+from certiformer.auditing.attacks import reason
 from certiformer.auditing.plan import Points, attacks_on, plan
 from certiformer.auditing.search import Search
-from certiformer.auditing.workers import available, spread
+from certiformer.auditing.workers import spread
 from certiformer.core import find, results
 from certiformer.core.bound import json_number
 from certiformer.core.errors import InputError
+from certiformer.core.threads import cores
 
 BUDGET = 60.0
 # Below so many nominal seconds of work, starting processes costs more than it saves.
@@ -106,7 +107,7 @@ def run(
         Task(seed, tuple((claim, planned.points[claim], (divisors or {}).get(claim, 1.0)) for claim in group))
         for group in groups.values()
     ]
-    count = min(workers if workers is not None else available(), len(tasks))
+    count = min(workers if workers is not None else cores(), len(tasks))
     if workers is None and planned.seconds < _WORTH_SPREADING:
         count = 1
     finished = 0
@@ -162,8 +163,7 @@ def attack_claim(
     """All attacks on one claim, each with its points (its floor where not given), and what they make of it."""
     mine = attacks_on(claim)
     if not mine:
-        why = reasons().get(f"{claim.id}:{claim.version}") or reasons().get(claim.id) or "no attack is written for it"
-        return Verdict(claim, "not attackable", why=why)
+        return Verdict(claim, "not attackable", why=reason(claim) or "no attack is written for it")
     spent = 0
     worst: tuple[float, Attack, dict[str, Any], Instance, float] | None = None
     disputed = False

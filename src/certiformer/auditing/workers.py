@@ -16,15 +16,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
+from certiformer.core.threads import thread_environment
+
 _PROGRAM = "from certiformer.auditing.workers import serve; serve()"
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 Work = Callable[[Any], Any]
-
-
-def available() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def spread(work: Work, tasks: Sequence[Any], workers: int, done: Callable[[int, Any], None]) -> list[Any]:
@@ -69,7 +65,7 @@ def _feed(child: subprocess.Popen[bytes], work: Work, tasks: Sequence[Any], wait
 def _children(count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
     paths = os.pathsep.join(path for path in sys.path if path)
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false"
-    surroundings = {**os.environ, **_ONE_THREAD, "PYTHONPATH": paths, "XLA_FLAGS": flags.strip()}
+    surroundings = {**os.environ, **thread_environment(1), "PYTHONPATH": paths, "XLA_FLAGS": flags.strip()}
     children = [
         subprocess.Popen(
             [sys.executable, "-c", _PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=surroundings

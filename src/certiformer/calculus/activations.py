@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from certiformer.core.errors import UnknownNameError
-from certiformer.core.later import Array, np, scipy
+from certiformer.core.lazy import Array, np, scipy
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from certiformer.calculus.cover_kinds import Bank, Kind, columns, kinds_of, members
 from certiformer.calculus.covers import Cover
 from certiformer.calculus.entropies import LN_TWO, Entropy, Multisets, Power, Volume, sizes
-from certiformer.calculus.kinds import Bank, Kind, columns, kinds_of, members
-from certiformer.core.later import Array, np
+from certiformer.core.lazy import Array, np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -441,7 +441,7 @@ class _Problem:
     @property
     def _sizes(self) -> Array:
         """A number of the order of each group's entropy at a moderate radius."""
-        return np.array([max(1.0, min(cover.parameters, cover.quadratic, 1e300)) for cover in self.covers])
+        return np.array([max(1.0, min(float(cover.parameters), cover.quadratic, 1e300)) for cover in self.covers])
 
     def _best(self, ln_a: Array, ln_mu: Array) -> tuple[Integers, Array, Array]:
         """For a batch of multipliers the kind of least phi + mu x of every group, its ln s and its phi + mu x."""
@@ -570,8 +570,8 @@ class _Problem:
 
         For covers c/eps^2, for volumes, and their geometric mean.
         """
-        quadratic = np.array([cover.quadratic for cover in self.covers])
-        parameters = np.array([cover.parameters for cover in self.covers])
+        quadratic = np.array([cover.quadratic for cover in self.covers], dtype=np.float64)
+        parameters = np.array([cover.parameters for cover in self.covers], dtype=np.float64)
         logs = [np.log(quadratic) / 3.0 + 2.0 / 3.0 * self.ln_reach, np.log(parameters)]
         found = [ln_x - self._ln_total(ln_x) for ln_x in logs if np.all(np.isfinite(ln_x))]
         if len(found) == 2:

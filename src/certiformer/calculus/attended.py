@@ -22,7 +22,7 @@ import math
 from collections.abc import Sequence
 
 from certiformer.core.errors import InputError
-from certiformer.core.later import Array, np, scipy
+from certiformer.core.lazy import Array, np, scipy
 from certiformer.core.rounding import up
 
 CELLS = 2000

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 
 from certiformer.core.errors import InputError
-from certiformer.core.later import Array, np
+from certiformer.core.lazy import Array, np
 
 TRUNCATION = 0.75
 _STEPS = 200

@@ -23,10 +23,13 @@ from typing import TYPE_CHECKING, Any
 from certiformer.calculus.covers import Cover
 from certiformer.core.elementwise import each, several
 from certiformer.core.errors import InputError
-from certiformer.core.later import Array, np
+from certiformer.core.lazy import Array, np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+MOST_SEARCHED = 1000
+"""Up to so many n each has a search of its own, the same as for a single n."""
 
 _DECADES = 12.0
 _POINTS = 480
@@ -128,11 +131,10 @@ def _chains(cover: Cover, radius: float, n: Array, additive: float, *, external:
         if coarse[-1].max() >= np.max(n) / 2.0:
             break
     table = np.concatenate(coarse)
-    nodes = _nodes(n)
-    if len(nodes) >= len(n):
+    if len(n) <= MOST_SEARCHED:
         best, _ = _searched(sizes, table, n, external=external)
     else:
-        best = _between_nodes(sizes, table, nodes, n, external=external)
+        best = _between_nodes(sizes, table, _nodes(n), n, external=external)
     return np.minimum(radius, best * radius)
 
 

@@ -19,13 +19,14 @@ from collections.abc import Callable
 
 from certiformer.calculus.tails import binomial_upper, log_binomial_cdf, log_binomial_pmf, partial_ratio
 from certiformer.core.errors import InputError
-from certiformer.core.later import np, scipy
+from certiformer.core.lazy import np, scipy
 from certiformer.core.rounding import up
 
 REFINEMENT = 5e-4
 """Suprema over a cell are enclosed to this relative width; what is returned is the upper end."""
 _DEEPEST = 60
 _SMALLEST_DELTA = 1e-200
+_MOST_COUNTS = 1_000_000
 
 
 def log_e_value(k: int, n: int, v: float) -> float:
@@ -41,7 +42,8 @@ def log_e_value(k: int, n: int, v: float) -> float:
         return math.inf
     if v * n < k + 1:
         # sf/pmf(k) = sum_{i > k} pmf(i)/pmf(k), whose terms decrease.
-        return math.log(partial_ratio(k, n, v, step=1, stop=n)) - math.log(n) - math.log(v)
+        ratio = partial_ratio(k, n, v, step=1, stop=n)
+        return math.log(ratio) - math.log(n) - math.log(v) if ratio > 0.0 else -math.inf
     above = math.log(-math.expm1(log_binomial_cdf(k, n, v)))
     return above - math.log(n) - math.log(v) - log_binomial_pmf(k, n, v)
 
@@ -170,14 +172,14 @@ def surrogate_unseen(errors: int, n: int, disagreements: int, m: int, delta: flo
 
     e' ~ Bin(n, p) and d' ~ Bin(m, q) are independent; the tail decreases in both, so on a cell of p it is at most its
     value at the left end of p and of q. Whole numbers are compared, not fractions. Levels below 1e-200, where sums of
-    probabilities underflow, get the two limits at delta/2 each.
+    probabilities underflow, and more than a million counts e' get the two limits at delta/2 each.
     """
     _check_counts(errors, n)
     _check_counts(disagreements, m)
-    if delta < _SMALLEST_DELTA:
+    observed = m * errors + n * disagreements
+    if delta < _SMALLEST_DELTA or min(n, observed // m) > _MOST_COUNTS:
         half = math.log(delta) - math.log(2.0)
         return up(min(1.0, binomial_upper(errors, n, half) + binomial_upper(disagreements, m, half)))
-    observed = m * errors + n * disagreements
     first = np.arange(min(n, observed // m) + 1, dtype=np.float64)
     second = np.minimum(m, (observed - m * first.astype(np.int64)) // n).astype(np.float64)
     ln_choose = (

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from certiformer.core.errors import InputError
-from certiformer.core.later import scipy
+from certiformer.core.lazy import scipy
 from certiformer.core.rounding import up
 
 _SERIES = 20_000

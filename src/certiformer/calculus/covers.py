@@ -37,8 +37,8 @@ from certiformer.calculus.entropies import (
     sizes,
 )
 from certiformer.core.errors import InputError
-from certiformer.core.later import Array, np
-from certiformer.core.records import changed
+from certiformer.core.lazy import Array, np
+from certiformer.core.records import fast_replace
 from certiformer.core.rounding import MARGIN, up
 
 __all__ = [
@@ -110,7 +110,7 @@ class Cover:
     @property
     def roughly(self) -> Cover:
         """The same cover, sizes by `rough`."""
-        return self if self.rough is None else changed(self, entropy=self.rough, rough=None)
+        return self if self.rough is None else fast_replace(self, entropy=self.rough, rough=None)
 
     @property
     def constant(self) -> float:
@@ -119,13 +119,13 @@ class Cover:
 
     def scaled(self, factor: float, name: str | None = None) -> Cover:
         """The same class seen through inputs (or a loss) `factor` times larger."""
-        return changed(self, ln_radius=self.ln_radius + _ln(factor), name=name or self.name)
+        return fast_replace(self, ln_radius=self.ln_radius + _ln(factor), name=name or self.name)
 
     def made_proper(self) -> Cover:
         """A proper cover at eps from any cover at eps/2: replace each useful member by a class element near it."""
         if self.proper:
             return self
-        return changed(
+        return fast_replace(
             self,
             entropy=Shifted(LN_TWO, self.entropy),
             rough=None if self.rough is None else Shifted(LN_TWO, self.rough),

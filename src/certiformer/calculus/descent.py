@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from certiformer.core.later import Array, np
+from certiformer.core.lazy import Array, np
 from certiformer.core.rounding import MARGIN
 
 if TYPE_CHECKING:

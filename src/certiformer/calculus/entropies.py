@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from certiformer.core.later import Array, np
+from certiformer.core.lazy import Array, np
 from certiformer.core.rounding import MARGIN, ceil_up, up
 
 _SUM_LIMIT = 2_000

@@ -4,7 +4,7 @@ A cover of the class is fixed before the data, holds on the whole domain in sup 
 proofs use the range of the loss, or of f - f0, *at the cover's members*. Whoever passes an external or a sample cover
 is refused. Expectations are over the sample; the forms that end in `_hp` hold with probability 1 - eta for every f.
 
-S1 `bernstein`   E g^2 <= V E g:        A inf + ln N/(n lambda) + (1+A) kappa delta,  A < 2
+S1 `bernstein`   E g^2 <= V E g:        A inf + ln N/(n lambda) + (1+A) kappa delta,  A < 2, at the best M' >= M
 S2 `squared`     sub-Gaussian noise:    A inf + ln N/(n lambda) + 2 delta (sqrt b + A (sqrt b + sigma))
 S3 `optimistic`  loss in [0, M]:        A R_n + M ln N/(n (1 - e^-t)) + (1+A) kappa delta,  A = t/(1 - e^-t)
 S4 `slow`        loss of range r:       inf + r sqrt(ln N/2n) + 2 kappa delta;  `slow_chain`: 2 kappa (a proper chain)
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ from certiformer.calculus.covers import Cover
 from certiformer.calculus.tails import kl_inverse
 from certiformer.core.elementwise import each, several
 from certiformer.core.errors import InputError
-from certiformer.core.later import Array, np, scipy
+from certiformer.core.lazy import Array, np, scipy
 
 _NATS = 46.0  # the radius is sought over twenty decades
 _RADII = 231
@@ -34,6 +34,8 @@ _FINE = 25
 _FINEST = 1e-6
 _TILTS = 69
 _LOGITS = (-28.0, 6.0)  # of a/(1/(2 sigma^2))
+_WIDEST = 600.0  # ln M'/M
+_WIDER = (1.0, 1.5, 2.5, 5.0, 12.0, 40.0, 200.0, 1e4)  # M'/M, while the radius is sought
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,10 @@ def bernstein_tilt(V: float, M: float) -> Tilt:
 
     .. math:: a = \ln(1+u)/M, \qquad \lambda = \bigl[(1+1/u)\ln(1+u) - 1\bigr]/M, \qquad 1/\lambda \le 2V + 2M/3
     """
+    if several(M):
+        tilts = [bernstein_tilt(V, one) for one in M.ravel().tolist()]  # type: ignore[attr-defined]
+        shape = np.shape(M)
+        return Tilt(*(np.array([getattr(one, name) for one in tilts]).reshape(shape) for name in ("a", "lam")))  # type: ignore[arg-type]
     u = M / V
     if u < 1e-2:
         # The bracket cancels for small u; its series is u (1/2 - u/6 + u^2/12 - ...), 1/((k+1)(k+2)) in general.
@@ -101,6 +107,29 @@ def bernstein_tilt(V: float, M: float) -> Tilt:
     else:
         lam = ((1.0 + 1.0 / u) * math.log1p(u) - 1.0) / M
     return Tilt(math.log1p(u) / M, lam)
+
+
+def best_range(V: float, M: float, numerator: Any, weight: Any) -> Any:
+    r"""The M' >= M with the least numerator/lambda + A weight: -g <= M implies -g <= M'.
+
+    In u = M'/V the sum falls up to one point and rises from there: -A'(u) over (1/lambda)'(u) falls from V/2 to zero.
+    So the answer is M itself, or the minimum beyond it; the least sum does not fall when M grows.
+    """
+
+    def best(numerator: float, weight: float) -> float:
+        def value(ln_factor: float) -> float:
+            tilt = bernstein_tilt(V, M * math.exp(ln_factor))
+            return numerator / tilt.lam + tilt.oracle * weight
+
+        if not (math.isfinite(numerator) and math.isfinite(weight)) or 2.0 * V * numerator >= weight:
+            return M  # it only rises
+        high = 1.0
+        while value(high) < value(high - 1.0) and high < _WIDEST:
+            high += 1.0
+        found = scipy.optimize.minimize_scalar(value, bounds=(0.0, high), method="bounded", options={"xatol": 1e-9})
+        return M * math.exp(min(0.0, float(found.x), key=value))
+
+    return each(best, numerator, weight)
 
 
 def bernstein(
@@ -115,11 +144,27 @@ def bernstein(
     optimisation: float = 0.0,
     widen: float = 0.0,
 ) -> RiskBound:
-    r"""S1. E[excess] <= A inf + ln N/(n lambda) + (1+A) kappa (delta + widen) + A eps_opt.
+    r"""S1. E[excess] <= A inf + ln N/(n lambda) + (1+A) kappa (delta + widen) + A eps_opt, at the best M' >= M.
 
     `widen` is for covers of a part of the domain only: |f - f_j| <= delta there, and E|f - f_j| <= delta + widen.
     """
-    tilt = bernstein_tilt(V, M)
+    log_size = required_log_size(cover, radius)
+    weight = approximation + kappa * (radius + widen) + optimisation
+    tilt = bernstein_tilt(V, best_range(V, M, log_size / n, weight))
+    return bernstein_at(tilt, cover, radius, n, kappa, approximation, optimisation, widen)
+
+
+def bernstein_at(
+    tilt: Tilt,
+    cover: Cover,
+    radius: float,
+    n: float,
+    kappa: float,
+    approximation: float = 0.0,
+    optimisation: float = 0.0,
+    widen: float = 0.0,
+) -> RiskBound:
+    """S1 at a given tilt, that of some M' with -g <= M'."""
     terms = {
         "approximation": tilt.oracle * approximation,
         "estimation": required_log_size(cover, radius) / (n * tilt.lam),
@@ -165,12 +210,24 @@ def bernstein_best(
     """S1 at the best radius: a deterministic choice, made without the data."""
     _require(cover)
     cover = cover.roughly
-    tilt = bernstein_tilt(V, M)
 
-    def values(n: Array, radii: Array, sizes: Array) -> Array:
-        return sizes / (n * tilt.lam) + (1.0 + tilt.oracle) * kappa * radii
+    def best_radius(ranges: Sequence[Any]) -> float:
+        tilts = [bernstein_tilt(V, one) for one in ranges]
 
-    radius = _best_radius(cover, M / kappa, n, values)
+        def values(n: Array, radii: Array, sizes: Array) -> Array:
+            weights = approximation + kappa * (radii + widen)
+            totals = (sizes / (n * tilt.lam) + tilt.oracle * weights for tilt in tilts)
+            return functools.reduce(np.minimum, totals) + kappa * radii
+
+        return _best_radius(cover, M / kappa, n, values)
+
+    radius = best_radius([M * ratio for ratio in _WIDER])
+    for spread in (2.5, 1.1):  # ranges ever closer to the best; most often that is M itself
+        chosen = best_range(V, M, required_log_size(cover, radius) / n, approximation + kappa * (radius + widen))
+        if np.all(chosen == M):
+            break
+        near = np.asarray(chosen)[..., None] if several(chosen) else chosen
+        radius = best_radius([np.maximum(M, near * spread ** (step / 6.0)) for step in range(-6, 7)])
     return bernstein(cover, radius, n, V=V, M=M, kappa=kappa, approximation=approximation, widen=widen)
 
 

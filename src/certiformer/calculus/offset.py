@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from certiformer.calculus.covers import Cover
 from certiformer.core.errors import InputError
-from certiformer.core.later import Array, np
+from certiformer.core.lazy import Array, np
 
 MOST_SIGNS = 18
 _NATS = 28.0

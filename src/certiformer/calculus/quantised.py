@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from certiformer.core.errors import InputError
-from certiformer.core.later import np
+from certiformer.core.lazy import np
 from certiformer.core.rounding import up
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from certiformer.core.bound import Bound, upper_bound
 from certiformer.core.elementwise import each, least
 from certiformer.core.hypothesis import Hypothesis, assumed, stated
-from certiformer.core.later import Array, np
+from certiformer.core.lazy import Array, np
 
 
 def gap_from_data(rademacher: float, loss_range: float, ln_inverse_delta: float, n: float) -> float:

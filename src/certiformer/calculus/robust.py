@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from certiformer.core.errors import InputError
-from certiformer.core.later import np, scipy
+from certiformer.core.lazy import np, scipy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

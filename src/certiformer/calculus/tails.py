@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from certiformer.core import rounding
 from certiformer.core.errors import InputError
-from certiformer.core.later import np, scipy
+from certiformer.core.lazy import np, scipy
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 _CHUNK = 4096
+_MANY = 10**10
+_HUGE = 10**14  # floats hold no tail of such sums
+_BLOCK = 0.01  # of a standard deviation
 
 
 def binomial_upper(errors: int, n: int, ln_delta: float) -> float:
@@ -30,6 +35,8 @@ def binomial_upper(errors: int, n: int, ln_delta: float) -> float:
     if errors == 0:
         # (1-p)^n = delta
         return _up_probability(-math.expm1(ln_delta / n))
+    if n > _HUGE:
+        return _up_probability(kl_inverse(errors / n, -ln_delta / n))
     slack = 1e-15 * (math.lgamma(n + 1.0) + abs(ln_delta)) + 1e-13
     # k is the median of Bin(n, k/n), so the limit is at least k/n for delta up to 1/2, and may be below it beyond.
     low, high = errors / n if ln_delta < -0.7 else 0.0, 1.0
@@ -39,7 +46,11 @@ def binomial_upper(errors: int, n: int, ln_delta: float) -> float:
         left, right = guess * (1.0 - width), guess * (1.0 + width)
         if not low < left < right < high:
             continue
-        if log_binomial_cdf(errors, n, left) + slack >= ln_delta > log_binomial_cdf(errors, n, right) + slack:
+        if (
+            at_least_log_binomial_cdf(errors, n, left) + slack
+            >= ln_delta
+            > at_least_log_binomial_cdf(errors, n, right) + slack
+        ):
             low, high = left, right
             break
     while True:
@@ -47,10 +58,15 @@ def binomial_upper(errors: int, n: int, ln_delta: float) -> float:
         if not low < middle < high or high - low < 1e-15 * high:
             return _up_probability(high)
         # Keep `high` where the tail is certainly below delta.
-        if log_binomial_cdf(errors, n, middle) + slack < ln_delta:
+        if at_least_log_binomial_cdf(errors, n, middle) + slack < ln_delta:
             high = middle
         else:
             low = middle
+
+
+def binomial_lower(errors: int, n: int, ln_delta: float) -> float:
+    """The least p with P(Bin(n, p) >= errors) >= delta: an exact lower confidence limit, rounded down."""
+    return max(0.0, rounding.down(1.0 - binomial_upper(n - errors, n, ln_delta)))
 
 
 def _newton(errors: int, n: int, ln_delta: float) -> float:
@@ -61,7 +77,7 @@ def _newton(errors: int, n: int, ln_delta: float) -> float:
     """
     p = kl_inverse(errors / n, -ln_delta / n)
     for _ in range(40):
-        ln_tail = log_binomial_cdf(errors, n, p)
+        ln_tail = at_least_log_binomial_cdf(errors, n, p)
         step = (ln_tail - ln_delta) * math.exp(ln_tail - log_binomial_pmf(errors, n - 1, p)) / n
         p += step
         if not abs(step) > 1e-14 * p:
@@ -71,6 +87,17 @@ def _newton(errors: int, n: int, ln_delta: float) -> float:
 
 def log_binomial_cdf(errors: int, n: int, p: float) -> float:
     """ln P(Bin(n, p) <= errors), by summing from the largest term down."""
+    return _log_sum(errors, n, p, partial_ratio)
+
+
+def at_least_log_binomial_cdf(errors: int, n: int, p: float) -> float:
+    """At least ln P(Bin(n, p) <= errors): that itself, sums in blocks beyond 10^10 examples, Chernoff beyond 10^14."""
+    if n > _HUGE and 0.0 < p < 1.0 and errors < n:
+        return -n * binary_kl(errors / n, p) if errors / n < p else 0.0
+    return _log_sum(errors, n, p, _ratio_in_blocks if n > _MANY else partial_ratio)
+
+
+def _log_sum(errors: int, n: int, p: float, ratio: Callable[..., float]) -> float:
     if errors >= n:
         return 0.0
     if p <= 0.0:
@@ -79,7 +106,7 @@ def log_binomial_cdf(errors: int, n: int, p: float) -> float:
         return -math.inf
     top = min(errors, math.floor((n + 1) * p))  # the largest term of the sum
     ln_top = log_binomial_pmf(top, n, p)
-    total = 1.0 + partial_ratio(top, n, p, step=-1, stop=0) + partial_ratio(top, n, p, step=1, stop=errors)
+    total = 1.0 + ratio(top, n, p, step=-1, stop=0) + ratio(top, n, p, step=1, stop=errors)
     return min(0.0, ln_top + math.log(total))
 
 
@@ -98,14 +125,29 @@ def partial_ratio(top: int, n: int, p: float, *, step: int, stop: int) -> float:
     while i != stop:
         length = min(_CHUNK, abs(stop - i))
         block = i + step * np.arange(0, length, dtype=np.float64)
-        if step < 0:
-            increments = np.log(block) - np.log(n - block + 1.0) - odds  # pmf(i-1)/pmf(i)
-        else:
-            increments = np.log(n - block) - np.log(block + 1.0) + odds  # pmf(i+1)/pmf(i)
+        with np.errstate(divide="ignore"):  # n - i beyond 2^53
+            if step < 0:
+                increments = np.log(block) - np.log(n - block + 1.0) - odds  # pmf(i-1)/pmf(i)
+            else:
+                increments = np.log(n - block) - np.log(block + 1.0) + odds  # pmf(i+1)/pmf(i)
         ln_terms = ln_ratio + np.cumsum(increments)
         total += float(np.sum(np.exp(ln_terms)))
         ln_ratio = float(ln_terms[-1])
         i += step * length
+        if ln_ratio < -60.0:
+            break
+    return total
+
+
+def _ratio_in_blocks(top: int, n: int, p: float, *, step: int, stop: int) -> float:
+    """At least the sum of pmf(i)/pmf(top): blocks of terms, each as large as its largest; they fall from `top` on."""
+    length, many = max(1, int(_BLOCK * math.sqrt(n * p * (1.0 - p)))), abs(stop - top)
+    ln_top, total, done = log_binomial_pmf(top, n, p), 0.0, 0
+    while done < many:
+        ln_ratio = log_binomial_pmf(top + step * (done + 1), n, p) - ln_top
+        block = min(length, many - done)
+        total += block * math.exp(min(0.0, ln_ratio))
+        done += block
         if ln_ratio < -60.0:
             break
     return total

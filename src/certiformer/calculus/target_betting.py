@@ -16,6 +16,11 @@ means are an interval, and bisection finds its end. Proof: docs/proofs/evaluatio
 
 `one order` rejects m when the largest capital reaches 1/delta (tau = 1.3). `several orders` rejects m when the average
 over fixed permutations of the *final* capitals does (tau = 1.5; an average of variables of expectation at most 1).
+
+Rounding is directed: every step takes off more than it can have rounded, so that the computed capital never exceeds
+the exact one, down to delta = 1e-290. The stake aims at one z-test and is a poor bet at a tiny delta with errors
+present: below delta = 1e-3 half of delta goes to a mixture of ten fixed bets F_j/(1-m), F = 0.95, 1/2, 1/4, ..., whose
+weights fall like 1/(j+2), and the smaller of the two limits holds.
 """
 
 from __future__ import annotations
@@ -23,7 +28,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from certiformer.core.later import Array, np, scipy
+from certiformer.core.errors import InputError
+from certiformer.core.lazy import Array, np, scipy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,6 +41,10 @@ TARGET_SEVERAL_ORDERS = 1.5
 PRIOR_WEIGHT = 2.0
 """s_t^2 = (A/4 + sum of squares so far)/(A + t - 1) with A = 2: fixed here, not an option."""
 ORDERS = 16
+LEAST_DELTA = 1e-290
+SMALL_DELTA = 1e-3
+"""Below this delta the mixture of fixed bets shares it: a rule by delta alone, fixed here."""
+FIXED_BETS = (0.95, *(0.5**j for j in range(1, 10)))
 _POINTS = 24
 _TOLERANCE = 1e-10
 _MOST_PASSES = 60
@@ -49,21 +59,71 @@ def fixed_orders(n: int) -> Orders:
 def target_upper(w: Array, y: Array, delta: float, orders: Orders | None = None) -> float:
     r"""The upper limit for theta = E y / E w at level 1 - delta; `orders` None takes the order as it stands.
 
-    The rejected end of a bracket of relative width 1e-10 is returned. Each update of the capital rounds by at most
-    2^-51 T, so m is rejected only beyond (1 + 1e-15 n T)/delta.
+    The rejected end of a bracket of relative width 1e-10 is returned.
     """
+    if not delta >= LEAST_DELTA:
+        raise InputError("delta", delta, f"at least {LEAST_DELTA:g}")
+    if delta < SMALL_DELTA:
+        return min(_target_upper(w, y, 0.5 * delta, orders), _mixture_upper(w, y, 0.5 * delta))
+    return _target_upper(w, y, delta, orders)
+
+
+def evidence_against(mean: float, w: Array, y: Array, delta: float, orders: Orders | None = None) -> float:
+    """The capital won against "theta >= mean", from 1: such a theta gives 1/delta or more with probability <= delta.
+
+    The bets aim at this delta. `mean` was fixed before the outcomes were seen.
+    """
+    if not delta >= LEAST_DELTA:
+        raise InputError("delta", delta, f"at least {LEAST_DELTA:g}")
+    if mean <= 0.0:
+        return 1.0
+    share = 0.5 if delta < SMALL_DELTA else 1.0
+    tau = TARGET_ONE_ORDER if orders is None else TARGET_SEVERAL_ORDERS
+    start = share * delta / tau * (1.0 - 2.0**-48)
+    m = np.array([min(mean, float(np.nextafter(1.0, 0.0)))])
+    target = float(_capital(_Paths(w, y, orders), m, start, final=orders is not None)[0]) * tau * (1.0 - 2.0**-48)
+    mixture = math.exp(min(700.0, _ln_mixture(w, y, float(m[0])))) if share < 1.0 else 0.0
+    return max(target / (share * delta), mixture) * share
+
+
+def _mixture_upper(w: Array, y: Array, delta: float) -> float:
+    """The smallest mean that the mixture of fixed bets rejects at 1/delta, by bisection; 1 if it rejects none."""
+    bar = math.log(1.0 / delta) + 1e-14 * abs(math.log(delta))
+    low, high = min(float(np.sum(y)) / max(float(np.sum(w)), 1e-300), 1.0), float(np.nextafter(1.0, 0.0))
+    if low >= high or _ln_mixture(w, y, high) < bar:
+        return 1.0
+    while high - low > _TOLERANCE * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if _ln_mixture(w, y, middle) >= bar else (middle, high)
+    return high
+
+
+def _ln_mixture(w: Array, y: Array, mean: float) -> float:
+    """ln of sum_j v_j prod_t (1 + F_j (m w_t - y_t)/(1-m)), v_j proportional to 1/(j+2), rounded down."""
+    gains = (mean * w - y) / (1.0 - mean)
+    gains = gains - 2.0**-51 * (np.abs(gains) + mean * w / (1.0 - mean))
+    weights = 1.0 / np.arange(2.0, 2.0 + len(FIXED_BETS))
+    logs = np.log(weights / np.sum(weights))
+    # m w - y >= -(1-m) w >= -(1-m): no factor falls below 1 - F_0 but for rounding.
+    logs = logs + [float(np.sum(np.log1p(np.maximum(bet * gains, -1.0 + 1e-16)))) for bet in FIXED_BETS]
+    sizes = float(np.sum(np.abs(np.log1p(np.maximum(FIXED_BETS[0] * gains, -1.0 + 1e-16)))))
+    top = float(np.max(logs))
+    return top + math.log(float(np.sum(np.exp(logs - top)))) - 1e-14 * (1.0 + sizes)
+
+
+def _target_upper(w: Array, y: Array, delta: float, orders: Orders | None) -> float:
     n = len(w)
     tau = TARGET_ONE_ORDER if orders is None else TARGET_SEVERAL_ORDERS
-    scale = tau / delta
     paths = _Paths(w, y, orders)
-    bar = (1.0 + 1e-15 * n * scale) / tau  # in units of T
+    # In units of T = tau/delta: neither 1/tau nor delta/tau is a double, and the average over orders rounds.
+    start, bar = delta / tau * (1.0 - 2.0**-48), (1.0 + 2.0**-48) / tau
 
     def statistic(means: Array) -> Array:
-        return _capital(paths, means, 1.0 / scale, final=orders is not None)
+        return _capital(paths, means, start, final=orders is not None)
 
     total = float(np.sum(w))
     high = float(np.nextafter(1.0, 0.0))
-    if total <= 0.0 or bar >= 1.0:
+    if total <= 0.0:
         return 1.0
     low = min(float(np.sum(y)) / total, high)
     error = paths.deviation / math.sqrt(n)
@@ -111,13 +171,18 @@ class _Paths:
 
 
 def _capital(paths: _Paths, means: Array, start: float, *, final: bool) -> Array:
-    """K/T at every mean: the largest along the way, or the average over orders of the last."""
+    """K/T at every mean: the largest along the way, or the average over orders of the last.
+
+    A step s = G (m w - y) is made smaller by 2^-40 |s| (the stake, computed to 2^-41), 2^-52 G m w (m w rounds before y
+    is taken off) and 2^-51 K (the sums); a capital below 1e-280 is given up. The exact map rises with K, so by
+    induction the computed capital stays below the exact one.
+    """
     m = means[:, None]
     columns = paths.w.shape[1]
     k = np.full((len(means), columns), start)
     top = k.copy()
     up, down = 1.0 / (1.0 - m), 1.0 / m
-    stake, cap = np.empty_like(k), np.empty_like(k)
+    stake, cap, loss = np.empty_like(k), np.empty_like(k), np.empty_like(k)
     for w, y, factor in zip(paths.w, paths.y, paths.factor, strict=True):
         scipy.special.ndtri(k, out=stake)
         np.multiply(stake, stake, out=stake)
@@ -130,11 +195,18 @@ def _capital(paths: _Paths, means: Array, start: float, *, final: bool) -> Array
         np.multiply(cap, down, out=cap)
         np.minimum(stake, cap, out=stake)
         np.multiply(m, w, out=cap)
+        np.multiply(stake, cap, out=loss)
         np.subtract(cap, y, out=cap)
         np.multiply(stake, cap, out=stake)
+        np.multiply(loss, 2.0**-52, out=loss)
+        np.abs(stake, out=cap)
+        np.multiply(cap, 2.0**-40, out=cap)
+        np.add(loss, cap, out=loss)
+        np.subtract(stake, loss, out=stake)
+        np.multiply(k, 1.0 - 2.0**-51, out=k)
         np.add(k, stake, out=k)
-        np.maximum(k, 0.0, out=k)
         np.minimum(k, 1.0, out=k)
+        k[k < 1e-280] = 0.0
         if not final:
             np.maximum(top, k, out=top)
     return np.mean(k, axis=1) if final else top[:, 0]

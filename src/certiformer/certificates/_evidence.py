@@ -54,6 +54,8 @@ class Evidence(ABC):
     label: str = ""
     note: str = ""
     models: int = 1
+    of: str = "examples"
+    """What the claim is about, if it is true: new examples, new groups, new distinct texts."""
     two_sided: bool = False
     """Both limits are claimed, each at half of the share."""
     predictor: Predictor | None = field(default=None, compare=False, repr=False)
@@ -148,7 +150,8 @@ class Evidence(ABC):
         """The counts as JSON: what `verify` recomputes the row from."""
         left_out = {field.name for field in fields(Evidence)}
         found = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in left_out}
-        return {**found, "models": self.models, "two_sided": self.two_sided}
+        population = {} if self.of == "examples" else {"of": self.of}
+        return {**found, "models": self.models, "two_sided": self.two_sided, **population}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self | None:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from certiformer.calculus.tail_check import confirm_upper
 from certiformer.calculus.tails import binomial_upper
 from certiformer.certificates._evidence import Evidence, scaled
 from certiformer.certificates._law import EXAMPLES, RISK, Law, Random, Trial
@@ -54,6 +55,8 @@ class DisagreementBound(Result):
             binomial_upper(self.errors, self.n, ln_half),
             binomial_upper(self.disagreements, self.unlabelled, ln_half),
         )
+        confirm_upper(self.id, self.n, self.errors, risk, self.delta, 2)
+        confirm_upper(self.id, self.unlabelled, self.disagreements, distance, self.delta, 2)
         hypotheses = (
             assumed("the n labelled examples played no part in choosing h1"),
             assumed("the unlabelled examples were used for neither h nor h1, not even without labels"),

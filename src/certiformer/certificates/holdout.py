@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from certiformer.calculus.tails import binomial_upper
+from certiformer.calculus.tail_check import confirm_lower, confirm_upper
+from certiformer.calculus.tails import binomial_lower, binomial_upper
 from certiformer.certificates._evidence import Evidence, scaled
 from certiformer.certificates._law import EXAMPLES, MANY, RISK, Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
@@ -34,7 +35,7 @@ class HoldOutBound(Result):
     id = "holdout"
     paper, place = CERTIFICATES, "certificate H"
     bounds, status = Quantity.RISK, Status.NONE
-    monotone = "+errors -delta +models"
+    monotone = "+errors -n -delta +models"
 
     errors: int = count("errors on the hold-out examples", low=0, example=35, aliases=("k",))
     n: int = count("hold-out examples", example=4780, aliases=("m", "N"))
@@ -51,6 +52,7 @@ class HoldOutBound(Result):
             ),
         )
         value = binomial_upper(self.errors, self.n, math.log(self.delta) - math.log(self.models))
+        confirm_upper(self.id, self.n, self.errors, value, self.delta, self.models)
         return {
             "value": upper_bound(
                 value, clip=1.0, hypotheses=hypotheses, terms={"observed": self.errors / self.n, "models": self.models}
@@ -84,7 +86,9 @@ class HoldOut(Evidence):
         return {"errors": self.errors, "n": self.n, "delta": delta}
 
     def lower(self, delta: float) -> float:
-        return max(0.0, 1.0 - binomial_upper(self.n - self.errors, self.n, math.log(delta)))
+        found = binomial_lower(self.errors, self.n, math.log(delta))
+        confirm_lower(self.id, self.n, self.errors, found, delta)
+        return found
 
     def grown(self, factor: float) -> Self:
         return replace(self, errors=scaled(self.errors, factor), n=scaled(self.n, factor))

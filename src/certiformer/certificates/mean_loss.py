@@ -109,7 +109,6 @@ class MeanLoss(Evidence):
     order: str = "average"
     what: str = "loss"
     unit: str = "example"
-    of: str = "examples"
     perplexity: bool = False
     guess: float | None = None
 

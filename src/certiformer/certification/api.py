@@ -11,12 +11,12 @@ from typing import Any, Literal
 import numpy.typing as npt
 
 from certiformer.certificates import Evidence
-from certiformer.certification import doors, sources
-from certiformer.certification.counting import Pair, of_foreign, of_model, of_training
+from certiformer.certification import answers, frameworks, sources
+from certiformer.certification.counting import Pair, of_model, of_training
 from certiformer.certification.evidence import Findings
-from certiformer.certification.outputs import with_params
 from certiformer.certification.pipeline import build
 from certiformer.certification.predictions import margins_of, of_predictions, refuse_unknown
+from certiformer.certification.procedure import of_procedures
 from certiformer.certification.reading import Outputs, Reading
 from certiformer.certification.sources.npz import read_npz
 from certiformer.certification.sources.repeats import Repeats
@@ -114,7 +114,7 @@ def certify(
         slices=slices,
     )
     if by is not None:
-        found = _by_procedures(model, train, by, params=params, batched=batched, title=title)
+        found = _by_procedures(model, train, by, reading=reading, params=params, batched=batched)
     elif isinstance(fit, (str, Path)):
         from certiformer.certification.procedures.recipe import findings as from_recipe
 
@@ -140,19 +140,17 @@ def certify(
     elif model is not None:
         if heldout is None:
             raise InputError("heldout", None, "held-out examples (inputs, labels) to certify on")
-        if doors.is_estimator(model) or doors.is_torch(model):
-            found = of_foreign(model, heldout, train, reading)
-        else:
-            found = of_model(
-                model if params is None else with_params(model, params),
-                heldout,
-                train,
-                reading=reading,
-                batched=batched,
-                initial=initial,
-                final=final,
-                unlabelled=unlabelled,
-            )
+        found = of_model(
+            model,
+            heldout,
+            train,
+            reading=reading,
+            params=params,
+            batched=batched,
+            initial=initial,
+            final=final,
+            unlabelled=unlabelled,
+        )
     elif data is not None or heldout is not None or train is not None:
         raise InputError("model", None, "a model, a checkpoint or predictions to go with the data")
     else:
@@ -180,8 +178,6 @@ def _counted(evidence: Evidence | Sequence[Evidence], reading: Reading) -> Findi
 
 
 def _by_procedures(model: Any, train: Pair | None, by: Sequence[Any], **options: Any) -> Findings:
-    from certiformer.certification.procedures.run import of_procedures
-
     if train is None or isinstance(model, (str, Path)):
         raise InputError("by", "procedures", "train=(inputs, labels), and a model that is not a file")
     return of_procedures(model, train, by, **options)
@@ -207,11 +203,11 @@ def _from_predictions(
         refuse_unknown(arrays, path.name)
         reading = replace(reading, title=reading.title or path.name)
         facts = {"predictions": str(predictions), **({} if columns is None else {"columns": columns.as_text()})}
-    elif doors.is_trainer_output(predictions):
-        arrays = doors.trainer_output(predictions, reading)
+    elif frameworks.is_trainer_output(predictions):
+        arrays = answers.trainer_output(predictions, reading)
     elif isinstance(predictions, Mapping):
         refuse_unknown(predictions, "predictions")
-        arrays = {name: doors.array_of(value) for name, value in predictions.items()}
+        arrays = {name: frameworks.array_of(value) for name, value in predictions.items()}
     else:
         raise InputError("predictions", type(predictions).__name__, "a file, a mapping of arrays, or Trainer.predict's")
     found = of_predictions(arrays, reading, provenance=facts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,12 +11,11 @@ import numpy.typing as npt
 
 from certiformer.certificates import Evidence
 from certiformer.certificates.disagreement import Disagreement
-from certiformer.certification import doors
-from certiformer.certification.betting import LEAST_EXAMPLES, enough
+from certiformer.certification import answers, frameworks, learners
+from certiformer.certification.betting import LEAST_EXAMPLES
 from certiformer.certification.evidence import Findings
 from certiformer.certification.handover.model import predictor_of
-from certiformer.certification.outputs import outputs_of, tensors_of
-from certiformer.certification.predictions import decisions, of_predictions
+from certiformer.certification.predictions import of_predictions
 from certiformer.certification.reading import Reading
 from certiformer.certification.sources.coding import decide, distinct
 from certiformer.certification.sources.rows import rows_of
@@ -27,100 +26,85 @@ Array = npt.NDArray[np.float64]
 Pair = tuple[npt.ArrayLike, npt.ArrayLike]
 
 CERTIFY_FRACTION = 0.25
+UNSEEN = "whether the function `fit` had seen the certified examples before it was called"
 
 
 def pair(name: str, data: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Inputs and labels as arrays of equal length, inputs finite."""
-    if not isinstance(data, (tuple, list)) or len(data) != 2:
-        raise InputError(name, type(data).__name__, "a pair (inputs, labels)")
-    inputs, labels = np.asarray(doors.array_of(data[0])), np.asarray(doors.array_of(data[1]))
-    if inputs.ndim == 0 or len(inputs) == 0:
-        raise InputError(f"{name} inputs", "no examples", "at least one example")
-    if len(inputs) != len(labels):
-        raise InputError(f"{name} labels", f"{len(labels)} labels", f"one for each of {len(inputs)} inputs")
-    if inputs.dtype.kind == "f" and not np.all(np.isfinite(inputs)):
-        row = int(np.flatnonzero(~np.isfinite(inputs.reshape(len(inputs), -1)).all(axis=1))[0])
-        raise InputError(f"{name} inputs", f"nan or infinity in example {row}", "finite numbers", "Remove it")
-    return inputs, labels
-
-
-def of_foreign(model: Any, heldout: Any, train: Any, reading: Reading) -> Findings:
-    """Certify a scikit-learn estimator or a torch module on held-out examples."""
-    arrays, said = doors.answers(model, heldout, "heldout", reading)
-    if train is not None:
-        arrays |= doors.answers(model, train, "train", reading)[0]
-    chosen = reading if reading.classes is not None else replace(reading, **said)
-    found = of_predictions(arrays, replace(chosen, title=reading.title or type(model).__name__))
-    return replace(found, configuration={**found.configuration, "flow": "model"})
+    """Inputs and labels as arrays of equal length, inputs finite: what is trained on here."""
+    given, truth = frameworks.examples_of(data, name)
+    inputs = frameworks.finite(f"{name} inputs", frameworks.comparable(given))
+    return inputs, frameworks.labels_of(f"{name} labels", truth)
 
 
 def of_model(
-    model: Callable[..., Any],
-    heldout: Pair,
-    train: Pair | None = None,
+    model: Any,
+    heldout: Any,
+    train: Any = None,
     *,
     reading: Reading,
+    params: Any = None,
     batched: bool = False,
     initial: Any = None,
-    final: Callable[..., Any] | None = None,
+    final: Any = None,
     unlabelled: npt.ArrayLike | None = None,
     training: Mapping[str, Any] | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> Findings:
-    """Certify a trained model on held-out examples.
+    """Certify anything that predicts on held-out examples: an object, a module of any framework, a function.
 
     `train` is what it was trained on: it gives the training error, the profile and the papers' bounds, and is compared
     with the held-out examples. `final` and `unlabelled` carry the certificate over to another model.
     """
-    x, y = pair("heldout", heldout)
-    enough("heldout", len(x))
-    own = _own(model)
-    if not batched:
-        tensors_of(model)  # refuses weights that are not finite
-    if own and reading.outputs is None:
+    if params is not None:
+        model = frameworks.with_params(model, params)
+    known = frameworks.is_jax(model) and not batched  # its weights can be read
+    if known:
+        frameworks.tensors_of(model)  # refuses weights that are not finite
+    if _own(model) and reading.outputs is None:
         reading = replace(reading, outputs="logits")  # known, not guessed
-    arrays = _answers(model, x, y, "heldout", reading, batched)
-    facts: dict[str, Any] = {"heldout_data": data_hash(x, y)}
-    sample = None
+    arrays, said, asked = answers.arrays_of(model, heldout, "heldout", reading, batched=batched)
+    facts: dict[str, Any] = {"asked": asked, **_hashed(arrays, "heldout")}
     if train is not None:
-        seen, seen_labels = pair("train", train)
-        arrays |= _answers(model, seen, seen_labels, "train", reading, batched)
-        facts["train_data"] = data_hash(seen, seen_labels)
-        sample = (seen, seen_labels)
+        seen, more, _ = answers.arrays_of(model, train, "train", reading, batched=batched)
+        arrays |= seen
+        facts |= _hashed(arrays, "train")
+        if "classes" in more:
+            said["classes"] = tuple(dict.fromkeys((*said["classes"], *more["classes"])))
     if (final is None) != (unlabelled is None):
         raise InputError("final, unlabelled", "one of the two", "both: a second model and examples new to both")
     if final is not None and unlabelled is not None:
-        fresh = np.asarray(unlabelled)
+        mine, theirs = (
+            answers.decided(frameworks.answer(one, unlabelled, reading, "unlabelled", batched=batched))
+            for one in (model, final)
+        )
         arrays |= {
-            "unlabelled_predictions": decisions(outputs_of(model, fresh, batched=batched)),
-            "unlabelled_final_predictions": decisions(outputs_of(final, fresh, batched=batched)),
-            "unlabelled_inputs": fresh,
+            "unlabelled_predictions": mine,
+            "unlabelled_final_predictions": theirs,
+            "unlabelled_inputs": frameworks.comparable(unlabelled),
         }
-    found = of_predictions(arrays, replace(reading, title=reading.title or _name(model)))
+    chosen = reading if reading.classes is not None else replace(reading, **said)
+    found = of_predictions(arrays, replace(chosen, title=reading.title or _name(model)))
+    sampled = known and train is not None
     return replace(
         found,
-        evidence=found.evidence if batched else _handed(found.evidence, model, final),
+        evidence=_handed(found.evidence, model, final) if known else found.evidence,
         configuration={**found.configuration, "flow": "model"},
-        model=None if batched else model,
-        sample=None if sample is None else (sample[0], _coded(arrays, sample[1], reading)),
+        model=model if known else None,
+        sample=(arrays["train_inputs"], _coded(arrays, reading)) if sampled else None,
         initial=initial,
         training=dict(training or {}),
         provenance={**found.provenance, **facts, **(provenance or {})},
     )
 
 
-def _answers(
-    model: Callable[..., Any], x: npt.NDArray[Any], y: npt.NDArray[Any], part: str, reading: Reading, batched: bool
-) -> dict[str, Any]:
-    if reading.outputs == "labels":
-        answers = np.asarray(doors.array_of(model(x))) if batched else outputs_of(model, x)
-        return {f"{part}_labels": y, f"{part}_predictions": answers, f"{part}_inputs": x}
-    form = reading.outputs or "logits"
-    return {f"{part}_labels": y, f"{part}_{form}": outputs_of(model, x, batched=batched), f"{part}_inputs": x}
+def _hashed(arrays: Mapping[str, Any], part: str) -> dict[str, str]:
+    names = [f"{part}_{kind}" for kind in ("inputs", "labels")]
+    return {f"{part}_data": data_hash(*(arrays[name] for name in names))} if all(n in arrays for n in names) else {}
 
 
-def _coded(arrays: Mapping[str, Any], labels: npt.NDArray[Any], reading: Reading) -> npt.NDArray[np.int64]:
+def _coded(arrays: Mapping[str, Any], reading: Reading) -> npt.NDArray[np.int64]:
     """The training labels as classes from 0, in the coding of the report: what is profiled."""
+    labels = arrays["train_labels"]
     outputs = next(
         (arrays[f"heldout_{form}"] for form in ("logits", "probabilities") if f"heldout_{form}" in arrays), None
     )
@@ -131,7 +115,7 @@ def _coded(arrays: Mapping[str, Any], labels: npt.NDArray[Any], reading: Reading
 
 
 def of_training(
-    fit: Callable[..., Callable[..., Any]],
+    fit: Any,
     data: Pair,
     *,
     reading: Reading,
@@ -140,28 +124,35 @@ def of_training(
 ) -> Findings:
     """Plan the data, train on one part with `fit(inputs, labels, seed) -> model`, certify on the other.
 
-    `fit` may be a scikit-learn estimator, or a function that returns one, or a torch module.
+    `fit` may be an estimator that was not fitted yet, or a function that returns any model.
     """
     if not 0.0 < fraction < 1.0:
         raise InputError("fraction", fraction, "a number in (0, 1)")
-    x, y = pair("data", data)
+    given, truth = frameworks.examples_of(data, "data")
+    x, y = frameworks.comparable(given), np.asarray(frameworks.array_of(truth))
     parts = division(len(x), fraction, reading.seed)
     train, certify = parts["train"], parts["certify"]
     refuse_overlap(x[certify], x[train], allow_twins=reading.allow_twins)
-    seen, heldout = ((_taken(data[0], x, part), y[part]) for part in (train, certify))
-    model = (doors.fitted(fit) if doors.is_estimator(fit) else fit)(*seen, reading.seed)
-    named = replace(reading, title=reading.title or f"a model trained on {len(train)} of {len(x)} examples")
-    if doors.is_estimator(model) or doors.is_torch(model):
-        found = of_foreign(model, heldout, seen, named)
+    seen, heldout = ((_taken(given, x, part), y[part]) for part in (train, certify))
+    if learners.is_learner(fit):
+        model = learners.fitted(fit, *seen, reading.seed)
     else:
-        found = of_model(model, heldout, seen, reading=named, batched=batched)
-    configuration = {**found.configuration, "flow": "training", "fraction": fraction}
-    return replace(found, splits={"data": parts.hash}, configuration=configuration)
+        model = fit(*seen, reading.seed)
+    named = replace(reading, title=reading.title or f"a model trained on {len(train)} of {len(x)} examples")
+    found = of_model(model, heldout, seen, reading=named, batched=batched)
+    return replace(
+        found,
+        splits={"data": parts.hash},
+        configuration={**found.configuration, "flow": "training", "fraction": fraction},
+        not_checked=found.not_checked if learners.is_learner(fit) else (*found.not_checked, UNSEEN),
+    )
 
 
 def _taken(given: Any, array: npt.NDArray[Any], part: npt.NDArray[Any]) -> Any:
-    """Some of the rows; a data frame stays one, for its columns have names."""
-    return given.iloc[part] if hasattr(given, "iloc") else array[part]
+    """Some of the rows; a data frame stays one, for its columns have names, and a sparse matrix stays sparse."""
+    if hasattr(given, "iloc"):
+        return given.iloc[part]
+    return given.tocsr()[part] if hasattr(given, "tocsr") else array[part]
 
 
 def division(n: int, fraction: float, seed: int) -> Split:

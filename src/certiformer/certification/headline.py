@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from certiformer.core.report import Statement, cut
-from certiformer.report.numbers import percent_up, rounded_up
+from certiformer.report.numbers import percent_down, percent_up, rounded_up
 
 LONGEST = 14
 """Words of a subject in a headline; a longer name is cut there."""
@@ -34,7 +34,7 @@ def claim(row: Statement) -> str:
         return f"the models of one training pass err on {limit} of new examples on average (not the last one alone)"
     if row.bounds == "smoothed_cross_entropy":
         return f"the cross-entropy of {subject} on new examples is {limit} nats"
-    return f"{subject} errs on {limit} of new examples"
+    return f"{subject} errs on {limit} of new {getattr(row.evidence, 'of', 'examples')}"
 
 
 def headline(row: Statement | None, delta: float) -> str:
@@ -102,5 +102,5 @@ def _between(row: Statement, value: float) -> str:
 def _figure(row: Statement, value: float, *, down: bool = False) -> str:
     """A limit as people read it: rates in percent, other losses to four digits, rounded outward."""
     if row.rate:
-        return f"{math.floor(value * 10_000 + 1e-9) / 100:.2f} %" if down else percent_up(value)
+        return percent_down(value) if down else percent_up(value)
     return f"{-rounded_up(-value) if down else rounded_up(value):.4g}"

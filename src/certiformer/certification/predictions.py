@@ -138,6 +138,8 @@ def of_predictions(arrays: Arrays, reading: Reading, *, provenance: Mapping[str,
         raise InputError(
             "arrays", sorted(arrays), "something that was counted", "Give heldout_losses beside the slices"
         )
+    if reading.of != "examples":
+        evidence = [replace(record, of=reading.of) if record.of == "examples" else record for record in evidence]
     facts |= {"coding": coding.said} if coding is not None else {}
     facts |= {"warnings": "; ".join(warnings)} if warnings else {}
     if heldout is not None and heldout.note:

@@ -31,7 +31,8 @@ def measured(
     training: Mapping[str, Any] | None = None,
 ) -> Profile:
     """Measure `model` on a sample; a model of this package also gets its name and config."""
-    from certiformer.certification.outputs import coded_labels, merged, outputs_of, tensors_of
+    from certiformer.certification.frameworks import merged, outputs_of, tensors_of
+    from certiformer.certification.outputs import coded_labels
     from certiformer.measure.profile import measure
     from certiformer.models import Model
 

@@ -21,8 +21,8 @@ class Reading:
     their number, or their names in the order of the columns. `abstain`: the prediction that is no answer. `low`,
     `high`: the range of a loss; `clip`: a loss is cut off there, and the rate beyond is certified beside it. `order` in
     which betting walks through the units. `estimand`: the mean over "groups" or over "rows" of groups of at most
-    `max_size`. `repeats` among the held-out examples: "refuse", "group" or "natural". `slices`: "label" certifies each
-    class apart.
+    `max_size`. `of`: what the rows are, in words. `repeats` among the held-out examples: "refuse", "group" or
+    "natural". `slices`: "label" certifies each class apart.
     """
 
     models: int = 1
@@ -41,6 +41,7 @@ class Reading:
     max_size: int | None = None
     repeats: Repeats = "refuse"
     slices: str | None = None
+    of: str = "examples"
 
     def __post_init__(self) -> None:
         if self.models < 1:

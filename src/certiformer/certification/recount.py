@@ -156,7 +156,7 @@ class Recount:
         return found[key]
 
     def _of_procedures(self) -> Examples:
-        from certiformer.certification.procedures.run import classes_of
+        from certiformer.certification.procedure import classes_of
 
         arrays = self.arrays()
         if not {"train_inputs", "train_labels"} <= set(arrays):

@@ -5,26 +5,37 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from certiformer._version import __version__
 from certiformer.core.errors import CertiformerError
 
 VERBS = (
-    "theorems", "search", "explain", "bound", "compare", "compose", "inspect", "train", "certify", "probe", "verify",
-    "holdout", "plan", "watch", "select", "audit", "reproduce",
+    "theorems", "search", "explain", "bound", "check", "compare", "compose", "inspect", "train", "certify", "probe",
+    "verify", "holdout", "plan", "watch", "select", "audit", "reproduce",
 )  # fmt: skip
 """In the order of the help; each is a module of this package with a function of its name, or a group `app`."""
 
 EXTRAS = {
     "jax": "train", "jaxlib": "train", "equinox": "train", "optax": "train", "jaxtyping": "train", "numba": "fast",
-    "dask": "cluster", "distributed": "cluster", "dask_jobqueue": "cluster", "tokenizers": "text", "gguf": "files",
+    "dask": "cluster", "distributed": "cluster", "dask_jobqueue": "cluster", "tokenizers": "text",
     "pyarrow": "files",
 }  # fmt: skip
 """The extra that brings an optional package."""
+
+
+class _Command(typer.core.TyperCommand):
+    """A command whose option `--proof` may do without its value."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if any(one.name == "proof" and not getattr(one, "is_flag", False) for one in self.params):
+            args = ["--proof=limits" if word == "--proof" else word for word in args]
+        return super().parse_args(ctx, args)
 
 
 def application(verbs: Sequence[str] = VERBS) -> typer.Typer:
@@ -43,7 +54,7 @@ def application(verbs: Sequence[str] = VERBS) -> typer.Typer:
         if isinstance(found, typer.Typer):
             app.add_typer(found, name=verb)
         else:
-            app.command()(found)
+            app.command(cls=_Command)(found)
     return app
 
 
@@ -63,6 +74,7 @@ def _root(
 
 def main() -> None:
     """Run the command line; an error that is the user's to mend is one line on stderr and exit code 2."""
+    warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     try:
         asked = sys.argv[1] if len(sys.argv) > 1 else ""
         application((asked,) if asked in VERBS else () if asked == "--version" else VERBS)()

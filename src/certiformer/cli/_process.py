@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from certiformer.core.errors import InputError
-from certiformer.core.places import cache_directory
+from certiformer.core.threads import thread_environment
+from certiformer.core.user_dirs import cache_directory
 
 
 def own_process(threads: int | None) -> int:
@@ -18,8 +19,7 @@ def own_process(threads: int | None) -> int:
     if threads is not None:
         if not 1 <= threads <= len(available):
             raise InputError("--threads", threads, f"between 1 and {len(available)}, the CPUs at hand")
-        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-            os.environ[name] = str(threads)
+        os.environ.update(thread_environment(threads))
         if pinned:
             os.sched_setaffinity(0, set(available[:threads]))
     import jax

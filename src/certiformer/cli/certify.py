@@ -70,6 +70,13 @@ def certify(
     outputs: reading.Outputs = None,
     classes: reading.Classes = None,
     abstain: reading.Abstain = None,
+    proof: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[=count]",
+            help="Write proof.v, which a proof kernel checks (verify --proof); with =count the kernel counts too.",
+        ),
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="The table of all limits too.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     csv: Csv = False,
@@ -130,9 +137,16 @@ def certify(
         command=shlex.join(["certiformer", *sys.argv[1:]]),
     )
     page, text = report.write(out)
+    told = ""
+    if proof is not None:
+        from certiformer.certification.proofs import write_proof
+
+        told = write_proof(report.document, out / "proof.v", predictions, proof)
     if json:
         print_json(report.document)
     elif csv or markdown:
         print_rows(report.rows(), markdown=markdown)
     else:
         console.print(first_screen(report, page, text, table=every))
+        if told:
+            console.print(told, highlight=False)

@@ -53,6 +53,10 @@ def compare(
     max_size: reading.MaxSize = None,
     classes: reading.Classes = None,
     outputs: reading.Outputs = None,
+    proof_file: Annotated[
+        Path | None,
+        typer.Option("--proof", metavar="FILE", help="Models: write the sign test as a proof for a kernel (.v)."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     csv: Csv = False,
     markdown: Markdown = False,
@@ -97,6 +101,11 @@ def compare(
     document: dict[str, Any] = {"comparison": found[0].as_json()}
     if len(found) > 1:
         document["comparisons"] = [one.as_json() for one in found]
+    told = ""
+    if proof_file is not None:
+        from certiformer.certification.proofs import write_proof
+
+        told = write_proof(document, proof_file, None)
     if json:
         print_json(document)
         return
@@ -117,6 +126,8 @@ def compare(
         for text in one.warnings:
             console.print(f"[yellow]Warning:[/yellow] {text}.")
     console.print("Both models must have been fixed before either was scored on these items.", style="dim")
+    if told:
+        console.print(told, highlight=False)
 
 
 def _results(words: list[str], sweep: str | None, plot: Path | None, json: bool, rows_as: str) -> None:

@@ -15,10 +15,22 @@ def explain(
     id: Annotated[str, typer.Argument(help="A result, for example trauger.thm4.1 or 'Trauger Theorem 4.1'.")],
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     bibtex: Annotated[bool, typer.Option("--bibtex", help="The paper and the place in it as BibTeX.")] = False,
+    proof: Annotated[
+        bool, typer.Option("--proof", help="The refutation for a proof kernel, and have it checked if there is one.")
+    ] = False,
     latex: Annotated[bool, typer.Option("--latex", help="The printed and the sound statement in LaTeX.")] = False,
 ) -> None:
     """Explain a result: what is printed, what is wrong with it, what holds, and how to evaluate it."""
     result = certiformer.explain(id)
+    if proof:
+        from certiformer.certificates._refutations import refutation_of
+        from certiformer.certification.proofs import check_refutation, verdict_on
+        from certiformer.cli.verify import told
+
+        text = refutation_of(result.id)
+        if not json:
+            typer.echo(text)
+        told(*verdict_on(lambda: check_refutation(result.id)), json)
     if bibtex:
         typer.echo(bibtex_entry(result))
     elif latex:

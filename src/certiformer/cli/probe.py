@@ -12,17 +12,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from certiformer.cli._output import console, print_json
+from certiformer.core.errors import InputError
 
 if TYPE_CHECKING:
     from certiformer.probing.embedding import Progress
 
 
 def probe(
+    context: typer.Context,
     path: Annotated[Path, typer.Argument(metavar="PATH", help="An encoder's folder: weights, config.json, tokenizer.")],
     texts: Annotated[Path, typer.Option(metavar="FILE", help="A CSV file with a header: text, label.")],
     text: Annotated[str, typer.Option(help="The column of the texts.")] = "text",
     label: Annotated[str, typer.Option(help="The column of the labels.")] = "label",
     group: Annotated[str | None, typer.Option(help="A column of groups: one text of each is used.")] = None,
+    repeats: Annotated[
+        str, typer.Option(help="Texts that repeat: refuse, group (use one row of each), natural (independent draws).")
+    ] = "refuse",
     most: Annotated[int | None, typer.Option(help="Use at most so many texts, drawn at random.")] = None,
     tokens: Annotated[int, typer.Option(help="Texts are cut at so many tokens.")] = 128,
     models: Annotated[int, typer.Option(help="How many encoders or settings are tried on these texts.")] = 1,
@@ -45,9 +50,10 @@ def probe(
     from certiformer.probing.probe import predict
     from certiformer.probing.probe import probe as run
 
+    _refuse_unused(context, "--head" if head else "--adapter" if adapter else "")
     if adapter is not None:
         with _bar(quiet=json) as progress:
-            _adapted(path, texts, adapter, text, label, delta, cache, progress, out, json=json)
+            _adapted(path, texts, adapter, text, label, repeats, delta, cache, progress, out, json=json)
         return
     with _bar(quiet=json) as progress:
         if head is not None:
@@ -59,6 +65,7 @@ def probe(
                 text=text,
                 label=label,
                 group=group,
+                repeats=repeats,  # type: ignore[arg-type]
                 most=most,
                 tokens=tokens,
                 models=models,
@@ -81,8 +88,8 @@ def probe(
     from certiformer.report.screen import first_screen
 
     console.print(first_screen(result.report, table=True))
-    removed = result.report.document["provenance"]["exact_duplicates_removed"]
-    console.print(f"exact duplicates removed before anything else: {removed}")
+    read = result.report.document["provenance"]
+    console.print(f"{read['rows']:,} rows, {read['repeated_texts']:,} of them with a text that occurred before")
     console.print(f"wrote {page}, {report}, features.npz and the heads {', '.join(result.report.files)}")
     console.print("check it: certiformer verify report.json --data features.npz; use it: certiformer probe --head FILE")
 
@@ -93,6 +100,7 @@ def _adapted(
     settings: Path,
     text: str,
     label: str,
+    repeats: str,
     delta: float,
     cache: bool,
     progress: Progress | None,
@@ -109,6 +117,7 @@ def _adapted(
         AdapterSettings.of(settings),
         text=text,
         label=label,
+        repeats=repeats,  # type: ignore[arg-type]
         delta=delta,
         cache=cache,
         progress=progress,
@@ -121,6 +130,20 @@ def _adapted(
     console.print(first_screen(found.report, table=True))
     console.print(told(found.card))
     console.print(f"wrote {page}, {report} and adapter.json")
+
+
+UNUSED = {
+    "--head": ("label", "group", "repeats", "most", "tokens", "models", "delta", "seed", "adapter", "out"),
+    "--adapter": ("group", "most", "tokens", "models", "seed"),
+}
+"""Options that change nothing beside another one."""
+
+
+def _refuse_unused(context: typer.Context, beside: str) -> None:
+    for name in UNUSED.get(beside, ()):
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise InputError(f"--{name}", "given", f"no such option beside {beside}", "It would change nothing")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""`certiformer search WORDS`: results whose story contains the words."""
+"""`certiformer search WORDS`: results whose docstring contains the words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
-from certiformer.core.catalogue import entry
 from certiformer.core.errors import InputError
 from certiformer.core.registry import search as found_by
 from certiformer.report.table import theorem_table
@@ -20,12 +19,12 @@ def search(
     markdown: Markdown = False,
 ) -> None:
     """Find results by words in their title, statement, defects, assumptions and inputs."""
-    found = [entry(result) for result in found_by(" ".join(words))]
+    found = found_by(" ".join(words))
     if json:
-        print_json([each.as_json() for each in found])
+        print_json([each.listing() for each in found])
     elif not found:
         raise InputError("words", " ".join(words), "words that occur in a result", "Try fewer or shorter words")
     elif csv or markdown:
-        print_rows([each.as_json() for each in found], markdown=markdown)
+        print_rows([each.listing() for each in found], markdown=markdown)
     else:
         console.print(theorem_table(found, console.width))

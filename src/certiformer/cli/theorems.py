@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
-from certiformer.core import Quantity, Status
-from certiformer.core.catalogue import entries
+from certiformer.core import Quantity, Status, papers, results
 from certiformer.core.errors import UnknownNameError
 from certiformer.report.table import theorem_table
 
@@ -26,10 +25,9 @@ def theorems(
     markdown: Markdown = False,
 ) -> None:
     """List the results: what each bounds, and what became of its printed statement."""
-    papers = dict.fromkeys(each.paper for each in entries())
-    if paper is not None and paper not in papers:
-        raise UnknownNameError("paper", paper, papers)
-    found = [each for each in entries() if paper in (None, each.paper)]
+    if paper is not None and paper not in papers():
+        raise UnknownNameError("paper", paper, papers())
+    found = [each for each in results().values() if paper in (None, each.paper.key)]
     if bounds is not None:
         quantities = {quantity.value: quantity for quantity in Quantity}
         if bounds not in quantities:
@@ -40,7 +38,7 @@ def theorems(
         if status not in states:
             raise UnknownNameError("status", status, states)
         found = [each for each in found if each.status is states[status]]
-    rows = [each.as_json() for each in found]
+    rows = [each.listing() for each in found]
     if json:
         print_json(rows)
     elif csv or markdown:

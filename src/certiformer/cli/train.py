@@ -65,7 +65,7 @@ def train(
     import jax
 
     from certiformer import models
-    from certiformer.training.fit import fit
+    from certiformer.training.fitting import fit
     from certiformer.training.presets import PRESETS, Recipe
     from certiformer.training.presets import preset as find_preset
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.table import Table
@@ -27,11 +27,21 @@ def verify(
     replay: Annotated[
         bool, typer.Option("--replay", help="Train pick loops again on their picks: as long as their training took.")
     ] = False,
+    proof: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[=count]", help="Only this: have the limits checked by a proof kernel; =count: the counts too."
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     csv: Csv = False,
     markdown: Markdown = False,
 ) -> None:
     """Make a report again and compare every field: exit code 0 verified, 1 something differs, 3 not verified."""
+    if proof is not None:
+        from certiformer.certification.proofs import COUNT, check_file, verdict_on
+
+        told(*verdict_on(lambda: check_file(report, data, count=proof == COUNT)), json)
     if report.is_dir() or report.name == "log.jsonl":
         _ledger(report if report.is_dir() else report.parent, json)
         return
@@ -67,6 +77,15 @@ def verify(
         console.print(Text(found.sentence, "bold"))
     if found.exit_code:
         raise typer.Exit(found.exit_code)
+
+
+def told(line: str, code: int, json: bool) -> NoReturn:
+    """What the proof kernel said, and the exit code that goes with it."""
+    if json:
+        print_json({"kernel": line, "checked": code == 0})
+    else:
+        typer.echo(line)
+    raise typer.Exit(code)
 
 
 def _ledger(folder: Path, json: bool) -> None:

@@ -5,7 +5,7 @@ from certiformer.core.errors import CertiformerError, InputError, UnknownNameErr
 from certiformer.core.hypothesis import Hypothesis, assumed, stated, together, verified
 from certiformer.core.inputs import Input, choice, count, derived, flag, integers, real, reals
 from certiformer.core.quantity import Direction, Quantity
-from certiformer.core.registry import find, papers, results
+from certiformer.core.registry import find, papers, register, results
 from certiformer.core.result import Evaluation, Paper, Result, Status, Variants
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "printed_value",
     "real",
     "reals",
+    "register",
     "results",
     "side_number",
     "stated",

@@ -1,5 +1,9 @@
 """A result as a function of arrays: one or two inputs vary, every variant becomes an array.
 
+An entry is the value at that input alone, to 1e-9. One exception: along more than 1,000 sample sizes the scales of a
+chain are searched at some sizes and adjusted to the others, so that an entry may be smaller or larger in the fourth
+digit. Every choice of scales is a bound.
+
 >>> import numpy as np
 >>> import certiformer
 >>> along = certiformer.bound("trauger.lem3.6", Bw=1, Bx=1, eps=np.array([0.25, 0.5]), d=4, k=4)
@@ -24,6 +28,7 @@ from numpy.typing import NDArray
 from certiformer.core import notebook
 from certiformer.core.elementwise import Apart, Mixed
 from certiformer.core.errors import InputError
+from certiformer.core.inputs import Input
 from certiformer.core.quantity import Direction
 from certiformer.core.result import Evaluation, Result
 
@@ -203,10 +208,22 @@ def varying(result: type[Result], given: Mapping[str, Any]) -> dict[str, tuple[A
         values = np.asarray(value)
         if values.ndim != 1 or values.size == 0:
             raise InputError(name, f"an array of shape {values.shape}", "a number, or a one-dimensional array of them")
-        found[name] = tuple(round(x) if entry.kind == "integer" else float(x) for x in values.tolist())
+        found[name] = tuple(_checked(entry, name, x) for x in values.tolist())
     if len(found) > 2:
         raise InputError(", ".join(found), "arrays", "at most two inputs that vary at once")
     return found
+
+
+def _checked(entry: Input, name: str, value: Any) -> Any:
+    """An entry of an array, by the same rules as a single number."""
+    try:
+        return entry.parse(value)
+    except InputError:
+        fix = f"For example {name}=np.rint({name}): numbers between two whole ones have no bound"
+        whole = entry.kind == "integer" and isinstance(value, float)
+        raise InputError(
+            f"{name}, an array", value, entry.range, fix if whole else f"For example {entry.sample}"
+        ) from None
 
 
 def evaluate_along(result: type[Result], given: Mapping[str, Any], axes: Mapping[str, tuple[Any, ...]]) -> Evaluations:

@@ -12,7 +12,7 @@ from certiformer.core import rounding
 from certiformer.core.elementwise import least, raised, several
 from certiformer.core.hypothesis import Hypothesis
 from certiformer.core.quantity import Quantity
-from certiformer.core.records import changed, put_fields
+from certiformer.core.records import fast_replace, set_fields
 
 _LN10 = math.log(10.0)
 _NOTHING: Mapping[str, float] = MappingProxyType({})
@@ -54,7 +54,7 @@ class Bound:
             terms = _checked(value, terms, additive, clipped)
         elif math.isnan(value):
             raise ArithmeticError("a bound must not be nan")
-        put_fields(
+        set_fields(
             self,
             "__dict__",
             {
@@ -72,7 +72,7 @@ class Bound:
 
     def resting_on(self, hypotheses: tuple[Hypothesis, ...]) -> Bound:
         """The same number, with these hypotheses in place of its own."""
-        return changed(self, hypotheses=hypotheses)
+        return fast_replace(self, hypotheses=hypotheses)
 
     def entry(self, place: int) -> Bound:
         """The bound at one entry, where it is one of arrays."""

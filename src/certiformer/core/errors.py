@@ -10,8 +10,6 @@ from typing import ParamSpec, TypeVar
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
 
-__makes_numbers__ = False
-
 
 class CertiformerError(Exception):
     """Base of every error that is the caller's to mend; the command line prints it without a traceback."""
@@ -31,7 +29,7 @@ class RangeError(CertiformerError, ArithmeticError):
 
     def __init__(self, id: str, cause: Exception) -> None:
         super().__init__(
-            f"{id}: these inputs leave the range of floating-point numbers ({cause}). "
+            f"{id}: these inputs leave the range of floating-point numbers, or of the memory ({cause}). "
             "Choose units in which they are less extreme"
         )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from certiformer.core.elementwise import agreed, several
-from certiformer.core.records import put_fields
+from certiformer.core.records import set_fields
 
 State = Literal["verified", "vouched", "open", "fails"]
 
@@ -38,7 +38,7 @@ class Hypothesis:
     def __init__(self, requires: str, state: State, why: str = "", statable: bool = False, id: str = "") -> None:
         name = id or slug(requires)
         fields = {"requires": requires, "state": state, "why": why, "statable": statable, "id": name}
-        put_fields(self, "__dict__", fields)
+        set_fields(self, "__dict__", fields)
 
     @property
     def blocks(self) -> bool:

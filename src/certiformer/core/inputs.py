@@ -52,6 +52,10 @@ class Input:
     example: Any = None
     name: str = ""
 
+    def __set_name__(self, owner: type, name: str) -> None:
+        """The attribute's name is the input's name."""
+        object.__setattr__(self, "name", name)
+
     @property
     def required(self) -> bool:
         """Neither a default nor a rule gives it a value."""
@@ -283,7 +287,7 @@ def flag(meaning: str, *, default: bool | None = None) -> Any:
     return Input(meaning, "flag", default=default, example=True)
 
 
-class Known(dict[str, Input]):
+class InputTable(dict[str, Input]):
     """Every input by its name and by its aliases, with what is the same at every evaluation."""
 
     def __init__(self, inputs: Iterable[Input]) -> None:
@@ -294,12 +298,7 @@ class Known(dict[str, Input]):
         self.derived = tuple((entry, entry.factory) for entry in entries if entry.factory is not None)
 
 
-def by_name(inputs: Iterable[Input]) -> Known:
-    """Every input by its name and by its aliases."""
-    return Known(inputs)
-
-
-def check_inputs(known: Known, given: Mapping[str, Any], example: str) -> dict[str, Any]:
+def check_inputs(known: InputTable, given: Mapping[str, Any], example: str) -> dict[str, Any]:
     """All inputs parsed and checked; unknown, missing and doubled names are errors that name themselves."""
     values: dict[str, Any] = {}
     for name, raw in given.items():

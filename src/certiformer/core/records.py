@@ -6,11 +6,11 @@ from typing import Any, TypeVar
 
 Record = TypeVar("Record")
 
-put_fields = object.__setattr__
-"""`put_fields(record, "__dict__", {...})` writes all fields at once, where a frozen dataclass writes one by one."""
+set_fields = object.__setattr__
+"""`set_fields(record, "__dict__", {...})` writes all fields at once, where a frozen dataclass writes one by one."""
 
 
-def changed(record: Record, **fields: Any) -> Record:
+def fast_replace(record: Record, **fields: Any) -> Record:
     """`dataclasses.replace` for records that keep their fields in `__dict__` and check nothing when they are made.
 
     Such a record has no cached property: what it remembers of the old fields would go over to the new record.
@@ -20,5 +20,5 @@ def changed(record: Record, **fields: Any) -> Record:
         raise TypeError(f"{type(record).__name__} has no field {', '.join(sorted(fields.keys() - values.keys()))}")
     values.update(fields)
     found: Record = object.__new__(type(record))
-    put_fields(found, "__dict__", values)
+    set_fields(found, "__dict__", values)
     return found

@@ -1,4 +1,4 @@
-"""A result is a class: its fields are the inputs, its docstring is the story, its two methods are its two sides."""
+"""A result is a class: its fields are the inputs, its docstring is the statement, its two methods are its two sides."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, dataclass_transform
 
-from certiformer.core import notebook, story
+from certiformer.core import docstring_sections, notebook
 from certiformer.core.bound import Bound, json_number
 from certiformer.core.errors import CertiformerError, FormulaError, RangeError, UnknownNameError
 from certiformer.core.hypothesis import Hypothesis, assumed, together
-from certiformer.core.inputs import Input, Known, by_name, check_inputs, choice, count, flag, integers, real, reals
+from certiformer.core.inputs import Input, InputTable, check_inputs, choice, count, flag, integers, real, reals
 from certiformer.core.quantity import Direction, Quantity
 from certiformer.core.report import Report, Statement
 
@@ -96,32 +96,36 @@ class Result:
     elementwise: ClassVar[tuple[str, ...]] = ()
     proof: ClassVar[str] = ""
 
-    story: ClassVar[story.Story]
+    sections: ClassVar[docstring_sections.DocstringSections]
     title: ClassVar[str] = ""
     reason: ClassVar[str] = ""
     example: ClassVar[str] = ""
+    counterexample: ClassVar[str] = ""
     inputs: ClassVar[tuple[Input, ...]] = ()
-    named_inputs: ClassVar[Known] = by_name(())
+    named_inputs: ClassVar[InputTable] = InputTable(())
     assumptions: ClassVar[tuple[str, ...]] = ()
     defects: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         inherited = [base for base in cls.__bases__ if issubclass(base, Result)]
-        cls.story = story.read(cls.__doc__)
-        told = next((base.story for base in inherited if base is not Result and base.story.sound), None)
-        if not cls.story.sound and told is not None:
+        cls.sections = docstring_sections.read(cls.__doc__)
+        told = next((base.sections for base in inherited if base is not Result and base.sections.sound), None)
+        if not cls.sections.sound and told is not None:
             # What holds is told once, by the setting that several results share.
-            cls.story = replace(cls.story, sound=told.sound, sound_latex=told.sound_latex)
-        cls.title, cls.reason = cls.story.title, cls.story.because
+            cls.sections = replace(cls.sections, sound=told.sound, sound_latex=told.sound_latex)
+        cls.title, cls.reason = cls.sections.title, cls.sections.because
         cls.inputs = _fields(cls)
-        cls.named_inputs = by_name(cls.inputs)
-        cls.assumptions = _unique(cls.story.assumes, *(base.assumptions for base in inherited))
-        cls.defects = _unique(cls.story.defects, *(base.defects for base in inherited))
+        cls.named_inputs = InputTable(cls.inputs)
+        cls.assumptions = _unique(cls.sections.assumes, *(base.assumptions for base in inherited))
+        cls.defects = _unique(cls.sections.defects, *(base.defects for base in inherited))
         if "place" in vars(cls) and "id" not in vars(cls):
             cls.id = f"{cls.paper.key}.{short_place(cls.place)}"
         words = " ".join(entry.sample for entry in cls.inputs if entry.required)
         cls.example = f"certiformer bound {cls.id} {words}"
+        refuted = getattr(cls, "status", None) is Status.FALSE
+        if "counterexample" not in vars(cls):
+            cls.counterexample = f"certiformer audit {cls.id}" if refuted else ""
         if not cls.proof and hasattr(cls, "paper"):
             cls.proof = f"docs/proofs/{cls.paper.key}.md"
         if "sound" in vars(cls):
@@ -195,6 +199,20 @@ class Result:
         raise NotImplementedError(f"{type(self).__name__} has no sound side")
 
     @classmethod
+    def listing(cls) -> dict[str, Any]:
+        """The result in a list: what `certiformer theorems --json` prints of it."""
+        return {
+            "id": cls.id,
+            "title": cls.title,
+            "paper": cls.paper.key,
+            "place": cls.place,
+            "bounds": cls.bounds.value,
+            "printed": cls.status.value,
+            "reason": cls.reason,
+            "inputs": [entry.name for entry in cls.inputs],
+        }
+
+    @classmethod
     def has_printed(cls) -> bool:
         """Whether a paper printed something."""
         return cls.printed is not Result.printed
@@ -228,6 +246,8 @@ def _side(at: Result, side: Callable[[], Variants]) -> Variants:
         return dict(side())
     except CertiformerError:
         raise
+    except MemoryError as error:
+        raise RangeError(at.id, error) from error
     except (ArithmeticError, ValueError) as error:
         # Squares of numbers beyond 1e150 leave the floats; anything else that has no value is a defect of ours.
         sizes = [abs(value) for value in at.as_inputs().values() if isinstance(value, float) and value != 0.0]
@@ -243,7 +263,7 @@ def _fields(cls: type[Result]) -> tuple[Input, ...]:
         for name in vars(base).get("__annotations__", {}):
             entry = vars(base).get(name)
             if isinstance(entry, Input):
-                found[name] = entry if entry.name == name else replace(entry, name=name)
+                found[name] = entry
     return tuple(found.values())
 
 
@@ -275,7 +295,7 @@ def _assumed(assumptions: tuple[str, ...]) -> tuple[Hypothesis, ...]:
     return together(assumed(words) for words in assumptions)
 
 
-_KINDS = {
+PLACE_KINDS = {
     "Lemma": "lem",
     "Theorem": "thm",
     "Corollary": "cor",
@@ -292,10 +312,10 @@ _KINDS = {
 
 def short_place(place: str) -> str:
     """`Theorem 4.1` is `thm4.1`, `Corollary D.0.1` is `corD.0.1`."""
-    match = re.match(rf"({'|'.join(_KINDS)}) ([A-Z](?:\.\d+)*|\d+(?:\.\d+)*)(?=$|,)", place)
+    match = re.match(rf"({'|'.join(PLACE_KINDS)}) ([A-Z](?:\.\d+)*|\d+(?:\.\d+)*)(?=$|,)", place)
     if match is None:
         raise ValueError(f"{place!r} gives no id: write `id = ...` in the class")
-    return _KINDS[match[1]] + match[2]
+    return PLACE_KINDS[match[1]] + match[2]
 
 
 @dataclass(frozen=True, slots=True)

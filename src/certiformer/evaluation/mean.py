@@ -64,7 +64,7 @@ def mean_limits(
     """
     probability("delta", delta)
     x = losses_in("losses", losses, low, high)
-    w = _weights(weights, len(x))
+    w = weights_of(weights, len(x))
     if order not in ("average", "hash", "given"):
         raise InputError("order", order, 'one of "average", "hash", "given"')
     if ids is not None:
@@ -97,7 +97,8 @@ def mean_limits(
     )
 
 
-def _weights(weights: npt.ArrayLike | None, n: int) -> Array:
+def weights_of(weights: npt.ArrayLike | None, n: int) -> Array:
+    """Weights in (0, 1], one for each loss; all 1 where none are given."""
     if weights is None:
         return np.ones(n)
     w = np.asarray(weights, dtype=np.float64)

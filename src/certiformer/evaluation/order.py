@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.core.errors import InputError
-from certiformer.core.later import scipy
+from certiformer.core.lazy import scipy
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

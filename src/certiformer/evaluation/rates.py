@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.tails import binomial_upper
+from certiformer.calculus.tail_check import confirm_lower, confirm_upper
+from certiformer.calculus.tails import binomial_lower, binomial_upper
 from certiformer.core.errors import InputError
 from certiformer.evaluation._given import probability
 from certiformer.evaluation.mean import Limits
@@ -22,10 +23,13 @@ def rate_limits(errors: int, n: int, delta: float, *, two_sided: bool = False) -
     probability("delta", delta)
     if n < 1 or not 0 <= errors <= n:
         raise InputError("errors", errors, f"a whole number between 0 and n = {n}")
-    ln = math.log(delta / 2.0 if two_sided else delta)
+    share = delta / 2.0 if two_sided else delta
+    lower, upper = binomial_lower(errors, n, math.log(share)), binomial_upper(errors, n, math.log(share))
+    confirm_lower("rate_limits", n, errors, lower, share)
+    confirm_upper("rate_limits", n, errors, upper, share)
     return Limits(
-        lower=max(0.0, 1.0 - binomial_upper(n - errors, n, ln)),
-        upper=binomial_upper(errors, n, ln),
+        lower=lower,
+        upper=upper,
         mean=errors / n,
         n=n,
         delta=delta,

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.core.errors import InputError
-from certiformer.core.later import scipy
+from certiformer.core.lazy import scipy
 from certiformer.core.rounding import down, up
 from certiformer.evaluation._given import losses_in, probability, whole_range
 

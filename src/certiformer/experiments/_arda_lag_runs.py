@@ -8,39 +8,25 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from certiformer.experiments.study import Scale
+from certiformer.experiments._arda_lag_grid import ALPHA, COEFFICIENT, SHORT, VARIANCE, precision
 from certiformer.models.independent_heads import IndependentHeads, IndependentHeadsConfig
 from certiformer.models.indrnn import IndRNN, IndRNNConfig
-from certiformer.sweep import Experiment, Outcome, Shortened, two_lengths
+from certiformer.sweep import Outcome
 from certiformer.sweep.run import Config
 from certiformer.tasks.autoregressive import autoregressive
-from certiformer.training import fast
+from certiformer.training import kernels
 
-NETWORKS = ("indrnn", "transformer")
 BLOCK = {"indrnn": "u", "transformer": "W"}  # recurrent weights, attention weights
 NAMES_OF_WEIGHTS = {"indrnn": ("c", "u", "w"), "transformer": ("c", "u", "W")}
-ALPHA = 1.5  # |u_i| at the start, as released
-COEFFICIENT, VARIANCE = 0.9, 0.1  # x_t = 0.9 x_{t-L} + N(0, 0.1)
-PRECISION = {"indrnn": "float64", "transformer": "float32"}
-"""Where a configuration does not name its precision."""
-RELEASED = "float32"
-"""The precision of the released program; gradients through 97 steps at |u| = 1.5 carry some noise there."""
-
-PAPER_LAGS = (4, 16, 72, 96)  # the paper's, from its figure
-SHORT, LONG = 500, 5000
-"""Steps behind the figure's upper panel (gradient norms) and lower panel (validation loss), as released.
-
-The released short runs are runs of their own; here they are the first steps of the long ones, which are the same.
-"""
 
 
 class Batches(NamedTuple):
     """What a run reads: training windows, validation windows of both kinds, windows for the Jacobian."""
 
-    train: fast.Windows
-    shared: fast.Windows
-    fresh: fast.Windows
-    probe: fast.Windows
+    train: kernels.Windows
+    shared: kernels.Windows
+    fresh: kernels.Windows
+    probe: kernels.Windows
 
 
 def run(config: Config) -> Outcome:
@@ -50,8 +36,8 @@ def run(config: Config) -> Outcome:
     """
     network, steps, every = config["network"], config["steps"], config["every"]
     data, weights = _batches(config), _weights(config)
-    descent = (fast.window_units if network == "indrnn" else fast.window_heads)(data.train)
-    jacobian = fast.units_jacobian if network == "indrnn" else fast.heads_jacobian
+    descent = (kernels.WindowUnits if network == "indrnn" else kernels.WindowHeads)(data.train)
+    jacobian = kernels.units_jacobian if network == "indrnn" else kernels.heads_jacobian
     block, rate = BLOCK[network], weights["c"].dtype.type(config["rate"])
     losses: list[float] = []
     norms: list[float] = []
@@ -106,11 +92,6 @@ def _thinned(values: list[float]) -> list[float]:
     return values[:: max(1, -(-len(values) // CURVE))]
 
 
-def precision(config: Config) -> str:
-    """In which a network is trained."""
-    return str(config.get("precision", PRECISION[config["network"]]))
-
-
 def _weights(config: Config) -> dict[str, Any]:
     """The same key starts the network whatever the lag."""
     network = config["network"]
@@ -141,42 +122,11 @@ def _batches(config: Config) -> Batches:
         )
         apart = task.source.windows(jax.random.fold_in(key, 2), n_test)
         labels = (np.asarray(apart.labels) - task.meta["centre"]) / task.meta["spread"]
-    train = fast.windows(task.train.inputs, task.train.labels, dtype)
+    train = kernels.split_windows(task.train.inputs, task.train.labels, dtype)
     few = slice(0, config["n_jacobian"])
     return Batches(
         train,
-        fast.windows(task.test.inputs, task.test.labels, dtype),
-        fast.windows(apart.inputs, labels, dtype),
-        fast.Windows(train.values[few], train.positions, train.y[few]),
+        kernels.split_windows(task.test.inputs, task.test.labels, dtype),
+        kernels.split_windows(apart.inputs, labels, dtype),
+        kernels.Windows(train.values[few], train.positions, train.y[few]),
     )
-
-
-def experiment(scale: Scale) -> Experiment:
-    """Seeds times lags times networks, as released; rivals see the same series. Then a few in double precision."""
-    common: Config = {"width": 64, "pairs": 8, "rate": 0.05}
-    lags, seeds, size = {
-        "smoke": ((2, 4), 2, {"n": 48, "n_test": 16, "n_jacobian": 8, "steps": 20, "every": 10}),
-        "quick": ((4, 8, 16, 32, 48), 5, {"n": 500, "n_test": 250, "n_jacobian": 64, "steps": 500, "every": 20}),
-        "paper": (PAPER_LAGS, 20, {"n": 4000, "n_test": 1000, "n_jacobian": 256, "steps": LONG, "every": 10}),
-    }[scale]
-    released = {"indrnn": {"precision": RELEASED}, "transformer": {}}
-    configs = [
-        {"network": network, "lag": lag, "seed": seed, **size, **common, **released[network]}
-        for seed in range(1, seeds + 1)
-        for lag in lags
-        for network in NETWORKS
-    ]
-    doubled = [
-        {"network": "indrnn", "lag": lag, "seed": seed, **size, **common}
-        for seed in range(1, min(seeds, CONTROLS) + 1)
-        for lag in lags
-    ]
-    return Experiment("arda.fig2", run=f"{__name__}:run", shorten=_shorten, configs=[*configs, *doubled])
-
-
-CONTROLS = 3
-"""Seeds of the IndRNN that are also run in double precision."""
-
-
-def _shorten(config: Config) -> Shortened:
-    return two_lengths(config, "steps", 2 * config["every"], 8 * config["every"])

@@ -14,22 +14,13 @@ import numpy.typing as npt
 from jaxtyping import Array
 
 from certiformer.core.errors import CertiformerError
-from certiformer.experiments.study import Scale
+from certiformer.experiments._arda_width_grid import ANCHORS, DIMENSION, PARTS, RADII, RADIUS, TOKENS, step_size
 from certiformer.measure.linearization import boundary_move, linear_prediction
 from certiformer.models.independent_heads import IndependentHeads, IndependentHeadsConfig
-from certiformer.sweep import Experiment, Outcome, Shortened, two_lengths
+from certiformer.sweep import Outcome
 from certiformer.sweep.run import Config
 from certiformer.tasks.ntk_teacher import NTKTeacher, ntk_teacher
-from certiformer.training import fast
-
-TEACHERS = ("paper", "released_diagonal")
-DIMENSION, TOKENS, ANCHORS = 8, 16, 16
-RADIUS = 3.0  # rho and nu, the same for every block
-RADII = {"c": RADIUS, "u": RADIUS, "W": RADIUS}
-STEP_SCALE = 1.75  # the step is 1.75/sqrt(number of steps), as released
-PARTS = tuple(2**k for k in range(4, -1, -1))  # the training loss is also read after 1/16, 1/8, ... of the steps
-
-PAPER_WIDTHS = (8, 16, 32, 64, 128, 256)  # the paper's
+from certiformer.training import kernels
 
 
 class Problem(NamedTuple):
@@ -146,14 +137,9 @@ def _weights(config: Config) -> Weights:
     return {name: np.array(getattr(network, name)) for name in RADII}
 
 
-def step_size(steps: int) -> float:
-    """1.75/sqrt(number of steps), as released."""
-    return STEP_SCALE / math.sqrt(steps)
-
-
 def _descend(start: Weights, x: Array, y: Array, steps: int) -> tuple[list[float], Weights]:
     """Projected gradient descent: the loss before every step, and the last weights."""
-    descent, rate = fast.head_descent(x, y), np.float32(step_size(steps))
+    descent, rate = kernels.HeadDescent(x, y), np.float32(step_size(steps))
     allowed = {name: radius / math.sqrt(len(start["c"])) for name, radius in RADII.items()}
     weights, losses = start, []
     for step in range(steps):
@@ -162,7 +148,7 @@ def _descend(start: Weights, x: Array, y: Array, steps: int) -> tuple[list[float
             raise CertiformerError(f"training diverged at step {step}: loss {loss:g}")
         losses.append(loss)
         weights = {
-            name: fast.onto_ball(value - rate * gradient[name], start[name], allowed[name])
+            name: kernels.onto_ball(value - rate * gradient[name], start[name], allowed[name])
             for name, value in weights.items()
         }
     return losses, weights
@@ -175,28 +161,3 @@ def _travelled(start: Weights, end: Weights) -> float:
         way = (end[name] - start[name]).reshape(heads, -1)
         longest = max(longest, float(np.max(np.linalg.norm(way, axis=1))) * math.sqrt(heads) / radius)
     return longest
-
-
-def experiment(scale: Scale) -> Experiment:
-    """Seeds times widths, for the released teacher, which made the figure, and then for the paper's."""
-    widths, seeds, sizes = {
-        "smoke": ((4, 8), 2, {"n": 48, "n_more": 16, "pool": 64, "steps": 32}),
-        "quick": (PAPER_WIDTHS[:5], 5, {"n": 500, "n_more": 750, "pool": 2048, "steps": 1200}),
-        "paper": (PAPER_WIDTHS, 10, {"n": 4000, "n_more": 1000, "pool": 8192, "steps": 4000}),
-    }[scale]
-    return Experiment(
-        "arda.fig1",
-        run=f"{__name__}:run",
-        shorten=_shorten,
-        configs=[
-            {"teacher": teacher, "width": width, "seed": seed, **sizes}
-            for teacher in reversed(TEACHERS)
-            for seed in range(1, seeds + 1)
-            for width in widths
-        ],
-    )
-
-
-def _shorten(config: Config) -> Shortened:
-    most = min(320, max(40, 10_240 // config["width"]))
-    return two_lengths(config, "steps", most // 4, most)

@@ -24,8 +24,7 @@ from certiformer.models._draws import generators
 from certiformer.models.multi_head_attention import MultiHeadAttentionConfig
 from certiformer.sweep.run import Config
 from certiformer.tasks.tokenized_mixture import TokenizedMixture, tokenized_mixture
-from certiformer.training.fast import attention_runs
-from certiformer.training.leave_one_out import weights
+from certiformer.training.kernels import attention_runs, leave_one_out_weights
 from certiformer.training.losses import logistic
 
 STARTS = ("zero", "one-step", "random")
@@ -165,7 +164,7 @@ def descend_leaving_one_out(
         runs.U,
         runs.W,
         (x, y),
-        weights(len(y), jnp.float64),
+        leave_one_out_weights(len(y)),
         factor=copies / np.sqrt(np.sum(copies)),
         rate=eta / np.maximum(copies, 1.0),
         steps=steps,

@@ -6,9 +6,14 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln
 
-from certiformer.experiments._li_tails_runs import Vector, log_student
 from certiformer.experiments.statistics import LEVEL, RESAMPLES, Interval
+from certiformer.sweep import Shortened, two_lengths
+from certiformer.sweep.run import Config
+
+Vector = npt.NDArray[np.float64]
 
 
 def quantile_power_law(points: Mapping[float, Vector], quantile: float, seed: int = 0) -> Interval:
@@ -51,3 +56,20 @@ def asymptotic_variance(loss: str, scale: float, noise: str, sigma: float, nu: f
         slope = np.asarray(2.0 * np.clip(r, -scale, scale), float)
         curvature = np.asarray(2.0 * (np.abs(r) < scale), float)
     return float(np.sum(slope**2 * measure) / np.sum(curvature * measure) ** 2)
+
+
+def degrees_of_freedom(d: int, k: int) -> int:
+    """Parameters of the head less the k scales that can be moved between u and W_v."""
+    return k + d * k + d * d - k
+
+
+def log_student(z: Vector, nu: float) -> Vector:
+    """The logarithm of Student's density."""
+    constant = float(gammaln((nu + 1.0) / 2.0) - gammaln(nu / 2.0)) - 0.5 * math.log(nu * math.pi)
+    return np.asarray(constant - (nu + 1.0) / 2.0 * np.log1p(z**2 / nu))
+
+
+def shorten(config: Config) -> Shortened:
+    """Some draws of many."""
+    most = max(2, config["draws"] // 5)
+    return two_lengths(config, "draws", max(1, most // 4), most)

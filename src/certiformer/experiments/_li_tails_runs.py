@@ -15,19 +15,16 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import numpy.typing as npt
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
-from scipy.special import gammaln
 
 from certiformer.calculus import robust
+from certiformer.experiments._li_tails_fits import Vector, log_student
 from certiformer.models import ClsTransformer, activation
 from certiformer.models._draws import generators, unit_directions
-from certiformer.sweep import Shortened, two_lengths
 from certiformer.tasks.heavy_tails import HeavyTails
 
 Config = dict[str, Any]
-Vector = npt.NDArray[np.float64]
 ACTIVATION = "leaky_relu"
 LOSSES = ("squared", "catoni", "huber")
 # Damping of the normal equations: where it starts, how it falls and grows, and where a run of failures ends.
@@ -55,11 +52,6 @@ def predict(head: Head, x: Float[Array, "tokens d"]) -> Float[Array, ""]:
     """f(X) from the CLS row alone."""
     attention = jax.nn.softmax(x @ (head.W_QK.T @ x[0]))
     return head.u @ activation(ACTIVATION)(head.W_v.T @ (attention @ x))
-
-
-def degrees_of_freedom(d: int, k: int) -> int:
-    """Parameters of the head less the k scales that can be moved between u and W_v."""
-    return k + d * k + d * d - k
 
 
 def problem(config: Config) -> HeavyTails:
@@ -210,12 +202,6 @@ def test_sample(rng: np.random.Generator, config: Config, m: int) -> tuple[Vecto
     return inputs, 1.0 / (0.5 + 0.5 * np.mean(np.exp(ln_ratio), axis=1))
 
 
-def log_student(z: Vector, nu: float) -> Vector:
-    """The logarithm of Student's density."""
-    constant = float(gammaln((nu + 1.0) / 2.0) - gammaln(nu / 2.0)) - 0.5 * math.log(nu * math.pi)
-    return np.asarray(constant - (nu + 1.0) / 2.0 * np.log1p(z**2 / nu))
-
-
 def truncate(inputs: Vector, threshold: float) -> Vector:
     """T_M: a sequence whose longest token exceeds M is scaled down as a whole until it does not."""
     longest = np.max(np.linalg.norm(inputs, axis=-1), axis=-1)[..., None, None]
@@ -243,9 +229,3 @@ def training_sample(source: HeavyTails, config: Config) -> tuple[Vector, Vector,
 def test_generator(config: Config) -> np.random.Generator:
     """Each seed has its own test points, the same for every sample size and threshold."""
     return np.random.default_rng([config["teacher"], config["tokens"], config["seed"], 17])
-
-
-def shorten(config: Config) -> Shortened:
-    """Some draws of many."""
-    most = max(2, config["draws"] // 5)
-    return two_lengths(config, "draws", max(1, most // 4), most)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import IO, Any, NamedTuple
 
 import jax
@@ -22,64 +22,21 @@ from jaxtyping import Array
 
 from certiformer.core.errors import CertiformerError
 from certiformer.experiments._screening import lowest
-from certiformer.experiments.study import Scale
 from certiformer.measure.norms import entrywise_l1, mixed_norm
 from certiformer.measure.tokens import half_diameter, token_norm
 from certiformer.models import KerasClsTransformer, KerasClsTransformerConfig, weights
-from certiformer.sweep import Experiment, Outcome, Shortened
+from certiformer.sweep import Outcome
 from certiformer.sweep.run import Config
 from certiformer.tasks.sparse_majority import SparseMajority, sparse_majority
-from certiformer.training import fast
-from certiformer.training.presets import preset
+from certiformer.training import kernels
 from certiformer.training.steps import Data
+from certiformer.training.token_table import token_table
 
 Matrix = npt.NDArray[np.float64]
 
-NAME = "trauger.sparse_majority"
-PAPER_LENGTHS = tuple(range(20, 201, 20))  # the paper's T
-FIRST_LENGTHS = (20, 60, 100, 140, 200)  # those that are run first
-PAPER_RUNS = 5  # the paper's runs for each T
-QUICK_LENGTHS = (20, 40, 80, 120, 200)
 POINTS = 200
 """The most points kept of a curve."""
 MOMENTUM, DECAY, FLOOR = 0.9, 0.999, 0.1
-
-
-def experiment(scale: Scale) -> Experiment:
-    """The runs that all studies of this paper share; seed by seed over the lengths."""
-    recipe = preset("trauger").recipe
-    common = {"batch": recipe.batch, "rate": recipe.rate, "relevant": 9, "d": 64, "heads": 2}
-    sizes = {"samples": 300, "validation": 10_000}
-    looks = {"validated_every": 20, "window": 100, "replayed": 100}
-    small = {"samples": 256, "validation": 1_000, "validated_every": 10, "window": 20, "replayed": 2}
-    grids: dict[Scale, tuple[tuple[tuple[int, ...], ...], int, Config]] = {
-        "smoke": (((20, 40),), 2, {**small, "epochs": 100}),
-        "quick": ((QUICK_LENGTHS,), PAPER_RUNS, {**sizes, **looks, "replayed": 3, "epochs": 4_000}),
-        "paper": (
-            (FIRST_LENGTHS, tuple(T for T in PAPER_LENGTHS if T not in FIRST_LENGTHS)),
-            PAPER_RUNS,
-            {**sizes, **looks, "epochs": recipe.steps},
-        ),
-    }
-    stages, runs, grid = grids[scale]
-    return Experiment(
-        NAME,
-        run=f"{__name__}:run",
-        shorten=_shorten,
-        configs=[
-            {"tokens": T, "seed": seed, **common, **grid} for lengths in stages for seed in range(runs) for T in lengths
-        ],
-    )
-
-
-def _shorten(config: Config) -> Shortened:
-    """One window that is looked through again, and two, with the epochs that go with them."""
-    epochs, replayed = config["epochs"], config["replayed"]
-    one, two = (
-        ({**config, "epochs": epochs * few // replayed, "replayed": few}, few / replayed)
-        for few in (1, min(2, replayed))
-    )
-    return one, two
 
 
 def run(config: Config) -> Outcome:
@@ -99,8 +56,8 @@ def run(config: Config) -> Outcome:
         lows = [min(loss for epoch, loss in looks) for looks in trained.windows]
         found = lowest(lows, through, most=config["replayed"])
     shape = problem.model.config
-    best, last = fast.unflatten(kept.weights, shape), fast.unflatten(trained.weights, shape)
-    objective = jax.jit(fast.token_table())
+    best, last = kernels.unflatten(kept.weights, shape), kernels.unflatten(trained.weights, shape)
+    objective = jax.jit(token_table())
     train_loss, more = objective(best, (*problem.data.train, problem.data.shared))
     gaps = np.array(trained.curves["validation_loss"]) - np.array(trained.curves["loss"])
     values = {
@@ -157,10 +114,10 @@ class _Trained(NamedTuple):
     starts: npt.NDArray[np.float32]
 
 
-def _train(descent: fast.TableDescent, problem: _Problem, config: Config, file: IO[bytes]) -> _Trained:
+def _train(descent: kernels.TableDescent, problem: _Problem, config: Config, file: IO[bytes]) -> _Trained:
     """Epochs up to the first whose running accuracy is 1; a look after every K-th and after the last."""
     length, every, last = config["window"], config["validated_every"], config["epochs"]
-    weights = fast.flatten(problem.model)
+    weights = kernels.flatten(problem.model)
     velocity = np.zeros_like(weights)
     size = -(-last // length) * 2 * len(weights)
     file.truncate(4 * size)
@@ -186,7 +143,7 @@ def _train(descent: fast.TableDescent, problem: _Problem, config: Config, file: 
                 part = slice(done - first, upto - first)
                 losses, accuracies = descent.epochs(weights, velocity, orders[part], rates[part])
             done = upto
-            loss, accuracy = descent.look(weights)
+            loss, accuracy = descent.validate(weights)
             looks.append((done, loss))
             looked.append(done)
             total = float(np.sum(np.abs(weights), dtype=np.float64))
@@ -202,7 +159,7 @@ def _train(descent: fast.TableDescent, problem: _Problem, config: Config, file: 
 CURVES = ("loss", "accuracy", "validation_loss", "validation_accuracy", "l1")
 
 
-def _replay(descent: fast.TableDescent, problem: _Problem, config: Config, trained: _Trained, window: int) -> _Kept:
+def _replay(descent: kernels.TableDescent, problem: _Problem, config: Config, trained: _Trained, window: int) -> _Kept:
     """The epoch of a window with the lowest validation loss; its looks must give the bits they gave before."""
     first = window * config["window"]
     end = min(first + config["window"], trained.epochs)
@@ -211,7 +168,7 @@ def _replay(descent: fast.TableDescent, problem: _Problem, config: Config, train
     before, best = dict(trained.windows[window]), None
     for k in range(end - first):
         losses, _ = descent.epochs(weights, velocity, orders[k : k + 1], rates[k : k + 1])
-        loss, accuracy = descent.look(weights)
+        loss, accuracy = descent.validate(weights)
         if before.get(first + k + 1, loss) != loss:
             raise CertiformerError(
                 f"epoch {first + k + 1} trained again has validation loss {loss!r}, it had {before[first + k + 1]!r}: "
@@ -251,13 +208,13 @@ def _problem(config: Config) -> _Problem:
     return _Problem(data, np.asarray(source.table, np.float64), model, key_train)
 
 
-def _descent(problem: _Problem, config: Config) -> fast.TableDescent:
+def _descent(problem: _Problem, config: Config) -> kernels.TableDescent:
     train, validation = (
-        fast.Bits(np.array(bits, np.float32), np.array(labels, np.int64))
+        kernels.Bits(np.array(bits, np.float32), np.array(labels, np.int64))
         for bits, labels in (problem.data.train, problem.data.validation)
     )
     shape = problem.model.config
-    return fast.table_descent(train, validation, problem.data.shared, shape, batch=config["batch"], momentum=MOMENTUM)
+    return kernels.TableDescent(train, validation, problem.data.shared, shape, batch=config["batch"], momentum=MOMENTUM)
 
 
 def _orders(key: Array, first: int, end: int, samples: int) -> npt.NDArray[np.int64]:
@@ -350,8 +307,3 @@ def theorem_norms(model: KerasClsTransformer, table: Matrix) -> dict[str, Any]:
         "BQK": [mixed_norm(matrix, 1, 1).value for matrix in layer.W_QK],
         "scores": [columns(matrix.T @ cls) for matrix in layer.W_QK],
     }
-
-
-def gap(values: Mapping[str, Any]) -> float:
-    """Validation minus training loss, both at the weights that were kept."""
-    return float(values["validation_loss"] - values["train_loss"])

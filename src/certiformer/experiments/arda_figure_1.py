@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import certiformer
-from certiformer.experiments._arda_width_runs import DIMENSION, PARTS, RADIUS, experiment, step_size
+from certiformer.experiments._arda_width_grid import DIMENSION, PARTS, RADIUS, experiment, step_size
 from certiformer.experiments.panel import Panel, Plot
 from certiformer.experiments.study import Analysis, Finding, Study
 from certiformer.experiments.table import Table

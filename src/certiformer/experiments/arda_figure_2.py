@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special
 
 from certiformer.core import find
-from certiformer.experiments._arda_lag_runs import (
+from certiformer.experiments._arda_lag_grid import (
     ALPHA,
     COEFFICIENT,
     LONG,

@@ -50,7 +50,9 @@ def experiment(scale: Scale) -> Experiment:
         for n in sizes
         for seed in range(seeds)
     ]
-    return Experiment("certificates", run=f"{_certificate_runs.__name__}:run", configs=configs, shorten=_shorten)
+    return Experiment(
+        "certificates", run=f"{_certificate_runs.__name__}:run", version=1, configs=configs, shorten=_shorten
+    )
 
 
 def _shorten(config: Config) -> Shortened:

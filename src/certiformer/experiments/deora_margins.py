@@ -85,7 +85,7 @@ def _features() -> Callable[[MultiHeadAttention, Array], tuple[Array, Array]]:
 
 
 def experiment(scale: Scale) -> Experiment:
-    return Experiment(NAME, run=f"{__name__}:run", configs=_grid(scale), shorten=_shorten)
+    return Experiment(NAME, run=f"{__name__}:run", version=1, configs=_grid(scale), shorten=_shorten)
 
 
 def _grid(scale: Scale) -> list[Config]:

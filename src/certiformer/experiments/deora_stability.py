@@ -92,7 +92,7 @@ def _look() -> Callable[..., dict[str, Array]]:
 
 
 def experiment(scale: Scale) -> Experiment:
-    return Experiment(NAME, run=f"{__name__}:run", configs=_grid(scale), shorten=_shorten)
+    return Experiment(NAME, run=f"{__name__}:run", version=1, configs=_grid(scale), shorten=_shorten)
 
 
 def _grid(scale: Scale) -> list[Config]:

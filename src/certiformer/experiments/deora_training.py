@@ -106,6 +106,7 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         NAME,
         run=f"{__name__}:run",
+        version=1,
         configs=_grid(scale),
         run_batch=f"{__name__}:run_batch",
         batch_key=_shape,

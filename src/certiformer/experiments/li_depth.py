@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.experiments import _li_runs
 from certiformer.experiments._li_analysis import OUR_DESIGN, calibration, growth, rate, scaled, shorten
 from certiformer.experiments._li_theory import inputs_of, printed_bound, sound_bound
 from certiformer.experiments.panel import Panel, Plot, Series
@@ -51,6 +50,8 @@ GRIDS: dict[Scale, dict[str, Any]] = {
 
 def run(config: Config) -> Outcome:
     """L layers fitted to the labels of L layers."""
+    from certiformer.experiments import _li_runs
+
     return _li_runs.run(config)
 
 
@@ -68,6 +69,7 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         "li.depth",
         run=f"{__name__}:run",
+        version=1,
         shorten=shorten,
         configs=seed_by_seed(cells, grid["seeds"]),
     )

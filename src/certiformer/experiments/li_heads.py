@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.experiments import _li_runs
 from certiformer.experiments._li_analysis import OUR_DESIGN, at, calibration, growth, rate, scaled, shorten
 from certiformer.experiments._li_theory import inputs_of, printed_bound, sound_bound, theorem_of
 from certiformer.experiments.panel import Panel, Plot
@@ -48,6 +47,8 @@ GRIDS: dict[Scale, dict[str, Any]] = {
 
 def run(config: Config) -> Outcome:
     """H heads fitted to the labels of H heads."""
+    from certiformer.experiments import _li_runs
+
     return _li_runs.run(config)
 
 
@@ -68,6 +69,7 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         "li.heads",
         run=f"{__name__}:run",
+        version=1,
         shorten=shorten,
         configs=seed_by_seed(cells, grid["seeds"]),
     )

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 import certiformer
 from certiformer.calculus.truncation import SubGaussian, gaussian_tokens
-from certiformer.experiments import _li_tails_runs as runs
+from certiformer.experiments._li_tails_fits import degrees_of_freedom, shorten
 from certiformer.experiments.panel import Panel, Plot, Series
 from certiformer.experiments.statistics import mean_interval, trend
 from certiformer.experiments.study import Analysis, Finding, Scale, Study, seed_by_seed
@@ -27,6 +25,11 @@ SIGMA = 0.1
 
 def run(config: Config) -> Outcome:
     """Excess risk of local ERM on sequences of T Gaussian tokens; the norms ||X||_2 and b(X) of test sequences."""
+    import jax
+    import jax.numpy as jnp
+
+    from certiformer.experiments import _li_tails_runs as runs
+
     with jax.enable_x64(True):
         source = runs.problem(config)
         inputs, _, labels = runs.training_sample(source, config)
@@ -80,7 +83,7 @@ def experiment(scale: Scale) -> Experiment:
         "test": test,
     }
     configs = seed_by_seed([{**shape, "tokens": T} for T in lengths], seeds)
-    return Experiment(NAME, run=f"{__name__}:run", configs=configs, shorten=runs.shorten)
+    return Experiment(NAME, run=f"{__name__}:run", version=1, configs=configs, shorten=shorten)
 
 
 # --- the bounds ---------------------------------------------------------------------------------------------------
@@ -169,7 +172,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     unit = table.config["sigma"] ** 2 / n
     notes.remarks.append(
         f"From T = {lengths[0]:.0f} to {lengths[-1]:.0f} the mean excess risk goes from {first.value / unit:.2f} to "
-        f"{last.value / unit:.2f} in units of σ²/n (the head has {runs.degrees_of_freedom(d, table.config['k'])} free "
+        f"{last.value / unit:.2f} in units of σ²/n (the head has {degrees_of_freedom(d, table.config['k'])} free "
         f"parameters); the printed bound grows by a factor {grown[0]:.2f}, the sound one by {grown[1]:.2f}."
     )
     norms = [

@@ -103,6 +103,7 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         NAME,
         run=f"{__name__}:run",
+        version=1,
         shorten=as_it_is,
         # Odd sample sizes have one median.
         configs=seed_by_seed(

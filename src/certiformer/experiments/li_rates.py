@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.experiments import _li_exact, _li_runs
+from certiformer.experiments import _li_exact
 from certiformer.experiments._li_analysis import LEVEL_MARGIN, OUR_DESIGN, at, broken, calibration, over, rate, shorten
 from certiformer.experiments._li_theory import exact_inputs, inputs_of, printed_bound, sound_bound
 from certiformer.experiments.panel import Panel, Plot, Series
@@ -71,6 +71,8 @@ GRIDS: dict[Scale, dict[str, Any]] = {
 
 def run(config: Config) -> Outcome:
     """A head fitted to its teacher's labels, or the exact linear example."""
+    from certiformer.experiments import _li_runs
+
     return _li_exact.run(config) if config["kind"] == "ball" else _li_runs.run(config)
 
 
@@ -89,6 +91,7 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         "li.rates",
         run=f"{__name__}:run",
+        version=1,
         shorten=shorten,
         configs=seed_by_seed(cells, grid["seeds"]),
     )

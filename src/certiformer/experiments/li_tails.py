@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 import certiformer
 from certiformer.core import Evaluation
-from certiformer.experiments import _li_tails_runs as runs
 from certiformer.experiments._li_analysis import LEVEL_MARGIN
-from certiformer.experiments._li_tails_fits import asymptotic_variance, quantile_power_law
+from certiformer.experiments._li_tails_fits import asymptotic_variance, degrees_of_freedom, quantile_power_law, shorten
 from certiformer.experiments.panel import Panel, Plot, Series
 from certiformer.experiments.statistics import Vector, bootstrap, mean_interval, median_interval
 from certiformer.experiments.study import Analysis, Finding, Scale, Study, seed_by_seed
@@ -36,6 +33,11 @@ CLIP = 0.5
 
 def run(config: Config) -> Outcome:
     """Independent samples of size n, a local ERM for each, and E (fhat - f0)^2 for each of those."""
+    import jax
+    import jax.numpy as jnp
+
+    from certiformer.experiments import _li_tails_runs as runs
+
     with jax.enable_x64(True):
         source = runs.problem(config)
         start = runs.merge(source.teacher)
@@ -95,7 +97,8 @@ def experiment(scale: Scale) -> Experiment:
     return Experiment(
         NAME,
         run=f"{__name__}:run",
-        shorten=runs.shorten,
+        version=1,
+        shorten=shorten,
         configs=seed_by_seed([{**one, **shape, "n": n} for n in sizes for one in cells(scale)], seeds),
     )
 
@@ -207,7 +210,7 @@ def _slow_down(notes: Notes, tail: str, plain: Table) -> list[str]:
 
 def _losses(notes: Notes, table: Table) -> None:
     """n E(fhat - f0)^2 / (sigma^2 P) at the largest n, against the asymptotic variance of M-estimators."""
-    P = runs.degrees_of_freedom(2, 2)
+    P = degrees_of_freedom(2, 2)
     for noise, of_noise in table.by("noise").items():
         for loss, of_loss in of_noise.by("loss").items():
             points = of_loss.points("n", _excess)
@@ -241,7 +244,7 @@ def _curves(tail: str, table: Table) -> list[Series]:
 
 
 def _loss_panel(table: Table, noise: str) -> Panel:
-    P = runs.degrees_of_freedom(2, 2)
+    P = degrees_of_freedom(2, 2)
     series = []
     for loss, part in table.where(noise=noise).by("loss").items():
         points = part.points("n", _excess)

@@ -6,12 +6,10 @@ import functools
 import math
 from collections.abc import Sequence
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 import certiformer
-from certiformer.experiments import _li_tails_runs as runs
+from certiformer.experiments._li_tails_fits import shorten
 from certiformer.experiments.panel import Panel, Plot, Series
 from certiformer.experiments.statistics import Vector, bootstrap, power_law
 from certiformer.experiments.study import Analysis, Scale, Study, seed_by_seed
@@ -36,6 +34,11 @@ def run(config: Config) -> Outcome:
 
     Samples and test points are the same for all thresholds. The last column is the predictor without truncation.
     """
+    import jax
+    import jax.numpy as jnp
+
+    from certiformer.experiments import _li_tails_runs as runs
+
     with jax.enable_x64(True):
         source = runs.problem(config)
         start = runs.merge(source.teacher)
@@ -91,7 +94,7 @@ def experiment(scale: Scale) -> Experiment:
         for n in sizes
         for tail, beta in TAILS.items()
     ]
-    return Experiment(NAME, run=f"{__name__}:run", configs=seed_by_seed(cells, seeds), shorten=runs.shorten)
+    return Experiment(NAME, run=f"{__name__}:run", version=1, configs=seed_by_seed(cells, seeds), shorten=shorten)
 
 
 # --- analysis -----------------------------------------------------------------------------------------------------

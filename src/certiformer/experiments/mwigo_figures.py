@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from certiformer.experiments._mwigo_runs import PAPER_TABLE_1, READINGS, experiment
+from certiformer.experiments._mwigo_grid import PAPER_TABLE_1, READINGS, experiment
 from certiformer.experiments.mwigo_table_1 import PAPER_RUNS, one_more_run
 from certiformer.experiments.panel import Panel, Plot, Series
 from certiformer.experiments.statistics import mean_interval

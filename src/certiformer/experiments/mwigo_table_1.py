@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 import certiformer
-from certiformer.experiments._mwigo_runs import (
+from certiformer.experiments._mwigo_grid import (
     BASE,
     CHOSEN_ON,
     PAPER_TABLE_1,
@@ -28,7 +28,6 @@ from certiformer.experiments.trend import Notes, Theory, Trend, told
 from certiformer.experiments.verdicts import Verdict, bound_frequency, one_run
 from certiformer.sweep import Row
 from certiformer.sweep.run import Config
-from certiformer.tasks.mnist import scale
 
 TOKENS = {"padded": 16, "flat": 13, "cropped": 9, "flat_cropped": 12}
 PIXELS_PER_TOKEN = 64
@@ -347,7 +346,7 @@ def _theorem_5(notes: Notes, base: Table) -> None:
     """
     over: dict[str, list[float]] = {"paper": [], "sound": []}
     for row in base:
-        low, high = scale(np.array([[[0, 255]]], np.uint8), row.config["pixels"], np.float64).values.ravel()
+        low, high = 0.0, 1.0  # of the pixels, as BASE has them
         side = math.sqrt(PIXELS_PER_TOKEN)
         found = certiformer.bound(
             "mwigo.thm5",
@@ -355,8 +354,8 @@ def _theorem_5(notes: Notes, base: Table) -> None:
             ds=TOKENS[row.config["tokens"]],
             d=PIXELS_PER_TOKEN,
             dm=row.config["d_m"],
-            RX=side * float(max(abs(low), abs(high))),
-            rho=side * float(high - low) / 2.0,
+            RX=side * max(abs(low), abs(high)),
+            rho=side * (high - low) / 2.0,
             # a larger ball is still a ball around the initial weights: one that was never left has no radius
             **{name: max(radius, 1e-6) for name, radius in row.values["moved"].items()},
             **row.values["start"],

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import json
 import math
 import os
-import shlex
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,13 +19,13 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from certiformer.core.errors import CertiformerError, InputError, refuse_unknown_options
-from certiformer.core.places import cache_directory, data_directory
+from certiformer.core.user_dirs import cache_directory, data_directory
 from certiformer.experiments import find
 from certiformer.experiments.panel import COLUMNS
 from certiformer.experiments.study import SCALES, Analysis, Scale, Study, strict
 from certiformer.report.figure import save
 from certiformer.report.page import write_text
-from certiformer.report.reproduction import experiment_page, older_code
+from certiformer.report.reproduction import experiment_page, older_versions
 from certiformer.sweep import (
     Engine,
     Estimate,
@@ -42,11 +43,14 @@ from certiformer.sweep import (
     read,
     sweep,
 )  # fmt: skip
-from certiformer.sweep.evidence import SUFFIX
 from certiformer.sweep.ledger import digest
 from certiformer.sweep.origin import described
 from certiformer.sweep.progress import duration
+from certiformer.sweep.published_runs import SUFFIX
 from certiformer.sweep.run import canonical
+
+TIMES = Path(__file__).with_name("processor_times.json")
+"""Written by `tools/generate_reproduction.py` from the published runs."""
 
 
 class NothingFinished(CertiformerError):
@@ -115,7 +119,7 @@ def reproduce(
     grid = grid_of(study, size, only, values)
     target = folder(out, id)
     with Ledger(default_ledger() if ledger is None else ledger) as book:
-        older = adoptable(study, size, grid, book, only, values)
+        older = older_versions(book.older(grid), str(book.path))
         if engine is None:
             with Local(environment=worker_environment()) as local:
                 swept = _swept(study, size, grid, book, local, retry, fresh, progress, announce, older)
@@ -136,12 +140,12 @@ def redraw(
 ) -> Reproduction:
     """Table, figures and page of the experiment `id` from published runs or from a ledger, without running anything.
 
-    Runs are recognised by their configuration, whatever code computed them: where there are several of one, that of
-    the code as it is now counts, else the latest. The scale is the one they fit best, if it is not given.
+    Runs are recognised by their configuration, whatever their version: where there are several of one, that of the
+    present version counts, else the latest. The scale is the one they fit best, if it is not given.
     """
     study = find(id)
     grids = grids_of(study, scale, only, values)
-    kept = counting(recorded(study, source), study.experiment("smoke").version)
+    kept = counting(recorded(study, source), study.version)
     found = {
         size: [kept[c] for run in grid.runs if (c := canonical(run.config)) in kept] for size, grid in grids.items()
     }
@@ -149,8 +153,7 @@ def redraw(
     if not found[size]:
         raise NoRuns(f"{source} has no finished run of {id}" + (f" at scale {scale}" if scale else ""))
     rows = found[size]
-    versions = sorted({row.version for row in rows})
-    swept = Swept(grids[size].name, "+".join(versions), len(grids[size].runs), len(rows), 0, 0.0, digest(rows))
+    swept = Swept(grids[size].name, study.version, len(grids[size].runs), len(rows), 0, 0.0, digest(rows))
     return write(study, size, swept, rows, folder(out, id), only or {}, values or {})
 
 
@@ -163,10 +166,10 @@ def recorded(study: Study, source: str | os.PathLike[str]) -> list[Row]:
         if not path.exists():
             raise NoRuns(f"{source} has no published runs of {study.id}: there is no {path.name}")
     if path.suffix == SUFFIX:
-        evidence = read(path)
-        if evidence.experiment != name:
-            raise NoRuns(f"{source} has no runs of {name}: they are of {evidence.experiment}")
-        return list(evidence.rows)
+        published = read(path)
+        if published.experiment != name:
+            raise NoRuns(f"{source} has no runs of {name}: they are of {published.experiment}")
+        return list(published.rows)
     with Ledger(path, read_only=True) as book:
         return [row for row in book.rows(name) if row.state == "done"]
 
@@ -208,22 +211,15 @@ def time_left(grid: Experiment, book: Ledger | None, *, retry: bool = False, pro
     states = {} if book is None else book.states(grid)
     settled = {"done"} if retry else {"done", "failed"}
     missing = [run for run in grid.runs if states.get(run.key) not in settled]
-    return estimate(grid, missing, [] if book is None else book.rows(grid.name), probe=probe)
+    finished = [] if book is None else book.rows(grid.name)
+    return estimate(grid, missing, finished, published=published_times().get(grid.name), probe=probe)
 
 
-def adoptable(
-    study: Study,
-    scale: Scale,
-    grid: Experiment,
-    book: Ledger | None,
-    only: Mapping[str, Any] | None = None,
-    values: Mapping[str, Sequence[Any]] | None = None,
-) -> str:
-    """A sentence on the runs that older code left in the ledger and that are missing now, if there are any."""
-    if book is None:
-        return ""
-    more = "" if book.path == default_ledger() else f" --ledger {shlex.quote(str(book.path))}"
-    return older_code(study.id, book.older(grid), scale, only or {}, values or {}, more)
+@functools.cache
+def published_times() -> Mapping[str, Mapping[str, float]]:
+    """Seconds of the processor that published runs took, by experiment and by the name of a shape."""
+    found: dict[str, dict[str, float]] = json.loads(TIMES.read_text(encoding="utf-8"))
+    return found
 
 
 @contextmanager
@@ -297,6 +293,7 @@ def write(
         "seeds": sorted({row.config["seed"] for row in done if "seed" in row.config}),
         "ledger": swept.digest,
         "version": swept.version,
+        "code": _code(done),
         "origins": sorted({described(row.origin) for row in done}),
         "seconds": round(swept.seconds, 3),
         "wall_seconds": None if (wall := wall_seconds(done)) is None else round(wall, 3),
@@ -335,6 +332,13 @@ def export_all(found: Sequence[Reproduction], path: Path) -> list[Path]:
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def _code(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Of which version and commit the runs are, the latest version first."""
+    counts = Counter((row.version, row.origin.get("commit")) for row in rows)
+    order = sorted(counts, key=lambda each: (-each[0], each[1] or ""))
+    return [{"version": version, "commit": commit, "runs": counts[version, commit]} for version, commit in order]
 
 
 def _work(row: Row) -> float:
@@ -387,6 +391,8 @@ def _announcement(study: Study, scale: Scale, told: Estimate, workers: int) -> s
     if not told.lengths:
         return todo
     how = "projected from steps measured here" if told.probed else "as such runs took before"
+    if told.published:
+        how = f"{how}; published times of {told.published} runs" if told.probed else "by published times"
     return f"{todo}, about {duration(told.on(workers))} on {workers} worker{'s' if workers > 1 else ''} ({how})"
 
 

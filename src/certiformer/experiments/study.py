@@ -117,7 +117,7 @@ class Study:
     paper       its paper's key, or "certificates";
     title       what is shown, in a line;
     claim       what the paper says about it, in its words or restated in a sentence or two;
-    experiment  the grid of runs at a scale; studies that share runs share the experiment's name;
+    experiment  the grid of runs at a scale, with the version of the runs; studies that share runs share it;
     analyse     from the finished runs to table and figures; copes with some of them missing;
     readings    what the paper leaves open, and how we read it;
     cell        the entries of a configuration that name a cell of the paper's figure or table; all but the seed, if
@@ -140,6 +140,11 @@ class Study:
     def __post_init__(self) -> None:
         if self.paper not in PAPERS or self.id.split(".")[0] != self.paper:
             raise CertiformerError(f"{self.id!r} must begin with its paper, one of {', '.join(PAPERS)}")
+
+    @property
+    def version(self) -> int:
+        """The version of its runs, which an author raises when they give other numbers than before."""
+        return self.experiment("smoke").version
 
     def covered(self, rows: Iterable[Row]) -> Covered:
         """The cells of the full grid of which so many runs are finished as the paper has."""

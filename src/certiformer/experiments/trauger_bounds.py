@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import certiformer
-from certiformer.experiments._trauger_runs import experiment, gap
+from certiformer.experiments._trauger_grid import experiment, gap
 from certiformer.experiments.panel import Panel, Plot, Series
 from certiformer.experiments.statistics import mean_interval
 from certiformer.experiments.study import Analysis, Finding, Study

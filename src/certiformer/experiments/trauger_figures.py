@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from certiformer.experiments._trauger_runs import experiment, gap
+from certiformer.experiments._trauger_grid import experiment, gap
 from certiformer.experiments.panel import Panel, Plot, Series
 from certiformer.experiments.statistics import Interval, Vector, mean_interval, trend
 from certiformer.experiments.study import Analysis, Study

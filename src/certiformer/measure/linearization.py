@@ -16,9 +16,9 @@ import numpy.typing as npt
 from jaxtyping import Array
 
 from certiformer.core.errors import InputError
-from certiformer.measure.gradients import Apply
 from certiformer.measure.measured import Measured
 from certiformer.models import IndependentHeads
+from certiformer.training.steps import Apply
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Neural tangent kernel: Gram matrices in blocks, the margin of its features, and Deora's conditions P1 to P3."""
+"""Neural tangent kernel: gradients and Gram matrices in blocks, the margin of its features, Deora's P1 to P3."""
 
 from __future__ import annotations
 
@@ -10,13 +10,36 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array
 from scipy.optimize import nnls
 
 from certiformer.core.errors import InputError
-from certiformer.measure.gradients import Apply, flat_gradient, parameter_count, per_sample_gradients
 from certiformer.measure.measured import Measured
+from certiformer.training.steps import Apply
 
 UNIT = 2.0**-53
+
+
+def parameter_count(params: Any) -> int:
+    """Number of scalars in a tree of arrays."""
+    return sum(int(np.size(leaf)) for leaf in jax.tree.leaves(params))
+
+
+def flat_gradient(apply: Apply, params: Any, x: Array) -> Array:
+    """grad_theta f(x) of a scalar output as one vector (the order of `ravel_pytree`)."""
+    gradient = jax.grad(lambda p: apply(p, x))(params)
+    return ravel_pytree(gradient)[0]
+
+
+def per_sample_gradients(apply: Apply, params: Any, x: npt.ArrayLike, *, block: int = 256) -> npt.NDArray[Any]:
+    """The (n, P) matrix of gradients of a scalar output, computed `block` samples at a time."""
+    if block < 1:
+        raise InputError("block", block, "a positive number of samples")
+    samples = jnp.asarray(x)
+    one_block = jax.jit(jax.vmap(lambda sample: flat_gradient(apply, params, sample)))
+    parts = [np.asarray(one_block(samples[first : first + block])) for first in range(0, len(samples), block)]
+    return np.concatenate(parts)
 
 
 def gram_memory(samples: int, parameters: int, block: int, itemsize: int = 4) -> int:

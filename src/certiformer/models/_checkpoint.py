@@ -21,7 +21,6 @@ from certiformer.core.errors import InputError
 from certiformer.models._base import Model
 from certiformer.models._registry import config, model_type
 
-__makes_numbers__ = False
 FORMAT = "certiformer.model"
 FORMAT_VERSION = "1"
 

@@ -26,7 +26,7 @@ from certiformer.calculus.allocation import Term, network_cover, split
 from certiformer.calculus.covers import Cover
 from certiformer.calculus.entropies import Shifted, exp
 from certiformer.core.errors import InputError
-from certiformer.core.records import changed
+from certiformer.core.records import fast_replace
 from certiformer.core.rounding import up
 from certiformer.networks.magnitude import ONE, UNBOUNDED, ZERO, Magnitude, size, total
 from certiformer.networks.weights import Use, Weight, added_coefficient, class_covers, smallest_cover
@@ -196,12 +196,12 @@ class Analysis:
     def cover(self) -> Cover:
         """The cover of the whole network."""
         # Terms without a cover to pay for (frozen or without influence) are dropped by the allocation.
-        whole = changed(network_cover(self.terms), proper=self.proper)
+        whole = fast_replace(network_cover(self.terms), proper=self.proper)
         if self.distance.ln >= whole.ln_radius:
             return whole
         # The network at the centres of all weights is a member, and nobody is farther from it than `distance`.
         shift = whole.ln_radius - self.distance.ln
-        return changed(
+        return fast_replace(
             whole,
             ln_radius=self.distance.ln,
             entropy=Shifted(shift, whole.entropy),
@@ -284,7 +284,7 @@ class Analysis:
         if top == -math.inf:
             return -math.inf
         # Rademacher complexity is homogeneous: measure in units of the radius, which may not fit a float.
-        unit = changed(self.cover, ln_radius=self.cover.ln_radius - top)
+        unit = fast_replace(self.cover, ln_radius=self.cover.ln_radius - top)
         chain = chaining.proper_chain if self.proper else chaining.external_chain
         return min(top, (Magnitude(top) * size(up(chain(unit, 1.0, n)))).ln)
 
@@ -318,7 +318,7 @@ class Analysis:
         )
         if not self.proper:
             # The perturbation inequality used hats that may leave the class: not for a proper chain.
-            cover = changed(cover, proper=False)
+            cover = fast_replace(cover, proper=False)
         copies = uses[0].weight.copies
         beta = self.coefficients[name] if copies == 1 else self.coefficients[name] / size(copies)
         return Term(name, cover, beta.ln, copies)

@@ -16,7 +16,7 @@ from certiformer.calculus import covers
 from certiformer.calculus.covers import Cover
 from certiformer.calculus.entropies import Scaled
 from certiformer.core.errors import InputError
-from certiformer.core.records import changed
+from certiformer.core.records import fast_replace
 from certiformer.networks.magnitude import ONE, Magnitude, size, total
 
 
@@ -105,6 +105,11 @@ class Weight:
         wanted = (self.shape[0] if rows is None else rows, self.shape[1] if columns is None else columns)
         if self.shape != wanted:
             raise InputError(f"shape of {self.name}", self.shape, f"{wanted} (outputs x inputs)")
+
+    @property
+    def parameters(self) -> int:
+        """Entries of every matrix that the record stands for."""
+        return math.prod(self.shape) * self.alternatives * self.copies
 
     # --- the class, centred at the reference -----------------------------------------------------------------------
 
@@ -295,11 +300,11 @@ def class_covers(uses: list[Use]) -> list[Cover]:
     ]
     if weight.rank is not None:
         low = covers.low_rank(weight.spectral_radius, rows, columns, min(weight.rank, rows, columns))
-        found.append(changed(low, proper=weight.rank_closed))
+        found.append(fast_replace(low, proper=weight.rank_closed))
     if math.isfinite(weight.l1):
         # Averages of atoms stay in convex classes; matrices of bounded rank are none.
         maurey = covers.maurey(weight.l1, rows * columns).scaled(discount)
-        found.append(changed(maurey, proper=weight.rank is None))
+        found.append(fast_replace(maurey, proper=weight.rank is None))
     if Geometry.LOOKUP not in geometries:
         ratios = (use.l1 / use.radius for use in uses if math.isfinite(use.radius.ln))
         found += _for_l1_inputs(weight, max(ratios, default=ONE))
@@ -311,7 +316,7 @@ def _all_of(weight: Weight, cover: Cover) -> Cover:
     if weight.alternatives == 1:
         return cover
     number = float(weight.alternatives)
-    return changed(
+    return fast_replace(
         cover,
         entropy=Scaled(number, cover.entropy),
         rough=None if cover.rough is None else Scaled(number, cover.rough),
@@ -326,7 +331,7 @@ def _for_l1_inputs(weight: Weight, ratio: Magnitude) -> list[Cover]:
     found = []
     if math.isfinite(weight.one_inf):
         cover = covers.columns_one_inf(weight.one_inf, rows, columns)
-        found.append(changed(cover.scaled(ratio.value), proper=weight.only_one_inf))
+        found.append(fast_replace(cover.scaled(ratio.value), proper=weight.only_one_inf))
     if math.isfinite(weight.rows_two_one):
         # Inputs of l1 norm one are convex combinations of the d signed unit vectors.
         found.append(covers.rows_two_one(weight.rows_two_one, rows, columns, domain=True).scaled(ratio.value))
@@ -344,7 +349,7 @@ def _for_points(weight: Weight, geometry: Geometry, uses: list[Use], samples: in
         points *= samples
     if geometry is Geometry.LOOKUP:
         cover = covers.perceptron_matrix(weight.frobenius_radius, rows, columns)
-        return [changed(cover, domain=True, proper=weight.rank is None)]
+        return [fast_replace(cover, domain=True, proper=weight.rank is None)]
     if geometry is Geometry.ROWS:
         found = [covers.perceptron_vocabulary(weight.frobenius_radius, points, rows)]
     else:
@@ -353,7 +358,7 @@ def _for_points(weight: Weight, geometry: Geometry, uses: list[Use], samples: in
         found.append(covers.rows_two_one(weight.rows_two_one, rows, points))
     excess = max(use.excess for use in uses).value
     found = [cover.scaled(excess) for cover in found]
-    return [changed(cover, domain=domain, proper=cover.proper and weight.rank is None) for cover in found]
+    return [fast_replace(cover, domain=domain, proper=cover.proper and weight.rank is None) for cover in found]
 
 
 def added_coefficient(uses: list[Use]) -> Magnitude:

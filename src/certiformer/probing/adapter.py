@@ -34,6 +34,7 @@ from certiformer.certificates._covers import Scale, frontier
 from certiformer.certificates.cover_floors import CoverWithFloors
 from certiformer.certification.evidence import Findings
 from certiformer.certification.pipeline import build
+from certiformer.certification.sources.repeats import Repeats
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder
 from certiformer.checkpoints.encoder import Affine, Encoder
@@ -43,7 +44,7 @@ from certiformer.core.rounding import up
 from certiformer.measure.spectral import spectral_norms
 from certiformer.networks import Analysis, Reference, Weight
 from certiformer.probing.embedding import Progress, read, remembered
-from certiformer.probing.texts import read_texts
+from certiformer.probing.texts import chosen, read_texts
 from certiformer.report.numbers import percent_up
 
 Array = npt.NDArray[np.float64]
@@ -176,7 +177,7 @@ class Frozen:
     def deviations(self, z: Array, tokens: Statistics) -> Array:
         """s(h_t + p <z, Q m_t>) of every token; the mean is already removed, and p has mean zero and length one."""
         moved = tokens.read @ z
-        eps = self.encoder.settings.eps
+        eps = self.encoder.eps
         return np.sqrt((tokens.squares + 2.0 * moved * tokens.along + moved * moved) / self.encoder.width + eps)
 
     def outputs(self, z: Array, y: Array, tokens: Statistics) -> Array:
@@ -246,7 +247,7 @@ class Frozen:
             s,
             _frozen("gains", last.final_norm.gain[:, None]),
             _frozen("shift", last.final_norm.shift[:, None]),
-            eps=self.encoder.settings.eps,
+            eps=self.encoder.eps,
             floor=self.settings.floor,
         )
         pooled = networks.bias(networks.mean_pool(norm), _frozen("centre", -self.centre[:, None]))
@@ -325,17 +326,22 @@ def adapt(
     *,
     text: str = "text",
     label: str = "label",
+    repeats: Repeats = "refuse",
     delta: float = 0.05,
     cache: bool = True,
     progress: Progress | None = None,
     command: str = "",
 ) -> Adapted:
-    """Train the adapter on all distinct texts and certify it on the same ones; `delta` is its alone."""
-    data = read_texts(texts, text=text, label=label)
+    """Train the adapter on all texts and certify it on the same ones; `delta` is its alone.
+
+    Texts that repeat are refused; `repeats="group"` uses one row of each, "natural" takes them as independent draws.
+    """
+    data = read_texts(texts, text=text, label=label, repeats=repeats)
+    used = chosen(data, None, 0)
     if len(data.names) != 2:
         raise InputError("labels", list(data.names), "two classes: the adapter has one output")
-    frozen, tokens = prepared(path, data.texts, settings, cache=cache, progress=progress)
-    signs = np.where(data.labels == 1, 1.0, -1.0)
+    frozen, tokens = prepared(path, [data.texts[row] for row in used], settings, cache=cache, progress=progress)
+    signs = np.where(data.labels[used] == 1, 1.0, -1.0)
     cells = frozen.scales(frozen.fit(tokens, signs), tokens, signs)
     if not cells:
         largest = f"{max(settings.read_radii):g} and {max(settings.readout_radii):g}"
@@ -344,9 +350,10 @@ def adapt(
         n=len(signs),
         scales=frontier(scale for scale, _ in cells),
         subject=f"the encoder with an adapter of {settings.coordinates} coordinates",
+        of=data.of,
     )
-    chosen = evidence.best(delta)
-    best = next(counted for scale, counted in cells if scale == chosen)
+    cell = evidence.best(delta)
+    best = next(counted for scale, counted in cells if scale == cell)
     errors = float(np.mean(signs * frozen.outputs(best.z, best.y, tokens) <= 0.0))
     findings = Findings(
         title=f"{Path(texts).name} with an adapter on {Path(path).name}",
@@ -360,12 +367,18 @@ def adapt(
             "encoder": str(path),
             "texts": str(texts),
             "texts_sha256": data.hash,
-            "exact_duplicates_removed": data.duplicates,
+            "repeated_texts": data.repeated,
+            "repeated_with_another_label": data.conflicting,
             "adapter_settings_sha256": settings.digest(),
         },
         conditions=(
             "the settings of the adapter were fixed before these texts were looked at",
             "the encoder was trained without the labels of these texts",
+            *data.conditions,
+        ),
+        not_checked=(
+            "whether the settings of the adapter were fixed before these texts were looked at",
+            "whether the encoder had seen the labels of these texts",
         ),
         missing={},
     )
@@ -447,7 +460,7 @@ def _card(
 
 def _middle(encoder: Encoder, tokens: Sequence[int]) -> npt.NDArray[Any]:
     """Tokens behind the attention of the last layer."""
-    return encoder.layers[-1].middle(encoder.states(tokens, encoder.settings.layers - 1))
+    return encoder.layers[-1].middle(encoder.states(tokens, encoder.depth - 1))
 
 
 def _directions(vectors: Array, first: int, count: int) -> Array:

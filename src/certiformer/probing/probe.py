@@ -28,6 +28,7 @@ from certiformer.certification.pipeline import build
 from certiformer.certification.predictions import of_predictions
 from certiformer.certification.procedures.head import picked_head
 from certiformer.certification.reading import Reading
+from certiformer.certification.sources.repeats import Repeats
 from certiformer.certification.split import split
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder
@@ -36,7 +37,7 @@ from certiformer.checkpoints.readers._json import read_json
 from certiformer.core.errors import CertiformerError, InputError
 from certiformer.core.report import Report
 from certiformer.probing.embedding import Progress, embed
-from certiformer.probing.texts import Texts, chosen, read_texts, rows_of
+from certiformer.probing.texts import Texts, chosen, column_of, read_texts
 
 TOKENS = 128
 HELD_OUT = 0.5
@@ -80,6 +81,7 @@ def probe(
     text: str = "text",
     label: str = "label",
     group: str | None = None,
+    repeats: Repeats = "refuse",
     most: int | None = None,
     tokens: int = TOKENS,
     models: int = 1,
@@ -91,10 +93,12 @@ def probe(
 ) -> Probe:
     """Embed, split, train heads, certify. `most` uses at most that many texts, drawn at random.
 
+    Texts that repeat are refused; `repeats="group"` uses one row of each, "natural" takes them as independent draws.
+
     `models`: how many ways of doing this (encoders, settings) were or will be tried on these texts, all fixed before
     their results were seen: they divide delta.
     """
-    data = read_texts(texts, text=text, label=label, group=group)
+    data = read_texts(texts, text=text, label=label, group=group, repeats=repeats)
     order = chosen(data, None, seed)
     used, rest = order[:most], order[most:][:UNLABELLED] if most is not None else order[:0]
     if len(used) < LEAST:
@@ -107,7 +111,7 @@ def probe(
     arrays, head, penalty = _arrays(features, labels, classes, seed)
     findings = of_predictions(
         arrays,
-        Reading(models=models, seed=seed, title=f"{Path(texts).name} with {Path(path).name}"),
+        Reading(models=models, seed=seed, of=data.of, title=f"{Path(texts).name} with {Path(path).name}"),
         provenance=_provenance(path, texts, data, used, tokens),
     )
     evidence = tuple(
@@ -122,8 +126,14 @@ def probe(
         final = HeldOutHead(fit(prepared(features), labels, classes, penalty), np.zeros(0, np.int64))
         evidence += (_surrogate(head, final, others, evidence),)
         files["head-final.safetensors"] = content_of(final)
-    configuration = {**findings.configuration, "verb": "probe"}
-    report = build(replace(findings, evidence=evidence, configuration=configuration), delta, command=command)
+    findings = replace(
+        findings,
+        evidence=tuple(replace(record, of=data.of) for record in evidence),
+        conditions=(*findings.conditions, *data.conditions),
+        not_checked=(*_unchecked(data, findings.not_checked), "whether the encoder had seen the labels of these texts"),
+        configuration={**findings.configuration, "verb": "probe"},
+    )
+    report = build(findings, delta, command=command)
     card = {
         "encoder": Encoder(path).identity(),
         "tokens": tokens,
@@ -192,6 +202,11 @@ def chosen_penalty(features: npt.NDArray[np.float64], labels: npt.NDArray[np.int
     return PENALTIES[int(np.argmin(errors))]
 
 
+def _unchecked(data: Texts, said: tuple[str, ...]) -> list[str]:
+    """What is still open: texts were compared, and groups are known where a column names them."""
+    return [one for one in said if data.groups is None or "belong together" not in one]
+
+
 def _provenance(
     path: str | Path, texts: str | Path, data: Texts, used: npt.NDArray[np.int64], tokens: int
 ) -> dict[str, Any]:
@@ -199,16 +214,16 @@ def _provenance(
         "encoder": str(path),
         "texts": str(texts),
         "texts_sha256": data.hash,
-        "distinct_texts": len(data.texts),
-        "exact_duplicates_removed": data.duplicates,
-        "duplicates_with_another_label": data.conflicting,
+        "rows": len(data.texts),
+        "repeated_texts": data.repeated,
+        "repeated_with_another_label": data.conflicting,
         "texts_used": len(used),
         "tokens_per_text": tokens,
         "classes": ", ".join(data.names),
         "feature_tuning": "none: the encoder is frozen and was trained elsewhere",
     }
     if data.groups is not None:
-        found["groups"] = f"{len(set(data.groups))}, one text of each is used: the claim is about new groups"
+        found["units"] = f"{len(set(data.groups))} {data.of}; one row of each is used"
     return found
 
 
@@ -221,12 +236,12 @@ def predict(
     cache: bool = True,
     progress: Progress | None = None,
 ) -> list[str]:
-    """Class names for the texts of a CSV file, by a head that `probe` certified."""
+    """Class names for the texts of a CSV file, one for every row, by a head that `probe` certified."""
     card = read_json(Path(head).parent / CARD, CARD)
     encoder = Encoder(path)
     if card.get("encoder") != encoder.identity():
         raise InputError("encoder", str(path), "the weights that the head was trained on", f"See {CARD} beside it")
-    kept = [row[text] for row in rows_of(Path(texts), [text])]
+    kept = column_of(texts, text)
     store = Cache(cache_folder() if cache else None, "embeddings")
     features = embed(Path(path), kept, longest=int(card["tokens"]), cache=store, progress=progress)
     predictor: Predictor = load_predictor(head)

@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from certiformer.certificates._refutations import refutation_command
 from certiformer.core import Input, Result
 from certiformer.report import numbers
 from certiformer.report.table import STATUS_STYLES
@@ -20,22 +21,30 @@ def explanation(result: type[Result]) -> RenderableType:
         Text.assemble((result.id, "bold"), f"  {result.title}"),
         Text(f"{result.place}; bounds the {result.bounds.value}", "dim"),
     ]
-    if result.story.prose:
-        parts += _section("Setting", Text(_unmarked(result.story.prose)))
+    if result.sections.prose:
+        parts += _section("Setting", Text(_unmarked(result.sections.prose)))
     if result.has_printed():
         verdict = Text.assemble(
             (result.status.value, STATUS_STYLES[result.status]), f" ({result.status.meaning}): {result.reason}"
         )
-        parts += [*_section("As printed", Text(result.story.printed), verdict)]
+        quoted = [Text(f"{result.place}: “{result.sections.quoted}”")] if result.sections.quoted else []
+        parts += _section("As printed", Text(result.sections.printed), *quoted, verdict, *_refutation(result))
     if result.defects:
         parts += _section("What is wrong with it", _bullets(result.defects))
-    parts += _section("What holds", Text(result.story.sound))
+    if result.counterexample:
+        parts += _section("Counterexample", Text(result.counterexample))
+    parts += _section("What holds", Text(result.sections.sound))
     parts += _section("Inputs", _input_table(result.inputs))
     if result.assumptions:
         parts += _section("Assumptions", _bullets(result.assumptions))
     parts += _section("Reference", Text(f"{result.paper.reference} {result.place}."), *_proof(result))
     parts += _section("Try", Text(result.example))
     return Group(*parts)
+
+
+def _refutation(result: type[Result]) -> list[Text]:
+    command = refutation_command(result.id)
+    return [] if command is None else [Text(f"Refuted; checked by a proof kernel: {command}")]
 
 
 def _proof(result: type[Result]) -> list[Text]:
@@ -84,14 +93,17 @@ def explanation_json(result: type[Result]) -> dict[str, Any]:
         "reference": f"{result.paper.reference} {result.place}.",
         "place": result.place,
         "bounds": result.bounds.value,
-        "statement": result.story.printed,
-        "latex": result.story.printed_latex,
+        "statement": result.sections.printed,
+        "latex": result.sections.printed_latex,
+        "quoted": result.sections.quoted or None,
         "status": result.status.value,
         "reason": result.reason,
         "defects": list(result.defects),
-        "sound_statement": result.story.sound,
-        "sound_latex": result.story.sound_latex,
-        "setting": result.story.prose,
+        "counterexample": result.counterexample or None,
+        "refutation": refutation_command(result.id),
+        "sound_statement": result.sections.sound,
+        "sound_latex": result.sections.sound_latex,
+        "setting": result.sections.prose,
         "assumptions": list(result.assumptions),
         "inputs": [
             {
@@ -139,7 +151,7 @@ def bibtex_entry(result: type[Result]) -> str:
 
 def latex_statement(result: type[Result]) -> str:
     """The two statements as displayed formulas; what has no formula is given in words."""
-    story = result.story
+    story = result.sections
     parts = [f"% {result.id}: {result.title}"]
     for name, formula, words in (
         ("as printed", story.printed_latex, story.printed),

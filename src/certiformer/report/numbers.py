@@ -28,6 +28,11 @@ def percent_up(value: float) -> str:
     return f"{math.ceil(value * 10_000 - 1e-9) / 100:.2f} %"
 
 
+def percent_down(value: float) -> str:
+    """A lower limit as a percentage rounded down."""
+    return f"{math.floor(value * 10_000 + 1e-9) / 100:.2f} %"
+
+
 def rounded_up(value: float, digits: int = 4) -> float:
     """The value rounded up at its `digits`-th significant digit: a guarantee stays one on paper."""
     if value == 0 or not math.isfinite(value):

@@ -14,7 +14,7 @@ import jinja2
 from certiformer.core.errors import CertiformerError
 from certiformer.core.report import Report, Statement
 from certiformer.report.chart import Line, Mark, panel
-from certiformer.report.numbers import percent_up, rounded_up
+from certiformer.report.numbers import percent_down, percent_up, rounded_up
 
 # Rates of error share an axis; the legend says what each of them is the error rate of.
 TOGETHER = ("risk_01", "gibbs_risk_01", "mean_iterate_risk_01")
@@ -93,7 +93,7 @@ def guaranteed(value: Any) -> str:
 def at_least(row: Statement) -> str:
     """The lower limit of a statement: rounded down before it is shown."""
     lower = row.lower or 0.0
-    return f"{math.floor(lower * 10_000 + 1e-9) / 100:.2f} %" if row.rate else number(-rounded_up(-lower))
+    return percent_down(lower) if row.rate else number(-rounded_up(-lower))
 
 
 def percent(value: Any) -> str:

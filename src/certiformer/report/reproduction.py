@@ -128,8 +128,7 @@ def said(row: Mapping[str, Any]) -> str:
 
 def provenance(document: Document) -> str:
     """What stands under each figure: the digest of the runs, the code, the seeds, the time, and what computed them."""
-    versions = " and ".join(version[:12] for version in document["version"].split("+"))
-    words = [f"runs {document['ledger'][:16]}", f"code {versions}"]
+    words = [f"runs {document['ledger'][:16]}", code(document["code"])]
     runs = f"{document['finished']:,} of {document['runs']:,} runs"
     words.append(runs + (f", {document['failed']} failed" if document["failed"] else ""))
     if document["seeds"]:
@@ -148,13 +147,25 @@ def command(document: Document) -> str:
     return f"certiformer reproduce {document['id']} --scale {document['scale']}{part}"
 
 
-def older_code(id: str, count: int, scale: str, only: Mapping[str, Any], values: Mapping[str, Any], more: str) -> str:
-    """What can be done about runs that older code has finished; nothing where there are none."""
+def code(parts: Sequence[Mapping[str, Any]]) -> str:
+    """Of which version and commits runs are: "version 2 (commit 465f2fb), 25 runs of version 1 (commit e763ce4)"."""
+    versions: dict[int, list[Mapping[str, Any]]] = {}
+    for part in parts:
+        versions.setdefault(part["version"], []).append(part)
+    words: list[str] = []
+    for version, same in versions.items():
+        commits = " and ".join(str(part["commit"]) for part in same if part["commit"])
+        count = "" if not words else f"{sum(part['runs'] for part in same):,} runs of "
+        words.append(f"{count}version {version}" + (f" (commit {commits})" if commits else ""))
+    return ", ".join(words)
+
+
+def older_versions(count: int, ledger: str) -> str:
+    """Runs of another version that are in a ledger and missing in this one; nothing where there are none."""
     if not count:
         return ""
-    chosen = "" if scale == "paper" else f" --scale {scale}"  # adopt's own default
-    adopt = f"certiformer reproduce adopt {id}{chosen}{_options(only, values)}{more}"
-    return f"{count} run{'s' if count > 1 else ''} of older code: `{adopt}` takes them over if a few agree"
+    runs = f"{count} run{'s' if count > 1 else ''} of another version"
+    return f"{runs} in {ledger} give other numbers and are not counted; --from {ledger} redraws them"
 
 
 def _options(only: Mapping[str, Any], values: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Of several runs of one configuration, by different code, which one counts."""
+"""Of several runs of one configuration, of different versions, which one counts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from certiformer.sweep.ledger import Row
 from certiformer.sweep.run import canonical
 
 
-def counting(rows: Iterable[Row], version: str) -> dict[str, Row]:
-    """Finished runs by configuration: that of the code `version` where there is one, else the latest."""
+def counting(rows: Iterable[Row], version: int) -> dict[str, Row]:
+    """Finished runs by configuration: that of `version` where there is one, else the latest."""
     done = [row for row in rows if row.state == "done"]
     done.sort(key=lambda row: (row.version == version, row.finished or 0.0))
     return {canonical(row.config): row for row in done}

@@ -21,8 +21,7 @@ from types import ModuleType
 from typing import Any, Self
 
 from certiformer.core.errors import CertiformerError, InputError
-from certiformer.sweep._closing import Closing
-from certiformer.sweep.local import cores, thread_environment
+from certiformer.core.threads import cores, thread_environment
 from certiformer.sweep.progress import duration
 from certiformer.sweep.run import Failure, Finished, Task, execute, failure
 
@@ -33,7 +32,7 @@ REPLACE_SECONDS = 30.0  # how long a cluster of our own may be short of workers;
 LOCAL_PATIENCE, CONNECT_PATIENCE, SLURM_PATIENCE = 600.0, 600.0, 7 * 86400.0
 
 
-class Dask(Closing):
+class Dask(contextlib.AbstractContextManager["Dask"]):
     """Tasks for the workers of a Dask scheduler. Use it as a context manager, made by `connect`, `slurm` or `local`."""
 
     def __init__(self, client: Any, cluster: Any = None, *, workers: int = 0, patience: float = LOCAL_PATIENCE) -> None:
@@ -108,6 +107,9 @@ class Dask(Closing):
         except BaseException:
             _close(cluster)
             raise
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Drop every task, and leave the scheduler; workers that were started here end."""

@@ -37,7 +37,7 @@ class Swept:
     """What a sweep did: `runs` in all, of which `reused` from the ledger, `failed` now in it, and the wall time."""
 
     experiment: str
-    version: str
+    version: int
     runs: int
     reused: int
     failed: int

@@ -1,5 +1,8 @@
 """The ledger: one SQLite file that remembers every run, whatever happens to the processes around it.
 
+A result is stored with its fingerprint, SHA-256 of what the run found, and checked against it when it is read: a digit
+that was changed afterwards is refused, and the run named.
+
 A run is `pending`, `running` (claimed by an owner), `done` or `failed`. Claims and results are transactions, so a
 process killed at any moment loses the runs it was doing and nothing else. An owner is one sweep in one process; it
 is known to be dead when its process is gone (same machine) or when its heart has not beaten for a while (elsewhere),
@@ -8,6 +11,8 @@ and then its claims are anybody's.
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import hashlib
 import json
 import os
@@ -16,7 +21,6 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,23 +28,24 @@ from typing import Any
 import numpy as np
 
 from certiformer.core.errors import CertiformerError
-from certiformer.sweep._closing import Closing
-from certiformer.sweep._looking import read_only_connection
 from certiformer.sweep.origin import Origin
+from certiformer.sweep.readonly import read_only_connection
 from certiformer.sweep.run import Array, Config, Experiment, Failure, Finished, Outcome, Run, canonical
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = 0x43455254  # "CERT" in the file's header tells our ledgers from other SQLite databases
 BEAT_SECONDS = 5.0
 LEASE_SECONDS = 60.0
 STATES = ("pending", "running", "done", "failed")
+_WORK = "COALESCE(cpu, seconds)"  # in SQL, the seconds that a run took: of the processor, else on the clock
 
 _SCHEMA = """
 CREATE TABLE runs (
-    key TEXT PRIMARY KEY, experiment TEXT NOT NULL, version TEXT NOT NULL, config TEXT NOT NULL,
+    key TEXT PRIMARY KEY, experiment TEXT NOT NULL, version INTEGER NOT NULL, config TEXT NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('pending', 'running', 'done', 'failed')),
     owner TEXT, attempts INTEGER NOT NULL DEFAULT 0,
-    result TEXT, error TEXT, traceback TEXT, seconds REAL, finished REAL, worker TEXT
+    result TEXT, fingerprint TEXT, error TEXT, traceback TEXT,
+    seconds REAL, finished REAL, worker TEXT, cpu REAL, origin TEXT
 ) WITHOUT ROWID;
 CREATE INDEX runs_by_experiment ON runs (experiment, version);
 CREATE INDEX runs_by_owner ON runs (owner) WHERE state = 'running';
@@ -53,12 +58,6 @@ CREATE TABLE owners (
     id TEXT PRIMARY KEY, machine TEXT NOT NULL, pid INTEGER NOT NULL, born TEXT NOT NULL, beat REAL NOT NULL
 ) WITHOUT ROWID;
 """
-# beside the schema, so that ledgers can be shared with versions that do not know it
-_ORIGINS = """
-CREATE TABLE IF NOT EXISTS origins (
-    key TEXT PRIMARY KEY REFERENCES runs (key) ON DELETE CASCADE, cpu REAL, origin TEXT, adopted TEXT
-) WITHOUT ROWID
-"""
 
 
 class LedgerError(CertiformerError):
@@ -67,11 +66,11 @@ class LedgerError(CertiformerError):
 
 @dataclass(frozen=True)
 class Row:
-    """One run as the ledger has it. `adopted` is the code version that computed it, if that is not `version`."""
+    """One run as the ledger has it. Its origin names the commit that computed it."""
 
     key: str
     experiment: str
-    version: str
+    version: int
     config: Config
     state: str
     attempts: int = 0
@@ -84,7 +83,11 @@ class Row:
     worker: str | None = None
     cpu: float | None = None
     origin: Origin = field(default_factory=dict)
-    adopted: str | None = None
+
+    @property
+    def name(self) -> str:
+        """As a person names it: the experiment and the configuration."""
+        return f"{self.experiment} {canonical(self.config)}"
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ class Status:
     """How many runs are in which state, and the seconds of work in the finished ones: of the processor where known."""
 
     experiment: str
-    version: str
+    version: int
     pending: int = 0
     running: int = 0
     done: int = 0
@@ -105,7 +108,7 @@ class Status:
         return self.pending + self.running + self.done + self.failed
 
 
-class Ledger(Closing):
+class Ledger(contextlib.AbstractContextManager["Ledger"]):
     """The ledger in the file `path`, made if there is none. Use it as a context manager.
 
     With `read_only` nothing is made or changed, and the file may be on a read-only disk.
@@ -128,6 +131,9 @@ class Ledger(Closing):
             self.close()
             raise
 
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Close the file."""
         self._db.close()
@@ -141,23 +147,16 @@ class Ledger(Closing):
         where, values = _selection(experiment)
         with self._reading():
             found = self._db.execute(
-                "SELECT key, experiment, version, config, state, attempts, result, error, traceback, seconds, finished,"
-                f" worker FROM runs {where} ORDER BY experiment, version, key",
+                "SELECT key, experiment, version, config, state, attempts, result, fingerprint, origin, error,"
+                f" traceback, seconds, finished, worker, cpu FROM runs {where} ORDER BY experiment, version, key",
                 values,
             ).fetchall()
-            arrays: dict[str, dict[str, Array]] = {}
-            for key, name, dtype, shape, data in self._db.execute(
+            stored: dict[str, list[tuple[Any, ...]]] = {}
+            for key, *array in self._db.execute(
                 f"SELECT key, name, dtype, shape, data FROM arrays WHERE key IN (SELECT key FROM runs {where})", values
             ):
-                arrays.setdefault(key, {})[name] = np.frombuffer(data, dtype).reshape(json.loads(shape)).copy()
-            origins = self._origins(where, values)
-        rows = {
-            key: Row(
-                key, name, version, json.loads(config), state, attempts,
-                json.loads(result) if result else {}, arrays.get(key, {}), *rest, *origins.get(key, ()),
-            )
-            for key, name, version, config, state, attempts, result, *rest in found
-        }  # fmt: skip
+                stored.setdefault(key, []).append(tuple(array))
+        rows = {key: self._row(key, stored.get(key, ()), *rest) for key, *rest in found}
         if isinstance(experiment, Experiment):
             return [rows[run.key] for run in experiment.runs if run.key in rows]
         return list(rows.values())
@@ -171,19 +170,17 @@ class Ledger(Closing):
         keys = {run.key for run in experiment.runs}
         with self._reading():
             where, values = _selection(experiment)
-            timed = self._db.execute(
-                f"SELECT key, {self._work()} FROM runs {where} AND state = 'done'", values
-            ).fetchall()
+            timed = self._db.execute(f"SELECT key, {_WORK} FROM runs {where} AND state = 'done'", values).fetchall()
         return Status(experiment.name, experiment.version, **counts, seconds=sum(s for k, s in timed if k in keys))
 
     def summary(self) -> list[Status]:
-        """The counts for everything in the ledger, by experiment and code version."""
+        """The counts for everything in the ledger, by experiment and version."""
         alive = self._living_owners()
-        found: dict[tuple[str, str], dict[str, Any]] = {}
+        found: dict[tuple[str, int], dict[str, Any]] = {}
         with self._reading():
             for name, version, state, owner, count, seconds in self._db.execute(
                 "SELECT experiment, version, state, owner, COUNT(*),"
-                f" SUM(CASE state WHEN 'done' THEN {self._work()} END)"
+                f" SUM(CASE state WHEN 'done' THEN {_WORK} END)"
                 " FROM runs GROUP BY experiment, version, state, owner ORDER BY experiment, version"
             ):
                 counts = found.setdefault((name, version), {**dict.fromkeys(STATES, 0), "seconds": 0.0})
@@ -192,7 +189,7 @@ class Ledger(Closing):
         return [Status(name, version, **counts) for (name, version), counts in found.items()]
 
     def states(self, experiment: Experiment) -> dict[str, str]:
-        """The state of every run that the ledger knows under this experiment and code version, by key."""
+        """The state of every run that the ledger knows under this experiment and version, by key."""
         alive = self._living_owners()
         where, values = _selection(experiment)
         with self._reading():
@@ -200,7 +197,7 @@ class Ledger(Closing):
         return {key: "pending" if state == "running" and owner not in alive else state for key, state, owner in found}
 
     def older(self, experiment: Experiment) -> int:
-        """How many runs that are missing for the code as it is now other code has finished."""
+        """How many runs that are missing in this version are there in another one."""
         states = self.states(experiment)
         with self._reading():
             found = self._db.execute(
@@ -211,7 +208,7 @@ class Ledger(Closing):
         return sum(states.get(run.key) != "done" and canonical(run.config) in finished for run in experiment.runs)
 
     def digest(self, experiment: Experiment) -> str:
-        """SHA-256 over what the settled runs found: the same for the same results, whatever the order or the speed."""
+        """SHA-256 over what the settled runs found: the same for the same results, in whichever order or version."""
         return digest(self.rows(experiment))
 
     # What changes it
@@ -243,7 +240,7 @@ class Ledger(Closing):
             self._db.executemany("DELETE FROM runs WHERE key = ?", keys)
 
     def absorb(self, rows: Iterable[Row]) -> int:
-        """Take over finished runs of another ledger or file that are not finished here; how many there were.
+        """Add finished runs of another ledger or file that are not finished here; how many there were.
 
         A run that is settled here, or that a living process is doing, stays as it is.
         """
@@ -255,7 +252,7 @@ class Ledger(Closing):
                     taken += self._absorb(row)
         return taken
 
-    @contextmanager
+    @contextlib.contextmanager
     def claims(self) -> Iterator[Claims]:
         """An owner for as long as the block lasts; what it still holds at the end is given back."""
         claims = Claims(self, uuid.uuid4().hex)
@@ -269,19 +266,39 @@ class Ledger(Closing):
 
     # How it works
 
+    def _row(self, key: str, stored: Iterable[tuple[Any, ...]], experiment: str, version: int, config: str, state: str,
+             attempts: int, result: str | None, kept: str | None, origin: str | None, *rest: Any) -> Row:  # fmt: skip
+        """A run as it was written, or a refusal that names it."""
+        row = Row(key, experiment, version, json.loads(config), state, attempts, {}, {}, *rest)
+        with contextlib.suppress(ValueError, TypeError):
+            arrays = {
+                n: np.frombuffer(data, dtype).reshape(json.loads(shape)).copy() for n, dtype, shape, data in stored
+            }
+            values = json.loads(result) if result else {}
+            row = dataclasses.replace(row, values=values, arrays=arrays, origin=json.loads(origin or "{}"))
+        if state == "done" and fingerprint(row) != kept:
+            raise LedgerError(
+                f"{self.path}: the stored result of {row.name} was changed after it was written. "
+                "Do that run again (--fresh with --only), or take the ledger from a copy."
+            )
+        return row
+
     def _absorb(self, row: Row) -> int:
         self._db.execute(
             "INSERT OR IGNORE INTO runs (key, experiment, version, config, state) VALUES (?, ?, ?, ?, 'pending')",
             (row.key, row.experiment, row.version, canonical(row.config)),
         )
         updated = self._db.execute(
-            "UPDATE runs SET state = 'done', result = ?, error = NULL, traceback = NULL, attempts = ?, seconds = ?,"
-            " finished = ?, worker = ? WHERE key = ? AND state IN ('pending', 'failed')",
-            (canonical(row.values), row.attempts, row.seconds, row.finished, row.worker, row.key),
-        ).rowcount
+            "UPDATE runs SET state = 'done', result = ?, fingerprint = ?, error = NULL, traceback = NULL, attempts = ?,"
+            " seconds = ?, finished = ?, worker = ?, cpu = ?, origin = ?"
+            " WHERE key = ? AND state IN ('pending', 'failed')",
+            (
+                canonical(row.values), fingerprint(row), row.attempts, row.seconds, row.finished, row.worker, row.cpu,
+                canonical(row.origin), row.key,
+            ),
+        ).rowcount  # fmt: skip
         if updated:
             self._put_arrays(row.key, row.arrays)
-            self._put_origin(row.key, row.cpu, row.origin, row.adopted)
         return updated
 
     def _put_arrays(self, key: str, arrays: Mapping[str, Array]) -> None:
@@ -289,25 +306,6 @@ class Ledger(Closing):
             "INSERT INTO arrays VALUES (?, ?, ?, ?, ?)",
             [(key, n, a.dtype.str, json.dumps(a.shape), a.tobytes()) for n, a in arrays.items()],
         )
-
-    def _put_origin(self, key: str, cpu: float | None, origin: Origin, adopted: str | None = None) -> None:
-        self._db.execute("INSERT OR REPLACE INTO origins VALUES (?, ?, ?, ?)", (key, cpu, canonical(origin), adopted))
-
-    def _origins(self, where: str, values: tuple[str, ...]) -> dict[str, tuple[float | None, Origin, str | None]]:
-        if not self._has_origins():
-            return {}
-        found = self._db.execute(
-            f"SELECT key, cpu, origin, adopted FROM origins WHERE key IN (SELECT key FROM runs {where})", values
-        )
-        return {key: (cpu, json.loads(text or "{}"), adopted) for key, cpu, text, adopted in found}
-
-    def _has_origins(self) -> bool:
-        return bool(self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'origins'").fetchone())
-
-    def _work(self) -> str:
-        """In SQL, the seconds that a run took: of the processor where they were kept, else on the clock."""
-        known = "(SELECT cpu FROM origins WHERE origins.key = runs.key)"
-        return f"COALESCE({known}, seconds)" if self._has_origins() else "seconds"
 
     def _open(self) -> None:
         """Make a new ledger in an empty file, accept one of ours, touch nothing else."""
@@ -324,6 +322,11 @@ class Ledger(Closing):
                     f"made by a newer certiformer (schema {header[1]}, this one knows {SCHEMA_VERSION})",
                     "Upgrade certiformer, or name another file.",
                 )
+            if not empty and header[1] < SCHEMA_VERSION:
+                raise self._refusal(
+                    "a ledger of certiformer 0.1, which filed runs by a hash of their code",
+                    f"`certiformer reproduce upgrade {self.path}` carries its runs over.",
+                )
             if (damage := self._db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
                 raise self._refusal(f"damaged ({damage})")
         if self.read_only:
@@ -333,7 +336,6 @@ class Ledger(Closing):
             self._db.execute("PRAGMA synchronous = FULL")
             if empty:
                 self._create()
-            self._db.execute(_ORIGINS)
 
     def _create(self) -> None:
         self._write_ahead()
@@ -363,7 +365,7 @@ class Ledger(Closing):
     def _refusal(self, why: str, fix: str = "Move it away or name another file; it was left as it is.") -> LedgerError:
         return LedgerError(f"{self.path} is {why}. {fix}")
 
-    @contextmanager
+    @contextlib.contextmanager
     def _explained(self, trouble: str) -> Iterator[None]:
         try:
             yield
@@ -374,7 +376,7 @@ class Ledger(Closing):
         except sqlite3.DatabaseError as error:
             raise self._refusal(f"{trouble} ({error})") from error
 
-    @contextmanager
+    @contextlib.contextmanager
     def _reading(self, trouble: str = "damaged") -> Iterator[None]:
         """One consistent view of the ledger."""
         with self._explained(trouble):
@@ -385,7 +387,7 @@ class Ledger(Closing):
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
 
-    @contextmanager
+    @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
         """All or nothing, and nobody else meanwhile."""
         with self._explained("damaged"):
@@ -401,7 +403,7 @@ class Ledger(Closing):
     def _living_owners(self) -> set[str]:
         with self._explained("damaged"):
             owners = self._db.execute("SELECT id, machine, pid, born, beat FROM owners").fetchall()
-        return {owner for owner, *process in owners if _alive(*process)}
+        return {owner for owner, *process in owners if process_alive(*process)}
 
     def _bury(self) -> None:
         """Give back the claims of the dead (inside a transaction)."""
@@ -472,41 +474,43 @@ class Claims:
 
     def _record(self, run: Run, end: Finished) -> None:
         db, result = self.ledger._db, end.result
-        found: tuple[str, str | None, str | None, str | None]
+        found: tuple[str | None, ...]
         if isinstance(result, Failure):
-            found = ("failed", None, result.error, result.traceback)
+            found = ("failed", None, None, result.error, result.traceback)
         else:
-            found = ("done", canonical(result.values), None, None)
+            kept = fingerprint_of(run.config, "done", result.values, result.arrays)
+            found = ("done", canonical(result.values), kept, None, None)
         updated = db.execute(
-            "UPDATE runs SET state = ?, result = ?, error = ?, traceback = ?, seconds = ?, finished = ?, worker = ?,"
-            " owner = NULL WHERE key = ? AND owner = ? AND state = 'running'",
-            (*found, end.seconds, time.time(), end.worker, run.key, self.owner),
+            "UPDATE runs SET state = ?, result = ?, fingerprint = ?, error = ?, traceback = ?, seconds = ?,"
+            " finished = ?, worker = ?, cpu = ?, origin = ?, owner = NULL"
+            " WHERE key = ? AND owner = ? AND state = 'running'",
+            (*found, end.seconds, time.time(), end.worker, end.cpu, canonical(end.origin), run.key, self.owner),
         )
         if updated.rowcount and isinstance(result, Outcome):
             self.ledger._put_arrays(run.key, result.arrays)
-        if updated.rowcount:
-            self.ledger._put_origin(run.key, end.cpu, end.origin)
 
 
 def digest(rows: Iterable[Row]) -> str:
-    """SHA-256 over what settled runs found, whatever their order."""
-    total = hashlib.sha256()
-    for row in sorted(rows, key=lambda row: row.key):
-        if row.state in ("done", "failed"):
-            total.update(fingerprint(row).encode())
-    return total.hexdigest()
+    """SHA-256 over what settled runs found, whatever their order and version."""
+    prints = sorted(fingerprint(row) for row in rows if row.state in ("done", "failed"))
+    return hashlib.sha256("".join(prints).encode()).hexdigest()
 
 
 def fingerprint(row: Row) -> str:
-    """SHA-256 of what a run found. The text of an error may name places and times, so a failure counts as such only."""
-    total = hashlib.sha256(canonical([row.key, row.state, row.values if row.state == "done" else None]).encode())
-    for name, array in sorted(row.arrays.items()):
+    """SHA-256 of a run's configuration and of what it found."""
+    return fingerprint_of(row.config, row.state, row.values, row.arrays)
+
+
+def fingerprint_of(identity: Config | str, state: str, values: Config, arrays: Mapping[str, Array]) -> str:
+    """The same of its parts. The text of an error may name places and times, so a failure counts as such only."""
+    total = hashlib.sha256(canonical([identity, state, values if state == "done" else None]).encode())
+    for name, array in sorted(arrays.items()):
         total.update(canonical([name, array.dtype.str, array.shape]).encode())
         total.update(array.tobytes())
     return total.hexdigest()
 
 
-def _selection(experiment: Experiment | str | None) -> tuple[str, tuple[str, ...]]:
+def _selection(experiment: Experiment | str | None) -> tuple[str, tuple[str | int, ...]]:
     if experiment is None:
         return "", ()
     if isinstance(experiment, str):
@@ -514,7 +518,8 @@ def _selection(experiment: Experiment | str | None) -> tuple[str, tuple[str, ...
     return "WHERE experiment = ? AND version = ?", (experiment.name, experiment.version)
 
 
-def _alive(machine: str, pid: int, born: str, beat: float) -> bool:
+def process_alive(machine: str, pid: int, born: str, beat: float) -> bool:
+    """Whether an owner's process is there: by its start on this machine, elsewhere by its last sign of life."""
     if machine and machine == _machine():
         return _born(pid) == born
     return time.time() - beat < LEASE_SECONDS

@@ -14,14 +14,14 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from certiformer.core.errors import CertiformerError, InputError
-from certiformer.sweep._closing import Closing
+from certiformer.core.threads import cores, thread_environment
 from certiformer.sweep.run import Failure, Finished, Task, execute
 
 _READY = "ready"
 KILL_SECONDS = 60.0  # a killed process ends at once, unless the kernel is waiting for a disk
 
 
-class Local(Closing):
+class Local(contextlib.AbstractContextManager["Local"]):
     """`workers` processes (one per core if not given) of `threads` threads each. Use it as a context manager.
 
     `environment` holds variables for the workers alone, such as the place of a cache.
@@ -41,6 +41,9 @@ class Local(Closing):
         self._environment = {**thread_environment(threads), **(environment or {})}
         self._context = multiprocessing.get_context("spawn")
         self._workers: list[_Worker] = []
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """End the processes."""
@@ -111,13 +114,16 @@ class Local(Closing):
         return code
 
 
-class Inline(Closing):
+class Inline(contextlib.AbstractContextManager["Inline"]):
     """The engine that does everything in this process, one task at a time: for debugging and for very small sweeps."""
 
     slots = 1
 
     def __init__(self) -> None:
         self._tasks: list[tuple[int, Task]] = []
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Drop what is in the queue."""
@@ -140,25 +146,6 @@ class Inline(Closing):
     def abandon(self) -> None:
         """Forget what was handed over."""
         self._tasks.clear()
-
-
-def cores() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def thread_environment(threads: int) -> dict[str, str]:
-    """The environment in which numerical libraries keep to so many threads; read once, when they are first loaded."""
-    names = (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "VECLIB_MAXIMUM_THREADS",
-        "NPROC",  # the size of XLA's pool on the CPU, which heeds neither OMP_NUM_THREADS nor its own Eigen flag
-    )
-    return dict.fromkeys(names, str(threads))
 
 
 @dataclass

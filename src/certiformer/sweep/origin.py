@@ -1,4 +1,4 @@
-"""Where a run's numbers come from, besides its code: the package, the libraries and the type of processor.
+"""Where a run's numbers come from: the package and its commit, the libraries and the type of processor.
 
 Two runs with the same code, the same libraries and the same type of processor agree in every bit; others to rounding.
 """
@@ -8,7 +8,9 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import platform
+import subprocess
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,14 +20,34 @@ from certiformer._version import __version__
 LIBRARIES = ("numpy", "scipy", "jax", "jaxlib", "numba")
 VECTORS = ("avx512f", "avx2", "asimd", "sse4_2")  # the widest that the processor has decides how sums are taken
 
+PACKAGE = Path(__file__).parents[1]
 Origin = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Code:
+    """The code of this process: its commit, where it runs from a checkout, and what tells it from other code."""
+
+    commit: str | None
+    identity: str
+
+
+@functools.cache
+def code() -> Code:
+    """As it was when this process first asked: commits that leave the package alone have the same identity."""
+    if _git("ls-files", "--error-unmatch", "__init__.py") is None:
+        return Code(None, f"release {__version__}")
+    commit, tree = (_git("rev-parse", "HEAD", "HEAD:./") or "unborn unborn").split()
+    changed = " with changes" if _git("status", "--porcelain", "--untracked-files=no", "--", ".") else ""
+    return Code(f"{commit[:12]}{changed}", f"tree {tree[:12]}{changed}")
 
 
 @functools.cache
 def origin() -> Origin:
-    """Of this process: {"certiformer", "python", "libraries", "cpu"}."""
+    """Of this process: {"certiformer", "commit", "python", "libraries", "cpu"}."""
     return {
         "certiformer": __version__,
+        "commit": code().commit,
         "python": platform.python_version(),
         "libraries": {name: version for name in LIBRARIES if (version := _installed(name)) is not None},
         "cpu": _cpu(),
@@ -48,6 +70,16 @@ def described(one: Origin) -> str:
 def utc(seconds: float) -> str:
     """When a run ended, as text: seconds since 1970 as "2025-01-31T12:00:00+00:00"."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def _git(*arguments: str) -> str | None:
+    """What git says of the package's folder; nothing where there is no git, or no checkout."""
+    command = ["git", "-C", str(PACKAGE), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
 
 
 def _installed(name: str) -> str | None:

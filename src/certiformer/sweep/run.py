@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib
+import importlib.util
 import json
 import math
 import os
 import platform
+import symtable
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,8 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.core.errors import CertiformerError, InputError
-from certiformer.sweep.origin import Origin, origin
-from certiformer.sweep.version import code_version, found_reference, split_reference
+from certiformer.sweep.origin import Origin, code, origin
 
 Config = dict[str, Any]
 Shortened = tuple[tuple[Config, float], tuple[Config, float]]
@@ -90,7 +90,7 @@ class Experiment:
     batch_size  the most runs in a batch;
     shorten     for time estimates: two configurations that take seconds, each with its length as a part of the whole,
                 the second longer than the first (see `two_lengths`); the whole twice where that takes seconds;
-    pinned      a code version of your own; by default `version` is a hash of the code that `run` reaches.
+    version     raised by the author whenever a run gives other numbers than before: the ledger keeps both apart.
 
     Batches depend on the list of configurations only, never on the engine or on what is already done, so that a
     resumed sweep and one on a cluster compute the same arrays of numbers as one that ran through at home.
@@ -103,32 +103,24 @@ class Experiment:
     batch_key: Callable[[Config], object] | None = None
     batch_size: int = 16
     shorten: Callable[[Config], Shortened] | None = None
-    pinned: str = ""
+    version: int = 1
 
     def __post_init__(self) -> None:
         if not self.name.strip():
             raise InputError("name", self.name, "a name for the experiment")
-        if self.batch_size < 1:
-            raise InputError("batch_size", self.batch_size, "at least 1")
+        for field_name in ("batch_size", "version"):
+            number = getattr(self, field_name)
+            if not isinstance(number, int) or number < 1:
+                raise InputError(field_name, number, "a whole number, at least 1")
         configs = tuple(_plain_object(c, f"configs[{i}]", finite=True) for i, c in enumerate(self.configs))
         object.__setattr__(self, "configs", configs)
-        for reference in _functions(self.run, self.run_batch):
-            found_reference(reference)
+        for reference in filter(None, (self.run, self.run_batch)):
+            check_reference(reference)
         seen: set[str] = set()
         for config in configs:
             if (text := canonical(config)) in seen:
                 raise InputError("configs", config, "configurations that differ", "Give each its own seed.")
             seen.add(text)
-
-    @functools.cached_property
-    def version(self) -> str:
-        """The code version under which the ledger files the runs."""
-        return self.pinned or self.code
-
-    @functools.cached_property
-    def code(self) -> str:
-        """A hash of the code that `run` and `run_batch` reach."""
-        return code_version(_functions(self.run, self.run_batch))
 
     @functools.cached_property
     def runs(self) -> tuple[Run, ...]:
@@ -151,12 +143,15 @@ class Experiment:
 
     def task(self, runs: Iterable[Run]) -> Task:
         """The order to execute `runs` together."""
-        return Task(tuple(runs), self.run, self.run_batch, self.code)
+        return Task(tuple(runs), self.run, self.run_batch, code().identity)
 
 
 @dataclass(frozen=True)
 class Task:
-    """Some runs to be executed together, with all that a worker in another process needs to know."""
+    """Some runs to be executed together, with all that a worker in another process needs to know.
+
+    code    what tells the code of the sweep from other code: a worker that has other code refuses.
+    """
 
     runs: tuple[Run, ...]
     run: str
@@ -172,8 +167,8 @@ def execute(task: Task) -> list[Finished]:
     started = _Clock()
     try:
         _same_code(task)
-        run = _load(task.run)
-        together = _load(task.run_batch) if task.run_batch is not None and len(task.runs) > 1 else None
+        run = function_of(task.run)
+        together = function_of(task.run_batch) if task.run_batch is not None and len(task.runs) > 1 else None
     except (Exception, SystemExit) as error:
         return [_finished(failure(error), started) for _ in task.runs]
     if together is not None:
@@ -193,8 +188,34 @@ def failure(error: BaseException) -> Failure:
     return Failure(what, "".join(traceback.format_exception(error)))
 
 
-def run_key(experiment: str, version: str, config: Config) -> str:
-    """SHA-256 of (experiment, code version, configuration): the run's name in every ledger."""
+def function_of(reference: str) -> Callable[[Any], Any]:
+    """The function that "module:function" names."""
+    module, _, name = reference.partition(":")
+    function: Callable[[Any], Any] = getattr(importlib.import_module(module), name)
+    return function
+
+
+@functools.cache
+def check_reference(reference: str) -> None:
+    """Refuse what a worker could not import. The module itself is not imported: it may need more than a grid does."""
+    module, colon, name = reference.partition(":")
+    if not (colon and module and name.isidentifier() and all(part.isidentifier() for part in module.split("."))):
+        raise InputError("run", reference, 'a function at the top level of a module, written "module:function"')
+    if module == "__main__":
+        raise InputError("run", reference, "a module that other processes can import", "Move the function to a file.")
+    try:
+        spec = importlib.util.find_spec(module)
+    except ImportError:
+        spec = None
+    source = getattr(spec and spec.loader, "get_source", lambda _: None)(module)
+    if source is None:
+        raise InputError("run", reference, "a module with source that other processes can import")
+    if name not in symtable.symtable(source, module, "exec").get_identifiers():
+        raise InputError("run", reference, f"a function at the top level of {module}")
+
+
+def run_key(experiment: str, version: int | str, config: Config) -> str:
+    """SHA-256 of (experiment, version, configuration): the run's name in every ledger."""
     return hashlib.sha256(canonical([experiment, version, config]).encode()).hexdigest()
 
 
@@ -236,30 +257,14 @@ def _outcome(name: str | None, result: object) -> Outcome:
     return result
 
 
-def _functions(run: str, run_batch: str | None) -> tuple[str, ...]:
-    return (run,) if run_batch is None else (run, run_batch)
-
-
-def _load(reference: str) -> Callable[[Any], Any]:
-    module, name = split_reference(reference)
-    function: Callable[[Any], Any] = getattr(importlib.import_module(module), name)
-    return function
-
-
 def _same_code(task: Task) -> None:
     """A worker whose files differ from those the sweep was started with would file its numbers under a false key."""
-    here = _loaded_code(_functions(task.run, task.run_batch))
+    here = code().identity
     if here != task.code:
         raise CertiformerError(
-            f"this worker has version {here} of {task.run}, the sweep was started with {task.code}; "
+            f"this worker has {here} of certiformer, the sweep was started with {task.code}; "
             "install the same code everywhere, restart the workers and retry"
         )
-
-
-@functools.lru_cache(maxsize=256)
-def _loaded_code(functions: tuple[str, ...]) -> str:
-    """The version of the code as it was when this process first used it, for that is what it goes on using."""
-    return code_version(functions)
 
 
 def _copy(config: Config) -> Config:

@@ -1,11 +1,11 @@
-"""Training: one compiled, resumable loop and the papers' optimisers, losses, projections and schemes around it."""
+"""Training: one compiled, resumable loop and the papers' optimisers, losses, projections and schemes around it.
+
+`kernels` has the papers' own experiments, compiled by Numba; they are imported by those who train with them.
+"""
 
 from certiformer.training.checkpoint import CheckpointError as CheckpointError
-from certiformer.training.fit import Fitted as Fitted
-from certiformer.training.fit import fit as fit
-from certiformer.training.leave_one_out import LeaveOneOut as LeaveOneOut
-from certiformer.training.leave_one_out import gradients_of as gradients_of
-from certiformer.training.leave_one_out import leave_one_out as leave_one_out
+from certiformer.training.fitting import Fitted as Fitted
+from certiformer.training.fitting import fit as fit
 from certiformer.training.loop import DivergenceError as DivergenceError
 from certiformer.training.loop import Rules as Rules
 from certiformer.training.loop import Run as Run

@@ -21,7 +21,6 @@ from safetensors.numpy import save
 from certiformer.core.errors import CertiformerError, InputError
 from certiformer.models import write_atomically
 
-__makes_numbers__ = False
 FORMAT = "certiformer-checkpoint/1"
 HEADER = "certiformer"
 

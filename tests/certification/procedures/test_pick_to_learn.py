@@ -76,7 +76,7 @@ def test_a_learner_that_cannot_be_replayed_is_refused():
 
 
 def test_an_initial_model_that_saw_the_examples_is_refused():
-    with pytest.raises(InputError, match="h_0"):
+    with pytest.raises(InputError, match="initial model of the learner"):
         certify(train=(X, ONES), by=[PickToLearn(Box(), pretrained_on=X[:10])])
 
 
@@ -119,6 +119,9 @@ class TwoOfThree:
 
     classes_ = np.array([0, 2])
 
+    def get_params(self, deep=True):
+        return {}
+
     def fit(self, inputs, labels):
         return self
 
@@ -151,7 +154,10 @@ def test_a_function_that_changes_from_call_to_call_is_refused():
 
 def test_copies_among_the_examples_are_named_and_all_of_them_count():
     twice = np.concatenate([X, X])
-    report = certify(train=(twice, np.ones(len(twice), np.int64)), by=[PickToLearn(Box())])
+    examples = (twice, np.ones(len(twice), np.int64))
+    with pytest.raises(InputError, match="150 of 300 inputs repeat"):
+        certify(train=examples, by=[PickToLearn(Box())])
+    report = certify(train=examples, by=[PickToLearn(Box())], repeats="natural")
     assert report["compression"].evidence.n == len(twice)
     assert any("150 examples that repeat" in said for said in report.document["conditions"])
     single = certify(train=(X, ONES), by=[PickToLearn(Box())])

@@ -352,6 +352,7 @@ REASONS = {
     "arda.prop2:printed": "its display is missing from our copy",
     "arda.rem9": "Theorem 1 with an additional error; the printed display is lost in our copy",
     "arda.def2": "a definition, and the radii it implies",
+    "arda.rem7": "a norm in a function space: no instance has a number to compare it with",
     "arda.eq11": "a construction: the distance of transported parameters is an identity",
     "arda.lem4": "an identity for a kernel, computed by quadrature; the tests compare it with simulation",
 }

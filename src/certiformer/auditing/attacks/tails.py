@@ -165,4 +165,9 @@ ATTACKS = [
         seconds=0.2,
     ),
 ]
-REASONS = {"li.rem6.12:sound": "it states exponents, no constant: a single number cannot contradict it"}
+REASONS = {
+    "li.rem6.12:sound": "it states exponents, no constant: a single number cannot contradict it",
+    "li.rem5.4": "how a formula grows with the sequence length; the norm in it is attained by equal tokens",
+    "li.rem5.9": "a count of parameters; Theorem 5.8, which it speaks of, is attacked",
+    "trauger.sec3.4": "a comparison of norms, attained by equal columns; its cover is that of Lemma 3.6",
+}

@@ -33,6 +33,8 @@ class CoordinateNetwork(ABC):
     name: ClassVar[str]
     proof: ClassVar[str] = ""
     """Where it is proved how much f changes with z, over the domain and at an example."""
+    start: ClassVar[str] = "the fixed part of the network"
+    """What of it somebody may have trained, in words; "" where it is fixed by its settings alone."""
 
     @property
     @abstractmethod

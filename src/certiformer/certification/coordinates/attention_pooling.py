@@ -79,6 +79,7 @@ class AttentionPooling(CoordinateNetwork):
     search: int = 1500
     name: ClassVar[str] = "attention pooling"
     proof: ClassVar[str] = "proved for attention pooling and counted so: docs/proofs/coordinate-covers.md"
+    start: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         if not (1 <= self.modes <= 16 and self.side * self.side <= 16 and self.patch <= 8):

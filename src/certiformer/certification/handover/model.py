@@ -13,7 +13,7 @@ import numpy.typing as npt
 from certiformer.certificates import Predictor
 from certiformer.certificates._predictor import Array, Labels, Tensors
 from certiformer.core.errors import InputError
-from certiformer.core.later import scipy
+from certiformer.core.lazy import scipy
 
 FEATURES_BLOCK = 1000
 
@@ -77,7 +77,7 @@ class HouseModel(Network):
         return np.concatenate(parts)
 
     def outputs(self, inputs: npt.ArrayLike) -> Array:
-        from certiformer.certification.outputs import outputs_of
+        from certiformer.certification.frameworks import outputs_of
 
         return outputs_of(self.model, inputs)
 
@@ -122,7 +122,7 @@ def predictor_of(model: Any) -> Network | None:
     import equinox as eqx
     import jax
 
-    from certiformer.certification.outputs import tensors_of
+    from certiformer.certification.frameworks import tensors_of
     from certiformer.models import Model
 
     if isinstance(model, Model):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import pickle
 from abc import ABC, abstractmethod
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import optax
 
+from certiformer.certification.learners import copied, fresh, is_learner
 from certiformer.certification.outputs import checked_outputs
 from certiformer.certification.procedures._augment import Augment
 from certiformer.certification.procedures._model import BLOCK, Array, Labels, Parametrised, loss_of, tree_hash
@@ -111,9 +111,11 @@ class Refit(Learner):
 
     fit: Any
     classes: int = 2
+    frozen: bool = False
+    """Somebody said what frozen parts of the estimator have seen."""
 
     def __post_init__(self) -> None:
-        settings = self.fit.get_params() if hasattr(self.fit, "get_params") else {}
+        settings = fresh(self.fit, frozen=self.frozen).get_params() if is_learner(self.fit) else {}
         for name, value in settings.items():
             if name.rpartition("__")[2] == "random_state" and not isinstance(value, (int, np.integer)):
                 raise InputError(name, value, "a number", "The learner must be deterministic: fix its seed")
@@ -125,11 +127,11 @@ class Refit(Learner):
         known = np.unique(labels)
         if len(known) == 1:
             return int(known[0])
-        if not hasattr(self.fit, "fit"):
+        if not is_learner(self.fit):
             return self.fit(inputs, labels)
-        fresh = copy.deepcopy(self.fit)
-        fresh.fit(inputs.reshape(len(inputs), -1), labels)
-        return fresh
+        one = copied(self.fit)
+        one.fit(inputs.reshape(len(inputs), -1), labels)
+        return one
 
     def outputs(self, state: Any, inputs: npt.NDArray[Any]) -> Array:
         n = len(inputs)
@@ -138,7 +140,7 @@ class Refit(Learner):
             if isinstance(state, int):
                 votes[:, state] = 1.0
             return votes[:, 1] - votes[:, 0] if self.classes == 2 else votes
-        if not hasattr(self.fit, "fit"):
+        if not is_learner(self.fit):
             return checked_outputs("the fitted function", state(inputs), n)
         flat = inputs.reshape(n, -1)
         parts = []
@@ -168,4 +170,4 @@ class Refit(Learner):
         return np.asarray(votes)
 
     def fingerprint(self, state: Any) -> str:
-        return tree_hash(np.frombuffer(pickle.dumps(state), np.uint8)) if hasattr(self.fit, "fit") else ""
+        return tree_hash(np.frombuffer(pickle.dumps(state), np.uint8)) if is_learner(self.fit) else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,11 +14,14 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certification.outputs import checked_outputs, with_params
+from certiformer.certification.frameworks import with_params
+from certiformer.certification.outputs import checked_outputs
 from certiformer.core.errors import InputError
 
 Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
+WEIGHTS = "the weights that training starts from"
+"""What a procedure starts from, in words."""
 BLOCK = 500
 """Rows are evaluated in blocks of this many, the last one filled up: an output never depends on the neighbours."""
 
@@ -44,7 +48,8 @@ class Parametrised:
             short = BLOCK - len(part)
             filled = np.concatenate([part, np.repeat(part[:1], short, axis=0)]) if short else part
             parts.append(np.asarray(compiled(params, jnp.asarray(filled)))[: len(part)])
-        return checked_outputs("the model's outputs", np.concatenate(parts), len(values))
+        found = np.concatenate(parts) if parts else np.zeros(0)
+        return checked_outputs("the model's outputs", found, len(values))
 
 
 _COMPILED: dict[Callable[..., Any], Callable[..., Any]] = {}
@@ -58,13 +63,13 @@ def _compiled(apply: Callable[[Any, jax.Array], jax.Array]) -> Callable[[Any, ja
     return _COMPILED[apply]
 
 
-def parametrised(model: Any, params: Any = None, *, batched: bool = False) -> Parametrised:
-    """An Equinox module (a model of this package is one), or `apply(params, x)` with its parameters."""
+def parametrised(model: Any) -> Parametrised:
+    """An Equinox module (a model of this package is one), or a function with its parameters (`with_params`)."""
     if isinstance(model, Parametrised):
         return model
-    if params is not None:
-        apply = model if batched else jax.vmap(model, in_axes=(None, 0))
-        return Parametrised(params, apply, lambda trained: with_params(model, trained))
+    if isinstance(model, jax.tree_util.Partial) and len(model.args) == 1 and not model.keywords:
+        apply = model.func
+        return Parametrised(model.args[0], _mapped(apply), lambda trained: with_params(apply, trained))
     if not isinstance(model, eqx.Module):
         raise InputError(
             "model",
@@ -79,6 +84,12 @@ def parametrised(model: Any, params: Any = None, *, batched: bool = False) -> Pa
         return found
 
     return Parametrised(weights, module, lambda trained: eqx.combine(trained, rest))
+
+
+@functools.lru_cache(maxsize=16)
+def _mapped(apply: Callable[..., Any]) -> Callable[[Any, jax.Array], jax.Array]:
+    """One function for one function: what is compiled for it is found again."""
+    return jax.vmap(apply, in_axes=(None, 0))
 
 
 def margins(outputs: Array, labels: Labels) -> Array:

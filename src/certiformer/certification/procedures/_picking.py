@@ -94,6 +94,8 @@ def _bytes_key(example: npt.NDArray[Any], label: int) -> bytes:
 
 def replay(learner: Learner, inputs: npt.NDArray[Any], labels: Labels, found: Compressed, batch: int) -> None:
     """Run the loop on the picks alone, in another order; raise if it does not return the same list and weights."""
+    if not found.rows:
+        return  # nothing was learnt: the initial model was right on every example
     order = np.asarray(found.rows, np.int64)[::-1]
     again = compress(learner, inputs[order], labels[order], batch=batch, most=len(order))
     same_list = len(again.rows) == len(order) and all(

@@ -25,17 +25,24 @@ KINDS = {record.id: record for record in (CoverOfCoordinates, SoftCover, LocalCo
 
 @dataclass(frozen=True, eq=False)
 class CoordinateCover:
-    """`network`: a class whose every change of a weight is known at the output; `kinds`: which covers to report."""
+    """`network`: a class whose every change of a weight is known at the output; `kinds`: which covers to report.
+
+    `pretrained_on`: inputs that the fixed part of the network has seen, or "nothing".
+    """
 
     network: CoordinateNetwork = field(default_factory=AttentionPooling)
     kinds: tuple[str, ...] = tuple(KINDS)
     seed: int = 0
     label: str = ""
+    pretrained_on: Any = None
 
     def __post_init__(self) -> None:
         for kind in self.kinds:
             if kind not in KINDS:
                 raise UnknownNameError("cover", kind, KINDS)
+
+    def start(self, model: Any) -> str:
+        return self.network.start
 
     def certify(self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int) -> tuple[Evidence, ...]:
         features, z = fitted(self.network, inputs, labels, self.seed)

@@ -32,13 +32,18 @@ Array = npt.NDArray[np.float64]
 class HeadPosterior:
     """`features(batch)` of a frozen network (default: the model's own `features`), which saw none of the examples.
 
-    `noise` is the deviation of prior and posterior in units of |prior|/sqrt(size).
+    `noise` is the deviation of prior and posterior in units of |prior|/sqrt(size). `pretrained_on`: inputs that the
+    network (and the prior) have seen, or "nothing".
     """
 
     features: Callable[[npt.NDArray[Any]], npt.ArrayLike] | None = None
     prior: npt.ArrayLike | None = None
     noise: float = 0.15
     seed: int = 0
+    pretrained_on: Any = None
+
+    def start(self, model: Any) -> str:
+        return "the frozen network" if self.prior is None else "the frozen network, and the prior of its readout,"
 
     def certify(self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int) -> tuple[Evidence, ...]:
         """K and K1, with a predictor of inputs where the network is one of this package, of features elsewhere."""

@@ -20,7 +20,7 @@ from certiformer.certificates.occam import Occam as Record
 from certiformer.certification.coordinates._network import Codeword, CoordinateNetwork
 from certiformer.certification.handover import kind_of, part_of
 from certiformer.certification.handover.model import Network, predictor_of
-from certiformer.certification.procedures._model import Labels, Parametrised, loss_of, margins, parametrised
+from certiformer.certification.procedures._model import WEIGHTS, Labels, Parametrised, loss_of, margins, parametrised
 from certiformer.certification.procedures.coordinate_cover import fitted
 from certiformer.core.errors import InputError
 from certiformer.training.subspace import Quantisation, Subspace, descend
@@ -49,13 +49,20 @@ class Code:
 class Occam:
     """`subspace`: a number of random directions at the model's own weights, a `Subspace`, or a network in coordinates.
 
-    Random directions have the scale of the weights they change, and come from `seed`, never from the data.
+    Random directions have the scale of the weights they change, and come from `seed`, never from the data. The prior is
+    centred at the weights of the model: `pretrained_on` says which inputs they have seen, or "nothing".
     """
 
     subspace: int | Subspace | CoordinateNetwork = 32
     code: Code = Code()
     seed: int = 0
     label: str = ""
+    pretrained_on: Any = None
+
+    def start(self, model: Any) -> str:
+        if isinstance(self.subspace, CoordinateNetwork):
+            return self.subspace.start
+        return "the subspace and its origin" if isinstance(self.subspace, Subspace) else WEIGHTS
 
     def certify(self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int) -> tuple[Evidence, ...]:
         if isinstance(self.subspace, CoordinateNetwork):

@@ -14,7 +14,7 @@ import optax
 from certiformer.certificates import Evidence
 from certiformer.certificates.progressive import Progressive
 from certiformer.certification.procedures._augment import Augment
-from certiformer.certification.procedures._model import Labels, margins, parametrised
+from certiformer.certification.procedures._model import WEIGHTS, Labels, margins, parametrised
 from certiformer.certification.procedures._training import _run
 
 
@@ -22,7 +22,8 @@ from certiformer.certification.procedures._training import _run
 class OnePass:
     """Blocks of examples, doubling from `first` up to `block`; after each, `steps` batches from all that was seen.
 
-    The order of the pass is drawn from the seed, whatever the order of the file.
+    The order of the pass is drawn from the seed, whatever the order of the file. `pretrained_on`: inputs that the
+    initial weights have seen, or "nothing".
     """
 
     steps: int = 300
@@ -33,6 +34,10 @@ class OnePass:
     seed: int = 0
     augment: Augment | None = None
     label: str = ""
+    pretrained_on: Any = None
+
+    def start(self, model: Any) -> str:
+        return WEIGHTS
 
     def losses(self, model: Any, inputs: npt.NDArray[Any], labels: Labels) -> npt.NDArray[np.int64]:
         """0-1 losses in the order of the pass."""

@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.compression import FORMS, Compression
-from certiformer.certification import doors
+from certiformer.certification import learners
 from certiformer.certification.procedures._augment import Augment
 from certiformer.certification.procedures._learners import Descent, Learner, Refit
-from certiformer.certification.procedures._model import Labels, parametrised
+from certiformer.certification.procedures._model import WEIGHTS, Labels, parametrised
 from certiformer.certification.procedures._picked import Loop, picked_predictor
 from certiformer.certification.procedures._picking import Compressed, compress, replay
-from certiformer.certification.split import refuse_overlap
 from certiformer.core.errors import InputError
 
 NO_FILE = (
@@ -29,7 +27,8 @@ class PickToLearn:
     """`fit`: a Learner, an estimator, `fit(x, y) -> f`; without it, the model given to `certify`, by descent.
 
     `stages`: numbers of picks at which the loop may be cut afterwards, declared here and paid for, the end included.
-    `most`: picks after which it stops. `pretrained_on`: inputs that h_0 has seen, which may not be among the examples.
+    `most`: picks after which it stops. `pretrained_on`: inputs that the initial model, or a frozen part, has seen (none
+    may be among the examples), or "nothing".
     `form`: "window" is smaller where 0.1 to 1 % are picked, larger elsewhere; declared here, not chosen afterwards.
     """
 
@@ -41,7 +40,7 @@ class PickToLearn:
     stages: tuple[int, ...] = ()
     augment: Augment | None = None
     seed: int = 0
-    pretrained_on: npt.NDArray[Any] | None = None
+    pretrained_on: Any = None
     form: str = "value"
     label: str = ""
 
@@ -52,6 +51,14 @@ class PickToLearn:
             raise InputError("stages", self.stages, "different numbers of picks")
         if self.form not in FORMS:
             raise InputError("form", self.form, " or ".join(FORMS))
+
+    def start(self, model: Any) -> str:
+        given = model if self.fit is None else self.fit
+        if isinstance(given, Learner):
+            return "the initial model of the learner"
+        if learners.is_learner(given):
+            return learners.carries(given)
+        return WEIGHTS if self.fit is None else "the function that fits the picks"
 
     def certify(self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int) -> tuple[Evidence, ...]:
         """Run the loop on all examples, replay it, and count."""
@@ -76,12 +83,12 @@ class PickToLearn:
         self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int
     ) -> tuple[Compressed, Learner, Predictor | None]:
         """The loop, replayed on its picks alone, its learner, and the predictor of its best stage."""
-        if self.pretrained_on is not None:
-            refuse_overlap(inputs, np.asarray(self.pretrained_on), what="examples that h_0 was trained on")
         learner = self.learner(model, classes)
         found = compress(learner, inputs, labels, batch=self.batch, most=self.most, grid=self.stages)
         replay(learner, inputs, labels, found, self.batch)
         loop = Loop(found.rows[: found.best.picks], self.batch, self.most, self.stages)
+        if isinstance(learner, Refit) and learners.carries(learner.fit):
+            return found, learner, None  # what was trained elsewhere cannot be written as settings and picks
         return found, learner, picked_predictor(learner, found, inputs, labels, loop)
 
     def learner(self, model: Any, classes: int) -> Learner:
@@ -89,9 +96,9 @@ class PickToLearn:
         if isinstance(self.fit, Learner):
             return self.fit
         if self.fit is not None:
-            return Refit(self.fit, classes)
-        if doors.is_estimator(model):
-            return Refit(model, classes)
+            return Refit(self.fit, classes, frozen=self.pretrained_on is not None)
+        if learners.is_learner(model):
+            return Refit(model, classes, frozen=self.pretrained_on is not None)
         if model is None:
             raise InputError("model", None, "a model to train, or fit=...", "PickToLearn trains something")
         start = parametrised(model)

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from certiformer.certification.evidence import Findings
+from certiformer.certification.procedure import of_procedures
+from certiformer.certification.reading import Reading
 from certiformer.certification.sources.npz import read_npz
 from certiformer.core.errors import InputError, UnknownNameError
 
 ARRAYS = ("train_inputs", "train_labels", "unlabelled_inputs")
-TABLES = ("data", "model", "by", "title", "delta")
+TABLES = ("data", "model", "by", "title", "delta", "repeats")
 
 
 def read(path: str | Path) -> dict[str, Any]:
@@ -38,8 +40,6 @@ def read(path: str | Path) -> dict[str, Any]:
 
 def findings(path: str | Path) -> Findings:
     """Read the data beside the recipe, build the model and the procedures, run them."""
-    from certiformer.certification.procedures.run import of_procedures
-
     recipe, folder = read(path), Path(path).parent
     arrays = read_npz(folder / recipe["data"], ARRAYS)
     for name in ARRAYS[:2]:
@@ -47,8 +47,8 @@ def findings(path: str | Path) -> Findings:
             raise InputError("data", sorted(arrays), "train_inputs and train_labels", f"In {recipe['data']}")
     model = _model(recipe.get("model"))
     by = [_procedure(table, arrays, folder) for table in recipe["by"]]
-    title = recipe.get("title", Path(path).name)
-    return of_procedures(model, (arrays["train_inputs"], arrays["train_labels"]), by, title=title)
+    reading = Reading(title=recipe.get("title", Path(path).name), repeats=recipe.get("repeats", "refuse"))
+    return of_procedures(model, (arrays["train_inputs"], arrays["train_labels"]), by, reading=reading)
 
 
 def _model(table: Mapping[str, Any] | None) -> Any:
@@ -75,7 +75,8 @@ def _procedure(table: Mapping[str, Any], arrays: Mapping[str, Any], folder: Path
         "CoordinateCover": _cover,
         "Surrogate": partial(_surrogate, arrays, folder),
     }
-    settings = _settings(table)
+    # A recipe trains from an initialisation that it draws itself.
+    settings = {"pretrained_on": "nothing", **_settings(table)}
     name = settings.pop("procedure", None)
     if name not in builders:
         raise UnknownNameError("procedure", str(name), builders, "in [[by]]")
@@ -127,7 +128,8 @@ def _surrogate(
         raise InputError(
             "data", sorted(arrays), "unlabelled_inputs beside them", "A surrogate needs unlabelled examples"
         )
-    return Surrogate(_target(folder / target), arrays["unlabelled_inputs"], _picks(**(by or {})), **_settings(more))
+    picks = _picks(pretrained_on=more.pop("pretrained_on"), **(by or {}))
+    return Surrogate(_target(folder / target), arrays["unlabelled_inputs"], picks, **_settings(more))
 
 
 def _target(path: Path) -> Any:

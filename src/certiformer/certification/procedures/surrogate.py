@@ -7,19 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.surrogate import Surrogate as Record
+from certiformer.certification.frameworks import answer, is_jax
 from certiformer.certification.handover.model import predictor_of
-from certiformer.certification.outputs import checked_outputs, outputs_of
+from certiformer.certification.outputs import checked_outputs
 from certiformer.certification.predictions import decisions
 from certiformer.certification.procedures._model import Array, Labels
 from certiformer.certification.procedures._picking import Stage
 from certiformer.certification.procedures.pick_to_learn import PickToLearn
+from certiformer.certification.reading import Reading
 from certiformer.certification.sources.repeats import refuse_repeats
 from certiformer.certification.split import refuse_overlap
 from certiformer.certification.surrogate_losses import ANSWERS, LOSSES, loss_record, proper_loss
@@ -28,7 +30,7 @@ from certiformer.core.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Surrogate:
-    """`target`: a model that stays as it is: a `Predictor`, a function of a batch, or of one example (`batched=False`).
+    """`target`: a model that stays as it is: a `Predictor`, or whatever `certify` takes as a model.
 
     `pool`: unlabelled examples. The surrogate is trained by `by` on the labelled examples; the target may have seen
     those, but not the pool. `allow_twins`: equal inputs are independent draws from a small input space. `loss`:
@@ -39,11 +41,10 @@ class Surrogate:
     target: Predictor | Callable[..., Any]
     pool: npt.ArrayLike
     by: PickToLearn = field(default_factory=PickToLearn)
-    batched: bool = True
     allow_twins: bool = False
     label: str = ""
     loss: str | tuple[str, ...] = "error"
-    outputs: str = "logits"
+    outputs: Literal["logits", "probabilities"] = "logits"
 
     def __post_init__(self) -> None:
         for loss in self._losses:
@@ -57,6 +58,14 @@ class Surrogate:
     @property
     def _losses(self) -> tuple[str, ...]:
         return (self.loss,) if isinstance(self.loss, str) else tuple(self.loss)
+
+    @property
+    def pretrained_on(self) -> Any:
+        """What the surrogate starts from has seen this; the target may have seen everything but the pool."""
+        return self.by.pretrained_on
+
+    def start(self, model: Any) -> str:
+        return self.by.start(model)
 
     def certify(self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int) -> tuple[Evidence, ...]:
         pool = np.asarray(self.pool)
@@ -116,13 +125,16 @@ class Surrogate:
     def _answers(self, pool: npt.NDArray[Any], classes: int) -> tuple[Array, Predictor | None]:
         """What the target says, and the target itself where it can be handed over."""
         handed: Predictor | None
+        labels = False
         if isinstance(self.target, Predictor):
             outputs, handed = self.target.outputs(pool), self.target
         else:
-            outputs = outputs_of(self.target, pool, batched=self.batched)
-            handed = None if self.batched else predictor_of(self.target)
+            found = answer(self.target, pool, Reading(outputs=self.outputs), "pool")
+            outputs = checked_outputs("the target's outputs", found.values, len(pool))
+            handed = predictor_of(self.target) if is_jax(self.target) else None
+            labels = found.form == "labels"
         columns = 1 if outputs.ndim == 1 else outputs.shape[1]
-        if columns != classes and (columns, classes) != (1, 2):
+        if labels or (columns != classes and (columns, classes) != (1, 2)):
             raise InputError(
                 "target",
                 f"{columns} output{'s' if columns > 1 else ''} per example",

@@ -7,9 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from certiformer.cli.reproduce.adopt import adopt
-from certiformer.cli.reproduce.merge import merge
-from certiformer.cli.reproduce.run import run
+from certiformer.cli.reproduce import merge, run, upgrade
 
 
 class _RunFirst(TyperGroup):
@@ -21,6 +19,6 @@ class _RunFirst(TyperGroup):
 
 
 app = typer.Typer(cls=_RunFirst, add_completion=False, help="A paper's figure or table next to ours.")
-app.command()(run)
-app.command()(adopt)
-app.command()(merge)
+app.command()(run.run)
+app.command()(merge.merge)
+app.command()(upgrade.upgrade)

@@ -21,7 +21,7 @@ def merge(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """Take over finished runs that the ledger does not have; the sources may be on a read-only disk."""
+    """Add finished runs that the ledger does not have; the sources may be on a read-only disk."""
     from certiformer.experiments.reproduce import default_ledger
     from certiformer.sweep import Ledger
 
@@ -38,7 +38,7 @@ def merge(
 
 def _rows(source: Path) -> Sequence[Row]:
     from certiformer.sweep import Ledger, read
-    from certiformer.sweep.evidence import SUFFIX
+    from certiformer.sweep.published_runs import SUFFIX
 
     if source.suffix == SUFFIX:
         return read(source).rows

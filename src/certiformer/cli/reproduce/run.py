@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from certiformer.cli._output import Csv, Form, Markdown, console, print_json, print_rows
 from certiformer.cli.reproduce._engines import engine as engine_of
-from certiformer.cli.reproduce._given import lists, pairs, publishable, writable
-from certiformer.cli.reproduce._looking import show_estimate, show_list, show_status
+from certiformer.cli.reproduce.arguments import lists, pairs, publishable, writable
+from certiformer.cli.reproduce.status import show_estimate, show_list, show_status
+from certiformer.cli.reproduce.verification import say, say_missing, verify_runs
 from certiformer.core.errors import CertiformerError, InputError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def run(
 ) -> None:
     """Reproduce a paper's figure or table: run what the ledger does not have yet, compare, draw.
 
-    Besides: `reproduce adopt ID` takes over runs of older code, `reproduce merge FILE ...` joins ledgers.
+    Besides: `reproduce merge FILE ...` joins ledgers, `reproduce upgrade FILE ...` renews those of certiformer 0.1.
     """
     form: Form = "json" if json else "csv" if csv else "markdown" if markdown else ""
     if export is not None:
@@ -85,7 +85,7 @@ def run(
             raise InputError("ID", id, "the name of an experiment, or `all`", "certiformer reproduce lists them.")
         show_list(form)
         return
-    from certiformer.sweep.local import thread_environment
+    from certiformer.core.threads import thread_environment
 
     # one thread, as a worker has: steps that are timed here take as long there; read when JAX starts
     os.environ.update(thread_environment(1))
@@ -110,7 +110,7 @@ def run(
         show_status(chosen, scale, part, grid, ledger, named=id not in (None, "all"), form=form)
         if export is not None:
             found, _ = _redrawn(chosen, scale, part, grid, ledger, out)
-            _say(f"wrote {export_all(found, export)[0]}")
+            say(f"wrote {export_all(found, export)[0]}")
         return
     if estimate:
         show_estimate(chosen, size, part, grid, workers, ledger, form=form)
@@ -119,7 +119,7 @@ def run(
         with engine_of(
             engine, workers, scheduler, slurm, (jobs, cores, memory), pairs("--slurm-option", slurm_option)
         ) as e:
-            _verify(chosen, scale, part, grid, source or ledger, verify, e, form)
+            verify_runs(chosen, scale, part, grid, source or ledger, verify, e, form)
         return
     damaged = 0
     if source is not None:
@@ -136,10 +136,10 @@ def run(
                     _forget(chosen, size, part, grid, ledger)
                 found = _run(chosen, size, part, grid, running, ledger, out, retry=retry, quiet=bool(form))
         except KeyboardInterrupt:
-            _say("stopped; finished runs are in the ledger, the same command goes on from there")
+            say("stopped; finished runs are in the ledger, the same command goes on from there")
             raise typer.Exit(130) from None
     if export is not None:
-        _say(f"wrote {', '.join(map(str, export_all(found, export)))}")
+        say(f"wrote {', '.join(map(str, export_all(found, export)))}")
     told = " and ".join(known for known in SCALES if known in {each.scale for each in found}) or size
     index = _index(found, told, out) if id == "all" else None
     if form == "json":
@@ -176,7 +176,7 @@ def _run(
         place = f"{position}/{len(chosen)}, " if len(chosen) > 1 else ""
 
         def announce(text: str, place: str = place) -> None:
-            _say(f"{place}{text}")
+            say(f"{place}{text}")
 
         try:
             done = reproduce(
@@ -225,58 +225,8 @@ def _redrawn(
             else:
                 typer.secho(f"error: {study.id}: {error}", err=True, fg=typer.colors.RED)
                 damaged += 1
-    _without(missing, chosen, there)
+    say_missing(missing, chosen, there)
     return found, damaged
-
-
-def _without(missing: Sequence[str], chosen: Sequence[Study], there: Path) -> None:
-    """Say which experiments a place has no runs of; a place that has none at all is the wrong one."""
-    if len(missing) == len(chosen):
-        raise CertiformerError(f"{there} has no finished run of any experiment")
-    if missing:
-        _say(f"{len(missing)} of {len(chosen)} experiments have no runs in {there}: {', '.join(missing)}")
-
-
-def _verify(
-    chosen: Sequence[Study],
-    scale: str | None,
-    part: Mapping[str, Any],
-    grid: Mapping[str, Sequence[Any]],
-    source: Path | None,
-    count: int,
-    engine: Engine,
-    form: Form,
-) -> None:
-    """Do some of the kept runs again, and say whether they agree."""
-    from certiformer.experiments.reproduce import NoRuns, default_ledger, grids_of, recorded
-    from certiformer.sweep import verify
-    from certiformer.sweep.run import canonical
-
-    there = source or default_ledger()
-    answers: list[dict[str, Any]] = []
-    missing: list[str] = []
-    for study in chosen:
-        try:
-            kept = recorded(study, there)
-        except NoRuns:
-            if len(chosen) == 1:
-                raise
-            missing.append(study.id)
-            continue
-        configs = {canonical(row.config) for row in kept}
-        grids = grids_of(study, scale, part, grid).values()
-        best = max(grids, key=lambda g: sum(canonical(c) in configs for c in g.configs))
-        found = verify(best, kept, count, engine)
-        answers.append({"id": study.id, "agrees": found.agrees, "runs": len(found.comparisons), "said": str(found)})
-        if not form:
-            console.print(f"{study.id}: {found}", markup=False, soft_wrap=True)
-    _without(missing, chosen, there)
-    if form == "json":
-        print_json(answers if len(answers) > 1 else answers[0])
-    elif form:
-        print_rows(answers, markdown=form == "markdown")
-    if not all(answer["agrees"] for answer in answers):
-        raise typer.Exit(1)
 
 
 def _forget(
@@ -310,7 +260,7 @@ def _complain(found: Sequence[Reproduction]) -> None:
     for each in found:
         for error in each.document["errors"]:
             typer.secho(f"{each.study.id}: a run failed: {error}", err=True, fg=typer.colors.RED)
-    _say("Finished runs are kept; --retry does the failed ones again.")
+    say("Finished runs are kept; --retry does the failed ones again.")
 
 
 def _index(found: Sequence[Reproduction], scale: str, out: Path) -> Path:
@@ -326,7 +276,3 @@ def _index(found: Sequence[Reproduction], scale: str, out: Path) -> Path:
     page = out / "index.html"
     write_text(page, index_page([each.document for each in found], scale, pictures))
     return page
-
-
-def _say(text: str) -> None:
-    Console(stderr=True, highlight=False, soft_wrap=True).print(text, markup=False)

@@ -16,7 +16,7 @@ class Equation11(Projected, Transported):
 
     Printed: ||phibar - phi_0|| <= sqrt(nu_c^2 + nu_u^2 + nu_w^2); phibar lies in Omega_rho when rho >= nu
     .. math:: \|\bar\phi-\phi_0\|^2\le\nu_c^2+\nu_u^2+\nu_w^2
-    Sound: The same; it also bounds the RKHS norm of f*; one head moves by at most 1/sqrt(m) of it.
+    Sound: The same (Remark 7 has the norm of f*); one head moves by at most 1/sqrt(m) of it.
     .. math:: \|\bar\phi-\phi_0\|^2\le\nu_c^2+\nu_u^2+\nu_w^2
     Because: the displays are lost in our copy; the sign c_i is forced by c_i^2 = 1 (confidence high)
     Assumes:
@@ -45,6 +45,5 @@ class Equation11(Projected, Transported):
         distance = math.hypot(self.nu_c, self.nu_u, self.nu_w)
         return {
             "distance": upper_bound(distance, hypotheses=(feasible,)),
-            "rkhs_norm": upper_bound(distance),
             "per_head": upper_bound(distance / math.sqrt(self.m), hypotheses=(feasible,)),
         }

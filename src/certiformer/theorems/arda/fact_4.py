@@ -4,7 +4,7 @@ import math
 import sys
 
 from certiformer.core import Quantity, Result, Status, Variants, count, printed_value, real, upper_bound
-from certiformer.core.later import scipy
+from certiformer.core.lazy import scipy
 from certiformer.theorems.arda import ARDA
 
 TINY = sys.float_info.min

@@ -6,7 +6,7 @@ import math
 from certiformer.calculus.activations import Activation
 from certiformer.calculus.activations import activation as find_activation
 from certiformer.core import InputError, Quantity, Status, Variants, printed_value, real, side_number, upper_bound
-from certiformer.core.later import np
+from certiformer.core.lazy import np
 from certiformer.theorems.arda._setting import UNIT_BALL, Activated
 
 NODES = 80

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 from certiformer.calculus.descent import Landscape
-from certiformer.core.later import Array, np
+from certiformer.core.lazy import Array, np
 
 KAPPA_3 = 4.0 / (3.0 * math.sqrt(3.0))
 """sup |E (y - Ey)(s - Es)^2| over |y|, |s| <= 1 (deora.kappa3)."""

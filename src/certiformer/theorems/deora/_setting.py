@@ -24,7 +24,11 @@ class Parameters(Tokens):
 
 
 class Readout(Result):
-    """The readout and the derivatives of the loss."""
+    """The readout and the derivatives of the loss.
+
+    Assumes:
+    - the loss l(y f) has |l'| <= G, |l'| <= C l and 0 <= l'' <= Q; G = C = 1, Q = 1/4 are those of the logistic loss
+    """
 
     paper = DEORA
     readout: str = choice(

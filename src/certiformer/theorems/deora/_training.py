@@ -6,7 +6,7 @@ import math
 
 from certiformer.calculus.descent import Certificate, Refusal, Run, certify, least_count, log_stability, sturm
 from certiformer.core import Bound, Hypothesis, Quantity, assumed, upper_bound, verified
-from certiformer.core.later import np
+from certiformer.core.lazy import np
 from certiformer.theorems.deora._attention import Attention, printed_beta3
 
 MOST_HEADS = 10**30

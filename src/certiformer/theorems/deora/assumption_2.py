@@ -20,6 +20,7 @@ class Assumption2(GoodStart, Tokens):
     Printed: a target of loss at most eps exists within g0(eps) = (2 BPhi + log(1/eps))/gamma of a good
     initialization
     .. math:: g_0(\epsilon)=\frac{2B_\Phi+\log(1/\epsilon)}{\gamma}
+    Quoted: \text{where } g_0\left(\frac{1}{K}\right) = \frac{2B_\Phi + \log(K)}{\gamma}
     Sound: lambda = least solution >= 0 of -BPhi + lambda gamma - lambda^2 beta3(B2 + lambda ninf)/sqrt(H) >=
     -log(expm1(eps)); g0 = sqrt(2) lambda, g = B2 + lambda ninf; none if there is no solution
     .. math:: -B_\Phi+\lambda\gamma-\lambda^2\beta_3(B_2+\lambda n_\infty)/\sqrt H\ge-\log(e^\epsilon-1),

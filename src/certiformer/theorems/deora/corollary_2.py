@@ -7,7 +7,7 @@ from certiformer.calculus.descent import Certificate, Run, certify, least_count
 from certiformer.core import Bound, Quantity, Status, Variants, printed_value, side_number, upper_bound
 from certiformer.core.hypothesis import Hypothesis, assumed, verified
 from certiformer.core.inputs import count, real
-from certiformer.core.later import np
+from certiformer.core.lazy import np
 from certiformer.theorems.deora._attention import Attention
 from certiformer.theorems.deora._realizability import initial_loss, least_multiple, spread
 from certiformer.theorems.deora._setting import GoodStart, Sampled, Tokens

@@ -14,6 +14,8 @@ class Equation14(Tokens):
     .. math:: \hat L(\theta)\le\hat L(\theta_k)+\langle\nabla\hat
        L(\theta_k),\theta-\theta_k\rangle+\tfrac12\min_\alpha\lambda_{\min}(\nabla^2\hat
        L(\theta_{k_\alpha}))\|\theta-\theta_k\|^2
+    Quoted: \widehat{L}(\theta) \leq \widehat{L}(\theta_k) + \langle \nabla \widehat{L}(\theta_k), \theta - \theta_k
+    \rangle + \frac{1}{2} \min_{\theta_{k_\alpha}} \lambda_{\min}(\nabla^2 \widehat{L}(\theta_{k_\alpha}))
     Sound: L(theta) >= that number (lower); L(theta) <= L(theta_k) + <grad, theta - theta_k> + (beta2/2) ||theta -
     theta_k||^2
     .. math:: \hat L(\theta)\le\hat L(\theta_k)+\langle\nabla\hat

@@ -15,6 +15,8 @@ class Equation21(Parameters):
     Printed: next distance <= (1 + eta beta3/sqrt(H)) max L^{-i} distance + (eta beta1/n) l_i
     .. math:: \|\theta_{k+1}-\theta_{k+1}^{-i}\|\le\bigl(1+\tfrac{\eta\tilde\beta_3}{\sqrt H}\bigr)\max_\alpha\hat
        L^{-i}\|\theta_k-\theta_k^{-i}\|+\tfrac{\eta\beta_1}{n}\ell_i(\theta_k)
+    Quoted: \left(1 + \frac{\eta\tilde{\beta}_3(\theta)}{\sqrt{H}}\right) \max_{\alpha \in [0,1]}
+    \widehat{L}^{-i}(\theta_{k\alpha}^{-i}) \|\theta_k - \theta_k^{-i}\|
     Sound: next distance <= (1 + (eta beta3/sqrt(H)) max L^{-i}) distance + (eta beta1/n) l_i, if eta beta2 <= 2
     .. math:: \Bigl(1+\frac{\eta\beta_3}{\sqrt H}\max\hat L^{-i}\Bigr)\|\theta_k-\theta_k^{-i}\|
        +\frac{\eta\beta_1}{n}\ell_i(\theta_k),\qquad \eta\beta_2\le2.

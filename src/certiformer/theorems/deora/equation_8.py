@@ -15,6 +15,8 @@ class Equation8(Result):
 
     Printed: [r_t]_t' = O(S^4) for relevant t', O(S^2) for irrelevant t'
     .. math:: [r_t]_{t'}=\mathcal O(S^4)\ (t'\in\mathcal R),\quad \mathcal O(S^2)\ (t'\in\mathcal R^c)
+    Quoted: \forall t : [\mathbf{r}_t]_{t'} = \begin{cases} \mathcal{O}(S^4) & , t' \in \mathcal{R}, \\
+    \mathcal{O}(S^2) & , t' \in \mathcal{R}^c. \end{cases} \quad (8)
     Sound: relevant >= S^2 (S^2 - Znu - Zmu); |irrelevant| <= max(S^2 Zmu, 2 (S^2 + Znu + Zmu) Zmu); gap = min(S^2
     (S^2 - Zmu), (S^2 - Znu)(S^2 - 2 Zmu) - Zmu S^2) where positive, which needs S^2 >= 2 Zmu
     .. math:: \min\bigl(S^2(S^2-Z_\mu),\ (S^2-Z_\nu)(S^2-2Z_\mu)-Z_\mu S^2\bigr).

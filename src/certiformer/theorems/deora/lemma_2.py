@@ -15,6 +15,7 @@ class Lemma2(Result):
 
     Printed: U^(1) = alpha 1 (zeta/2 u_* + p)^T, ||p|| <= C (2S + Z)(sqrt(d/n1) + sqrt(log(1/delta)/n1))
     .. math:: \|p\|\le C(2S+Z)\bigl(\sqrt{d/n_1}+\sqrt{\log(1/\delta)/n_1}\bigr)=:P
+    Quoted: $\mathbf{U}_h^{(1)} = \alpha_h \mathbf{1}_T (\frac{\zeta}{2} \mathbf{u}_\star^\top + \mathbf{p}^\top)$
     Sound: U^(1) = alpha 1 (zeta/4 u_* + p)^T, W^(1) = 0, ||p|| <= (R/(2 sqrt(n1)))(1 + sqrt(2 log(1/delta))) with
     probability 1 - delta over the first-phase samples; no dimension
     .. math:: \|p\|\le\frac{R}{2\sqrt{n_1}}\bigl(1+\sqrt{2\log(1/\delta)}\bigr),\quad R=\sqrt{S^2+Z^2+2Z_\nu/M}.

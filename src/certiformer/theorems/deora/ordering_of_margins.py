@@ -12,6 +12,8 @@ class OrderingOfMargins(TokenizedMixture):
 
     Printed: gamma_attn >= gamma_* >= gamma_lin
     .. math:: \gamma_{\rm attn}\ge\gamma_\star\ge\gamma_{\rm lin}
+    Quoted: In particular, $\gamma_{\text{attn}} \geq \gamma_* \geq \gamma_{\text{lin}}$ and the gap increases with
+    decreasing sparsity.
     Sound: NTK margins at norm sqrt 2 after an exact first phase (P = 0): gamma_star = sqrt(2) hypot(gamma_U+,
     gamma_W+) >= gamma_lin = sqrt(2) gamma_U; gamma_attn = S sqrt(T/2) is a margin of the model and of another norm
     .. math:: \gamma_\star=\sqrt{2}\sqrt{(\gamma_U)_+^2+(\gamma_W)_+^2}\ \ge\ \gamma_{lin}=\sqrt 2\,\gamma_U

@@ -29,6 +29,8 @@ class Proposition3(TokenizedMixture):
        \Gamma_\epsilon\ge\tfrac{8\sqrt{2(M+1)}}{3S^2}\log\tfrac{\zeta^{-1}-1}{\epsilon}
        \Rightarrow y\Phi\ge\gamma_{\rm
        attn}=\tfrac{\sqrt T}{\sqrt2S}(S^2(1-\epsilon)-2\epsilon Z_\mu)
+    Quoted: For any $\epsilon > 0$, consider Γ_ϵ satisfying $\Gamma_\epsilon \geq \frac{8\sqrt{2(M+1)}}{3S^2}
+    \log\left(\frac{\zeta^{-1}-1}{\epsilon}\right)$
     Sound: S^2 >= 2 Zmu and g = min(S^2 (S^2-Zmu), (S^2-Znu)(S^2-2 Zmu) - Zmu S^2) > 0: Gamma = max(0, log((1/zeta -
     1)/eps)) S^2 sqrt(2(M+1))/g gives irrelevant mass <= eps and margin >= gamma_attn; Gamma_tight has (1 - eps)/eps
     for 1/eps

@@ -5,7 +5,7 @@ import math
 from certiformer.calculus.softmax import softmax
 from certiformer.core import InputError, Quantity, Result, Status, Variants, printed_value, side_number, upper_bound
 from certiformer.core.inputs import count, reals
-from certiformer.core.later import np
+from certiformer.core.lazy import np
 from certiformer.theorems.deora import DEORA
 
 
@@ -20,6 +20,8 @@ class SoftmaxFacts(Result):
 
     Printed: phi'(v) = diag(phi(v)) - v v^T; phi'(0) = I - 11^T/T
     .. math:: \varphi'(v)=\mathrm{diag}(\varphi(v))-vv^\top,\quad \varphi'(0)=I-\tfrac1T11^\top
+    Quoted: $\varphi'(\mathbf{v}) := \nabla \varphi(\mathbf{v}) = \text{diag}(\varphi(\mathbf{v})) -
+    \mathbf{v}\mathbf{v}^\top$
     Sound: phi'(v) = diag(phi) - phi phi^T; phi'(0) = (I - 11^T/T)/T; ||phi'(v)|| <= max_i 2 phi_i (1 - phi_i) <=
     1/2
     .. math:: \varphi'(v)=\mathrm{diag}(\varphi)-\varphi\varphi^\top,\quad

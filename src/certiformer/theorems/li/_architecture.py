@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from certiformer import networks
 from certiformer.calculus.allocation import Term, network_cover
 from certiformer.calculus.covers import Cover, low_rank, maurey_plain, smallest, volumetric
-from certiformer.core.records import changed
+from certiformer.core.records import fast_replace
 from certiformer.networks import Node
 
 
@@ -112,7 +112,7 @@ class Network:
 
     def _cover(self, name: str, bounded: Callable[[Weight], networks.Weight]) -> Cover:
         analysis = networks.analyse(self.wiring({weight.name: bounded(weight) for weight in self.weights}))
-        return changed(analysis.cover, name=name)
+        return fast_replace(analysis.cover, name=name)
 
     @functools.lru_cache(maxsize=64)  # noqa: B019
     def plain_norm_cover(self) -> Cover:

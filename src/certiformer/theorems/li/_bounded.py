@@ -31,14 +31,8 @@ class NormBased(Bounded):
     - the bounds on W_c, W_v and W_QK are bounds on their entrywise l1 norms
     Defects:
     - The log covering number of the class is gamma^3/delta^2; the theorem puts log(gamma^3/delta^2) in its place.
-      One head, k = 1, all norms 1, d = 10, delta = 0.05: log N is at least 20.8, the printed logarithm is 11.3.
-    - gamma lacks B_QK altogether, B_c in the W_c term, B_w in the w term and the 2^(2/3) of the paper's own
-      constraint.
-    - The constraint on the radii drops B_X (one line above it is there), B_v at W_c and B_x^2 at W_QK: the output
-      moves up to 27 times further than allowed for.
     - The readout is bounded in l2 while the cover is for l1 balls.
-    - Only the CLS token is assumed bounded, all tokens are used; B_X = ||X||_{2->2} grows like sqrt(T), so the
-      bound is not free of the sequence length.
+    - Only the CLS token is assumed bounded, all tokens are used.
     - Inherits Corollary 4.5: no Bernstein condition, and a Lipschitz constant that ignores the label noise.
     - The value can be negative (small n, large radius).
     """

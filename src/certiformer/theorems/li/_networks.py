@@ -112,7 +112,7 @@ class ManyLayers(Weights):
       shift are fixed, not trained
     """
 
-    layers: int = count("depth", example=2, symbol="L")
+    layers: int = count("depth", high=1000, example=2, symbol="L")
     rho: float = real("norm bound after normalisation; LayerNorm: sqrt(d) max|gain| + ||bias||_2", default=1.0)
     xi: float = real("Lipschitz constant of the normalisation; LayerNorm: max|gain|/sqrt(eps)", default=1.0)
 

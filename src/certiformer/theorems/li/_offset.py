@@ -32,8 +32,6 @@ class OffsetComplexity(SquaredLoss):
     - Counterexample 3: squared loss, bounded labels, a cross {(s,0)} u {(0,s)} that misses the target: n^(-1/2)
       again.
     - Counterexample 4: squared loss, well specified, Y = +-1000: the scale is (f - f0)^2 + 4 Var(Y|x), not M.
-    - M is defined with and without the factor 2; the softmax matrix has norm up to sqrt(T), only its rows are
-      probabilities; ||X||_{2->2} may be replaced by the largest token norm.
     """
 
     kappa: float = real("Lipschitz constant of the loss l(y, .), for every label y", example=2, symbol="κ")

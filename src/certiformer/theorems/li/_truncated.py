@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from certiformer.calculus import excess_risk, robust, truncation
 from certiformer.calculus.covers import Cover
@@ -69,6 +70,11 @@ class Truncated(Theorem):
         said: bool | None = getattr(self, "clipped", None)
         words = "outputs clipped to [-B, B] inside the training objective, |f0| <= B"
         return (stated(words, said, "clipped=1", id="clipped"),)
+
+    @property
+    def prefactor_note(self) -> str:
+        """Where the printed prefactor has a B_X that unbounded inputs do not have."""
+        return "" if self.confined else "B_X is printed in the prefactor; unbounded inputs have none: M is our reading"
 
     @property
     def width(self) -> float:
@@ -178,7 +184,7 @@ class SubGaussianInputs(Truncated):
     - Assumption 6.2 measures nu in units of X^2 and squares it again; it is not scale equivariant and fails for
       Gaussian matrices.
     - A Lipschitz constant independent of M is impossible for the squared loss.
-    - The theorem is about f_n, the estimator is f_n^(M); the proof has 3 inf, the theorem 1 inf.
+    - The proof has 3 inf, the theorem 1 inf.
     """
 
     T: int = count("sequence length", example=5)
@@ -207,7 +213,9 @@ class SubGaussianInputs(Truncated):
         return {
             "gamma": side_number(gamma),
             "T_err": printed_value(error, note="the constant inside O() is taken as 1"),
-            "value": _printed.fast_rate(front, inside, self.kappa, self.radius, self.approx, error),
+            "value": replace(
+                _printed.fast_rate(front, inside, self.kappa, self.radius, self.approx, error), note=self.prefactor_note
+            ),
         }
 
 
@@ -219,8 +227,7 @@ class HeavyInputs(Truncated, Ranks):
       3, M = 100: 0.01 of 0.11).
     - The proof assumes tails of the entries, with constant C (Td)^(1+beta/2); the assumption is about ||X||_F
       with constant C.
-    - The estimator minimises the robust loss, the risk bounded is that of the base loss; the scale of the robust
-      loss never appears.
+    - The scale of the robust loss never appears in the bound.
     - The base loss is already assumed Lipschitz, so the robust loss does nothing; psi' <= 1 holds for Catoni's
       function but reaches 1.76 for the generalized one.
     - M^(2-beta) rests on a network Lipschitz constant O(||X||) that is really O(1 + ||X||^2); by growth alone the
@@ -250,7 +257,7 @@ class HeavyInputs(Truncated, Ranks):
         return {
             **variants,
             "bias": printed_value(extra, hypotheses=(heavy,), note="C_beta = kappa C beta/(beta - 2)"),
-            "value": printed_value(value.value, hypotheses=(*value.hypotheses, heavy)),
+            "value": printed_value(value.value, hypotheses=(*value.hypotheses, heavy), note=self.prefactor_note),
         }
 
     def sound(self) -> Variants:

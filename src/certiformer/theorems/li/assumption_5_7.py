@@ -11,6 +11,8 @@ class Assumption57(LowRankMaps):
 
     Printed: log N <= C1 r log(r Bx^2 B^2/eps^2), C1 a constant (1/2 here)
     .. math:: \log N(\varepsilon)\le C_1r\log\frac{rB_x^2B_W^2}{\varepsilon^2}
+    Quoted: \log N(\epsilon,\mathcal{H}_{\mathrm{rank}},\|\cdot\|_{2})\leq
+    C_{1}r\log\left(\frac{rB_{x}^{2}B_{W}^{2}}{\epsilon^{2}}\right)
     Sound: spectral: at most min{(d+k) r log(1 + 4 Bx B/eps), dk log(1 + 2 Bx B/eps)}; volumetric: the latter.
     .. math:: \log N(\varepsilon)\le\min\Bigl\{(d+k)\,r\log\Bigl(1+\frac{4B_xB}{\varepsilon}\Bigr),\
        dk\log\Bigl(1+\frac{2B_xB}{\varepsilon}\Bigr)\Bigr\}

@@ -16,6 +16,7 @@ class Assumption62(Result):
 
     Printed: P(||X||_F >= t) <= (T+d) exp(-t^2/(2 nu^2)), nu = max(||E X^T X||, ||E X X^T||)
     .. math:: P(\|X\|_F\ge t)\le(T+d)\exp\bigl(-t^2/2\nu(X)^2\bigr)
+    Quoted: \mathbb{P}(\|X\|_{F}\geq t)\leq(T+d)\exp\left(\frac{-t^{2}}{2\nu(X)^{2}}\right)
     Sound: For b(X), the largest token norm: series (matrix Gaussian or Rademacher series): (T+d) exp(-t^2/(2 nu)),
     nu in units of X^2. tokens (centred Gaussian, covariance norm s): T 2^(d/2) exp(-t^2/(4s)). A tail fitted to
     data is not a guarantee.

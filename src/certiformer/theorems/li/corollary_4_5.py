@@ -27,6 +27,8 @@ class Corollary45(LipschitzLoss):
 
     Printed: excess <= (2 M_SH/n)(1 + log E N(radius)) + 8 kappa radius + inf
     .. math:: \frac{2M_{SH}}{n}\bigl(1+\log E N_\infty(\delta)\bigr)+8\kappa\delta+\inf_f\mathcal E(f)
+    Quoted: \frac{2M_{\mathrm{SH}}}{n}\Bigl(1+\log\mathbb{E}_{\mathbb{X}}\!\big[N_{\infty}(\delta,\mathcal{F},
+    \mathbb{X})\big]\Bigr)
     Sound: S1 (E g^2 <= V E g, -g <= M): A inf + log N/(n lambda) + (1+A) kappa delta, u = M/V, lambda = [(1+1/u)
     log(1+u) - 1]/M, A = log(1+u)/(M lambda) < 2. S2 (squared loss, noise sigma, |f-f0|^2 <= b): A inf + log N/(n
     lambda) + 2 delta (sqrt b + A (sqrt b + sigma)). S3 (risk): A R_n + M log N/(n(1-e^-t)) + (1+A) kappa delta, t

@@ -13,6 +13,8 @@ class Corollary48(GivenCover):
     Printed: excess <= (2 M_MH/n)(1 + log E N(radius)) + 8 kappa radius + inf, M_MH = 2 kappa (B + H Bw Bc Bv
     L_sigma BX)
     .. math:: \frac{2M_{MH}}{n}\bigl(1+\log E N_\infty(\delta)\bigr)+8\kappa\delta+\inf_f\mathcal E(f)
+    Quoted: \frac{2M_{\mathrm{MH}}}{n}\left(1+\log\mathbb{E}_{\mathbb{X}}{\left[N_{\infty}(\delta,\mathcal{F}_{
+    \mathrm{MH}},\mathbb{X})\right]}\right)
     Sound: With D = H K Bx >= |f|: S2 (squared loss, sub-Gaussian noise), b = (B + D)^2; S4 (no condition): inf + 2
     kappa D sqrt(log N/2n) + 2 kappa delta; S1 (given V): Bernstein with M = kappa (B + D).
     .. math:: \inf_f\mathcal E(f)+2\kappa D\sqrt{\frac{\log N}{2n}}+2\kappa\delta,\quad D=HKB_x

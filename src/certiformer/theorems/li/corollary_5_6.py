@@ -38,6 +38,7 @@ class Corollary56(Result):
     BX beta_i S/(r_i C_i)
     .. math:: \sum_ir_iC_i\log\frac{b_i^2}{\varepsilon^2},\;
        b_i=\frac{(B_X\beta_i\sum_jr_jC_j)^{1/2}}{r_i^{1/2}C_i^{1/2}}
+    Quoted: b_{i}=\frac{(B_{X}\beta_{i}\sum_{j=1}^{m}r_{j}C_{j})^{1/2}}{r_{i}^{1/2}C_{i}^{1/2}}
     Sound: eps_i = eps r_i C_i/(beta_i S), S = sum r_j C_j, is the unique minimiser; the value is sum r_i C_i
     log(b_i^2/eps^2) with b_i = BX beta_i S/(sqrt(r_i) C_i), each logarithm at least 0.
     .. math:: \sum_ir_iC_i\max\Bigl\{0,\log\frac{b_i^2}{\varepsilon^2}\Bigr\},\quad

@@ -20,7 +20,7 @@ from certiformer.core import (
     upper_bound,
     verified,
 )
-from certiformer.core.later import np
+from certiformer.core.lazy import np
 from certiformer.theorems.li import LI
 
 if TYPE_CHECKING:

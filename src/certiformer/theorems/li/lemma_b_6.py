@@ -11,6 +11,7 @@ class LemmaB6(LowRankMaps):
 
     Printed: log N <= (r/2) log(4 Bx^2 B^2 r/eps^2)
     .. math:: \log N_\infty(\varepsilon)\le\frac r2\log\frac{4B_x^2B_W^2r}{\varepsilon^2}
+    Quoted: \leq\frac{r}{2}\log\left(\frac{4B_{x}^{2}B_{W}^{2}r}{\epsilon^{2}}\right)
     Sound: spectral: at most min{(d+k) r log(1 + 4 Bx B/eps), dk log(1 + 2 Bx B/eps)}, 0 from eps = Bx B on; volumetric:
     the latter.
     .. math:: \log N \le \min\{(d+k)\,r\log(1+4B_xB_W/\varepsilon),\; dk\log(1+2B_xB_W/\varepsilon)\}

@@ -14,6 +14,7 @@ class Remark612(Result):
 
     Printed: M ~ n^(1/(beta-2)), rate ~ n^(-(beta-2)/(beta-1))
     .. math:: M\asymp n^{1/(\beta-2)}\;\Rightarrow\;O\bigl(n^{-(\beta-2)/(\beta-1)}\bigr)
+    Quoted: M\asymp n^{\frac{1}{\beta-2}}
     Sound: M = n^(1/beta). Rates up to logs: Lipschitz n^(-(beta-1)/beta) (S7, with V' = max(V, M_g)), squared
     n^(-(beta-2)/beta) (S8), clipped outputs or several layers log n/n.
     .. math:: M=n^{1/\beta}:\quad n^{-(\beta-1)/\beta}\ \text{(Lipschitz)},\quad n^{-(\beta-2)/\beta}\

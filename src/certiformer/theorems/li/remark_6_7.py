@@ -14,6 +14,7 @@ class Remark67(Result):
 
     Printed: complexity ~ log M, M ~ sqrt(log n), rate ~ sqrt(log n)/n
     .. math:: M\asymp\sqrt{\log n}\;\Rightarrow\;\widetilde O(\sqrt{\log n}/n)
+    Quoted: M\asymp\sqrt{\log n} balances these terms, yielding an overall convergence rate of
     Sound: M = sqrt(2 v log(a n)) makes P(b > M) <= 1/n; rates D log n/n (clipped, several layers), D log^1.5 n/n
     (Lipschitz), D log^2 n/n (squared).
     .. math:: M=\sqrt{2v\log(an)}\ \Rightarrow\ P(b>M)\le\tfrac{1}{n};\quad D\,\tfrac{\log n}{n},\

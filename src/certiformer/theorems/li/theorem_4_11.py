@@ -12,6 +12,7 @@ class Theorem411(OffsetComplexity):
 
     Printed: excess <= 4 R_off(G, 1/(2 kappa (B + Bw))) + inf
     .. math:: 4R^{off}_n\bigl(G,\tfrac1{2\kappa(B+B_w)}\bigr)+\inf_f\mathcal E(f)
+    Quoted: 4\mathcal{R}_{n}^{\mathrm{off}}\left(\mathcal{G},\,\frac{1}{2\kappa(B+B_{w})}\right)
     Because: drops the label noise; one layer with an inactive projection has the counterexamples of Theorem 4.4
     Defects:
     - One layer with Bc Bv Bx <= 1 leaves the projection inactive, so the counterexamples of Theorem 4.4 apply.

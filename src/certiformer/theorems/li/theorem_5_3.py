@@ -15,6 +15,8 @@ class Theorem53(ManyLayers, NormBased):
     from alpha_i = prod_{j>=i} L_sigma Bc Bv (1 + 4 BQK), C1 = log(2dk+1)
     .. math:: \frac{4\kappa(B+B_w)}{n}\Bigl(1+\log\frac{(\gamma_{ML}+\eta_{ML})^3}{\delta^2}\Bigr)
        +8\kappa\delta+\inf_f\mathcal E(f)
+    Quoted: \frac{4(\kappa B+\kappa B_{w})}{n}\left(1+\log\frac{(\gamma_{\mathrm{ML}}+\eta_{\mathrm{ML}})^{3}}{
+    \delta^{2}}\right)
     Sound: log N(delta) <= gamma^3/delta^2 over w and the W_c, W_v, W_QK of every layer, Lambda = xi^2 L_sigma^2 Bc
     Bv (1 + 2 rho^2 BQK) per layer above; sup|f| = rho Bw. Then S4chain, S4_opt (no condition), S2 (squared loss),
     S1 (given V).

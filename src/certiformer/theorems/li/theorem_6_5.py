@@ -11,12 +11,16 @@ class Theorem65(ManyHeads, ConfinedSubGaussianInputs):
     Three tail functionals of b(X), the largest token norm, replace T_err; S7 (Lipschitz), S8 (squared), S7clip (clipped
     outputs: no truncation at all), S4 (no condition).
 
-    Printed: excess <= 4 kappa (B + H Bw Bc Bv L_sigma M)/n (1 + log(gamma^3/radius^2)) + T_err + 8 kappa radius +
-    inf, T_err = O(kappa nu (T+d) exp(-M^2/(2 nu^2))), gamma of Theorem B.2 with M for the input bounds
-    .. math:: \frac{4\kappa(B+HB_wB_cB_vL_\sigma M)}{n}\Bigl(1+\log\frac{\gamma^3}{\delta^2}\Bigr)+\mathcal
+    Printed: excess <= 4 kappa (B + H Bw Bc Bv L_sigma BX)/n (1 + log(gamma^3/radius^2)) + T_err + 8 kappa radius +
+    inf, T_err = O(kappa nu (T+d) exp(-M^2/(2 nu^2))), gamma of Theorem B.2 with M for BX; unbounded inputs
+    have no BX: M in the prefactor too is our reading
+    .. math:: \frac{4\kappa(B+HB_wB_cB_vL_\sigma B_X)}{n}\Bigl(1+\log\frac{\gamma^3}{\delta^2}\Bigr)+\mathcal
        T_{err}(M)+8\kappa\delta+\inf
+    Quoted: \frac{4(\kappa B+\kappa HB_{w}B_{c}B_{v}L_{\sigma}B_{X})}{n}\left(1+\log\frac{\gamma_{\mathrm{MH}}^{3}}{
+    \delta^{2}}\right)
     Because: bounded inputs are a special case and refute Theorem B.2; the truncation error drops (M^2 + 2 nu^2)/nu
     Defects:
+    - The bound is stated for f_n, the estimator that is defined is f_n^(M).
     - H = 1 on bounded inputs is refuted as Theorem 6.4 is.
     """
 

@@ -15,6 +15,7 @@ class Theorem66(ManyLayers, SubGaussianInputs):
     T_err = O(kappa nu (T+d) exp(-M^2/(2 nu^2))), gammas of Theorem 5.3 with M for the input bound
     .. math:: \frac{4\kappa(B+B_w)}{n}\Bigl(1+\log\frac{(\gamma_M+\eta_M)^3}{\delta^2}\Bigr)+\mathcal
        T_{err}(M)+8\kappa\delta+\inf
+    Quoted: \frac{4(B\kappa+B_{w}\kappa)}{n}\left(1+\log\frac{(\gamma_{M}+\eta_{M})^{3}}{\delta^{2}}\right)
     Sound: Outputs lie in [-rho Bw, rho Bw] whatever the input, so no truncation is needed: S1 or S2 with delta + 2
     rho Bw P(b > M) in place of delta (S7clip_lip, S7clip_sq), S4clip without any condition; S7clip_hp with the
     observed fraction outside.

@@ -14,6 +14,7 @@ class TheoremB2(ManyHeads, NormBased):
     gamma = C1^(1/3) Bx^(2/3) [(H Bw L_sigma)^(2/3) + 2 (H Bw L_sigma Bc Bv)^(2/3) + H^(2/3)]
     .. math:: \frac{4\kappa(B+HB_wB_cB_vL_\sigma
        B_X)}{n}\Bigl(1+\log\frac{\gamma_{MH}^3}{\delta^2}\Bigr)+8\kappa\delta+\inf_f\mathcal E(f)
+    Quoted: \left(1+\log\frac{\gamma_{\mathrm{MH}}^{3}}{\delta^{2}}\right)
     Sound: As Theorem B.1 with H copies of u, W_v, W_QK: gamma = H gamma(one head), sup|f| = H K Bx; then S4chain,
     S4_opt, S2, S1.
     .. math:: \log N(\delta)\le\frac{(H\gamma_1)^3}{\delta^2},\ \sup|f|=HKB_x;\qquad 2\kappa D\sqrt{\frac{\log
@@ -22,6 +23,7 @@ class TheoremB2(ManyHeads, NormBased):
     Assumes:
     - ||W||_{1,1} bounds on every head's W_c, W_v, W_QK; ||w||_2 <= Bw
     Defects:
+    - gamma lacks B_QK altogether and B_X grows like sqrt(T), as in Theorem B.1, whose constraint on the radii is used.
     - H separate covers add up to gamma^3 ~ H^3; the printed gamma^3 ~ H^2 scales one cover: H = 16 gives 16384 C
       against 259060 C in the paper's own optimisation problem.
     - H = 1 is Theorem B.1 and has its counterexample.

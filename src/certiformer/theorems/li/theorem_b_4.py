@@ -14,6 +14,8 @@ class TheoremB4(OneLayer, RankBased):
     sum_j r_j C1 log(r_j Bx^2/eps_j^2), C1 = 1/2
     .. math:: \frac{4\kappa(B+B_wB_cB_vL_\sigma B_X)}{n}(1+\log\mathcal N_{rank})+8\kappa\delta+\inf_f\mathcal
        E(f),\;\mathcal N_{rank}=1+\sum_j r_jC_1\log(r_jB_x^2/\varepsilon_j^2)
+    Quoted: \frac{4(\kappa B+\kappa B_{w}B_{c}B_{v}L_{\sigma}B_{X})}{n}\left(1+\log\mathcal{N}_{\mathrm{rank,S}}
+    \right)
     Sound: log N(delta) = k log(1+2..) + (d+k) rv log(1+4..) + 2d rqk log(1+4..): parameters, not ranks. S2 (squared
     loss, sub-Gaussian noise, a = 1/(4 sigma^2)): log N/(n lambda) + 2 delta (sqrt b + A (sqrt b + sigma)), 1/lambda
     <= b + 8 sigma^2, b = (B + K Bx)^2; S2_opt the same at the best a and delta; S1 (given V) under Bernstein;

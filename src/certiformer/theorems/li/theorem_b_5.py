@@ -14,6 +14,8 @@ class TheoremB5(ManyHeads, RankBased):
     Theorem B.4 with H in every beta
     .. math:: \frac{4\kappa(B+HB_wB_cB_vL_\sigma B_X)}{n}(1+\log\mathcal N_{rank,M})+8\kappa\delta+\inf_f\mathcal
        E(f)
+    Quoted: \frac{4(\kappa B+\kappa HB_{w}B_{c}B_{v}L_{\sigma}B_{X})}{n}\left(1+\log\mathcal{N}_{\mathrm{rank},M}
+    \right)
     Sound: log N = H times that of one head at radius delta/H; S2, S2_opt, closed, S1, S4chain, S4_opt with sup|f| =
     H K Bx and b = (B + H K Bx)^2.
     .. math:: \log N=H\log N_1(\delta/H),\quad\sup|f|=HKB_x,\quad b=(B+HKB_x)^2

@@ -34,8 +34,8 @@ from certiformer.core import (
     verified,
 )
 from certiformer.core.elementwise import Apart, agreed, each, several
-from certiformer.core.later import np
-from certiformer.core.records import changed
+from certiformer.core.lazy import np
+from certiformer.core.records import fast_replace
 from certiformer.networks import Analysis
 from certiformer.theorems.mwigo import MWIGO
 
@@ -304,7 +304,7 @@ def _complexity(net: ShallowEncoder, analysis: Callable[[ShallowEncoder], Analys
     if not all(map(math.isfinite, norms)):
         return math.inf
     at = analysis(net)
-    unit = changed(at.cover, ln_radius=at.cover.ln_radius - at.radius.ln)
+    unit = fast_replace(at.cover, ln_radius=at.cover.ln_radius - at.radius.ln)
     return at.radius.value * chaining.proper_chain(unit, 1.0, net.n)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from certiformer.core.later import np
+from certiformer.core.lazy import np
 from certiformer.theorems.mwigo._shallow import ShallowEncoder
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.tails import binomial_upper, log_binomial_cdf
+from certiformer.calculus.tails import at_least_log_binomial_cdf, binomial_upper
 from certiformer.core import InputError, Quantity, Result, Status, Variants, printed_value, side_number, upper_bound
 from certiformer.core.hypothesis import verified
 from certiformer.core.inputs import count, real
@@ -48,7 +48,7 @@ class Assumption3(Result):
             raise InputError("large", self.large, f"at most the number of pairs, {self.pairs}")
         # P(Bin(pairs, 1/e) >= large) = P(Bin(pairs, 1 - 1/e) <= pairs - large); widened by its rounding error.
         slack = 4e-16 * math.lgamma(self.pairs + 1.0) + 1e-13
-        ln = log_binomial_cdf(self.pairs - self.large, self.pairs, 1.0 - _CEILING) + slack
+        ln = at_least_log_binomial_cdf(self.pairs - self.large, self.pairs, 1.0 - _CEILING) + slack
         compatible = verified(
             "the data do not refute the assumption at level delta", ln >= math.log(self.delta), math.exp(ln)
         )

@@ -11,6 +11,8 @@ class Lemma1(ShallowEncoder):
 
     Printed: R_S <~ O((1/N) sqrt(P/N) (1 + log(A sqrt(N/P)))), P and A as in Lemma 2
     .. math:: R_S\lesssim O\Bigl(\tfrac1N\sqrt{P/N}\bigl(1+\log(A\sqrt{N/P})\bigr)\Bigr)
+    Quoted: \mathcal{R}_S(\mathcal{F}_R^{\theta^0}) \lesssim \mathcal{O} \left( \frac{1}{N} \sqrt{\frac{P}{N}} \left(
+    1 + \log \left( A \sqrt{\frac{N}{P}} \right) \right) \right)
     Sound: The sound bounds of Lemma 2: pooling is a mean, and a mean of errors is at most the largest.
     .. math:: P_{init}=\Bigl(\bigl((R_O\xi_VB)^2\ln(2N+1)\bigr)^{1/3}
        +\bigl((R_VB)^2\kappa(d_m,d)\bigr)^{1/3}\eta_O^{2/3}

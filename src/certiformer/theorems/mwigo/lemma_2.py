@@ -21,6 +21,8 @@ class Lemma2(ShallowEncoder):
     Printed: R_S <~ c sqrt(P/N) (1 + log(A sqrt(N/P))), A = eta_O eta_V sqrt(ds) RX, P = (sqrt(ds) RX)^2 ((sqrt(dm)
     eta_V)^(2/3) + (sqrt(dm) eta_K eta_Q eta_V)^(2/3))^3 log(N ds)
     .. math:: R_S\lesssim c\sqrt{P/N}\bigl(1+\log(A\sqrt{N/P})\bigr)
+    Quoted: P = (\sqrt{d_s} R_X)^2 \left( (\sqrt{d_m} \eta_V)^{\frac{2}{3}} + (\sqrt{d_m} \eta_K \eta_Q
+    \eta_V)^{\frac{2}{3}} \right)^3 \log(N d_s)
     Sound: Dudley's bound for log N <= P/eps^2. zero: (C, beta) = ((eta_O eta_V B)^2 ln(2N+1), 1), ((eta_V B)^2
     kappa(dm,d), eta_O), ((eta_K eta_Q B)^2 kappa(d,d)/dm, eta_O eta_V rho^2), D = eta_O eta_V B; init: ((RO xi_V
     B)^2 ln(2N+1), 1), ((RV B)^2 kappa(dm,d), eta_O), ((R_A B)^2 kappa(d,d), eta_O xi_V rho^2), R_A = (WK2 RQ + RK

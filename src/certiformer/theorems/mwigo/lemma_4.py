@@ -26,6 +26,8 @@ class Lemma4(ShallowEncoder):
     rho M sqrt(2 Phi_0), alpha^3 >= 32 rho^2 z sqrt(2 Phi_0)/eta_O, dm >= Omega~(N^3)
     .. math:: L_S(f_{\theta^t})\le\min\Bigl(\frac{\alpha^2}{8\rho\hat M\sqrt N},\frac{\alpha^3\eta_O}{32\rho^4\hat
        z\sqrt N}\Bigr)
+    Quoted: \mathcal{L}_S(f_{\boldsymbol{\theta}^t}) \leq \min \left( \frac{\alpha^2}{8\rho \hat{M} \sqrt{N}},
+    \frac{\alpha^3 \eta_O}{32\rho^4 \hat{z} \sqrt{N}} \right)
     Sound: lipschitz: mean l(y,y) + ||f - y||/sqrt(N); flow: mean l(y,y) + sqrt(2 Phi_0/N) exp(-alpha^2 t/4) for
     gradient flow if alpha^2 >= 4 sqrt(N) B M' sqrt(2 Phi_0) and alpha^3 >= 8 N B^2 (z'/eta_O) sqrt(2 Phi_0); M' =
     max(xi_V/RO, eta_O/RV, B^2 xi_K xi_V eta_O/(sqrt(dm) RQ), B^2 xi_Q xi_V eta_O/(sqrt(dm) RK)), z' = eta_O^2 (1 +

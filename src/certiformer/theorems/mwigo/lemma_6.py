@@ -22,6 +22,9 @@ class Lemma6(Result):
 
     Printed: log N <~ BX^2 (V21^(2/3) + (A21 V2)^(2/3))^3/eps^2 log(N ds)
     .. math:: \log N\lesssim B_X^2\frac{(V_{21}^{2/3}+(A_{21}V_2)^{2/3})^3}{\varepsilon^2}\log(Nd_s)
+    Quoted: \lesssim B_X^2 \cdot \frac{\left( \left( \|\mathbf{W}_V^0\|_{2,1} + B_V \right)^{\frac{2}{3}} + \left(
+    \left( \frac{(\|\mathbf{W}_K^0\|_{1,2} + B_K)(\|\mathbf{W}_Q^0\|_{2,1} + B_Q)}{\sqrt{d_m}} \right)
+    (\|\mathbf{W}_V^0\|_2 + b_V) \right)^{\frac{2}{3}} \right)^3}{\epsilon^2} \cdot \log(N d_s)
     Sound: head: (C_V^(1/3) + C_A^(1/3) (V2 rho^2)^(2/3))^3/eps^2, C_V = (V21 BX)^2 t(dm, N ds), C_A = (A21 BX)^2
     t(d, N ds), t(k,n) = min_h [ln(k+1) + h ln 2 + (1+1/h) ln(2n+1)], row norms; scalar: sensitivities times eta_O,
     plus w_O with (eta_O V2 BX)^2 kappa(1, dm); exact: the head on the engine, the smallest covers of each

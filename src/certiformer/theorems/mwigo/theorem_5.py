@@ -31,6 +31,7 @@ class Theorem5(ShallowEncoder):
     sqrt(N/P))) + sqrt(log(R/delta)/N)) with probability 1 - 8 exp(-dm/2) - 2 delta - exp(-Omega((N-1)^(-c)/ds))
     .. math:: L_D\lesssim\min\Bigl(\frac{\alpha^2}{8\rho\hat M\sqrt N},\frac{\alpha^3\eta_O}{32\rho^4\hat z\sqrt
        N}\Bigr)+O\Bigl(\sqrt{\tfrac PN}\bigl(1+\log(A\sqrt{\tfrac NP})\bigr)+\sqrt{\tfrac{\log(R/\delta)}N}\Bigr)
+    Quoted: with probability at least $1 - 8e^{-d_m/2} - 2\delta - \exp(-\Omega((N-1)^{-\epsilon} d_s^{-1}))$
     Sound: L_D <= L_S + 2 Rbar + c sqrt(ln(1/delta)/2N), c = eta_O xi_V B + ymax or the clip level; Rbar from Lemma
     2 (sound). value: covers centred at the initial weights, scales D q^-j, not clipped; chain: the best of Lemma 2,
     at most c.

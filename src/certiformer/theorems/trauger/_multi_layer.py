@@ -24,7 +24,7 @@ from certiformer.calculus.softmax import input_sensitivity
 from certiformer.core import Bound, Quantity, Result, Variants, printed_value, side_number, upper_bound
 from certiformer.core.hypothesis import Hypothesis, verified
 from certiformer.core.inputs import count, derived, real
-from certiformer.core.later import np
+from certiformer.core.lazy import np
 from certiformer.networks import Node
 from certiformer.networks import Weight as EngineWeight
 from certiformer.theorems.trauger import TRAUGER

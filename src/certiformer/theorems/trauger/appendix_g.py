@@ -5,7 +5,7 @@ import math
 from certiformer.calculus.softmax import softmax
 from certiformer.core import InputError, Quantity, Result, Status, Variants, printed_value, side_number, upper_bound
 from certiformer.core.inputs import count, reals
-from certiformer.core.later import np
+from certiformer.core.lazy import np
 from certiformer.theorems.trauger import TRAUGER
 
 

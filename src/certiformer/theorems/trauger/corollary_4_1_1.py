@@ -16,6 +16,7 @@ class Corollary411(OneLayer):
     Bc, alpha = BQK sqrt(2 log(2d^2+1))
     .. math:: O\Bigl(B\Bigl(\tfrac{B_x^3\alpha}{\sqrt n}\bigl(1+\ln\tfrac{\sqrt
        n}{B_x^2\alpha}\bigr)+B_x\sqrt{\ln(2d)/n}\Bigr)\Bigr),\ \alpha=B_{W_{QK}}\sqrt{2\log(2d^2+1)}
+    Quoted: B = B_w B_{W_c} L_\sigma B_{W_c}
     Sound: Theorem 4.1 (sound) with C = (BQK Bx)^2 ln(2d^2+1); the chain uses the smallest of the Maurey, Frobenius,
     volume and perceptron covers; chain_cls: one CLS token for all samples, C = (BQK |x_CLS|_inf)^2 ln(2d+1).
     .. math:: \mathrm{Rad}\le B_w B_{W_c} L_\sigma B_{W_v}\,\min(D, 2E),\quad C=(B_{QK}B_x)^2\ln(2d^2+1)

@@ -47,6 +47,8 @@ class Corollary421(SizedTransformer):
 
     Printed: Theorem 4.2 with C1 = B^2 ln(2dk+1), CBx = Bx^2 C1, B the largest (1,1) norm
     .. math:: \log N(\varepsilon)=(\gamma+\eta)^3/\varepsilon^2,\quad C_1=B^2\ln(2dk+1),\ C_{B_x}=B_x^2C_1
+    Quoted: \gamma &= \left(B^2 B_x^2 \ln(2dk+1)\right)^{1/3} \left(2L_{\sigma} B_{c2} B_{v2} \alpha_1
+    B_w\right)^{2/3} + \left(B^2 \ln(2dk+1)\right)^{1/3} \left(1 + \left(B_w L_{\sigma} B_{v2}\right)^{2/3}\right)
     Sound: Theorem 4.2 (sound) with C_w = B^2 ln(2d+1), C_c = C_v = B^2 ln(2dk+1), C_QK = B^2 ln(2d^2+1), each
     weight with its own norm where given; exact: the smallest cover of each weight, the best of several splits of
     the radius.

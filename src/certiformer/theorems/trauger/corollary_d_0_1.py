@@ -16,6 +16,8 @@ class CorollaryD01(OneLayer):
     = Bw Bc L_sigma Bv, alpha = 2 BQK sqrt(d log(2d+1))
     .. math:: O\Bigl(B\Bigl(\tfrac{B_x^3\alpha}{\sqrt n}\bigl(1+\ln\tfrac{\sqrt n-\sqrt{\ln
        2d}}{B_x^2\alpha}\bigr)+B_x\sqrt{\ln(2d)/n}\Bigr)\Bigr),\ \alpha=2B_{W_{QK}}\sqrt{d\log(2d+1)}
+    Quoted: Let us have the requirements needed for Theorem 4.1 along with $||x||_1 \leq B_x$ and
+    $||W_{QK}||_{1,\infty} \leq B_{W_{QK}}$
     Sound: Theorem 4.1 (sound) with C = d (BQK Bx)^2 ln(2d+1), BQK >= ||W_QK^T||_{1,inf}, Bx >= ||x||_1.
     .. math:: \mathrm{Rad}\le B_w B_{W_c} L_\sigma B_{W_v}\,\min(D, 2E),\quad C=d\,(B_{QK}B_x)^2\ln(2d+1)
     Because: inherits the transposed norms and the hidden constants of Theorem 4.1

@@ -18,6 +18,8 @@ class CorollaryD02(OneLayer):
     = Bw Bc L_sigma Bv, alpha = 2 BQK sqrt(2 log d)
     .. math:: \hat O\Bigl(B\Bigl(\tfrac{B_x^3\alpha}{\sqrt n}\bigl(1+\ln\tfrac{\sqrt n-\sqrt{\ln
        2d}}{B_x^2\alpha}\bigr)+B_x\sqrt{\ln(2d)/n}\Bigr)\Bigr),\ \alpha=2B_{W_{QK}}\sqrt{2\log d}
+    Quoted: Let us have the requirements needed for Theorem 4.1 along with $||x||_1 \leq B_x$ and $||W_{QK}||_{2,1}
+    \leq B_{W_{QK}}$
     Sound: Theorem 4.1 (sound) with C = (BQK Bx)^2 min_h [ln(d+1) + h ln 2 + (1+1/h) ln(2d+1)], BQK >=
     ||W_QK||_{2,1} (columns of W_QK = rows of the acting matrix), external chain; chain: the same cover at eps/2,
     proper.

@@ -19,6 +19,8 @@ class CorollaryF01(SizedTransformer):
 
     Printed: Theorem 4.2 with C1 = d B^2 ln(2k+1), CBx = Bx^2 C1, B the largest norm of Lemma 3.3
     .. math:: \log N(\varepsilon)=(\gamma+\eta)^3/\varepsilon^2,\quad C_1=dB^2\ln(2k+1),\ C_{B_x}=B_x^2C_1
+    Quoted: \gamma &= (dB^2 B_x^2 \ln(2k+1))^{1/3} \left( 2L_{\sigma} B_{c2} B_{v2} \alpha_1 B_w \right)^{2/3} +
+    (dB^2 \ln(2k+1))^{1/3} \left( 1 + (B_w L_{\sigma} B_{v2})^{2/3} \right)
     Sound: Theorem 4.2 (sound, external) with C_c = k^2 B^2 ln(2d+1), C_v = d^2 B^2 ln(2k+1), C_QK = d^2 B^2
     ln(2d+1), C_w = d^2 B^2 ln 3; B bounds ||W_c^T||_{1,inf}, ||W_v^T||_{1,inf}, ||W_QK^T||_{1,inf}, ||w||_inf.
     .. math:: \log N(\varepsilon)\le\frac{(\gamma+\eta)^3}{\varepsilon^2},\quad C_c=k^2B^2\ln(2d+1),\

@@ -23,6 +23,8 @@ class CorollaryF02(SizedTransformer):
 
     Printed: Theorem 4.2 with C1 = B^2 ln(dk), CBx = Bx^2 C1, B the largest norm of Lemma 3.4
     .. math:: \log N(\varepsilon)=(\gamma+\eta)^3/\varepsilon^2,\quad C_1=B^2\ln(dk),\ C_{B_x}=B_x^2C_1
+    Quoted: \gamma &= \left(B^2 B_x^2 \ln(dk)\right)^{1/3} \left(2L_{\sigma} B_{c2} B_{v2} \alpha_1 B_w\right)^{2/3}
+    + \left(B^2 \ln(dk)\right)^{1/3} \left(1 + (B_w L_{\sigma} B_{v2})^{2/3}\right)
     Sound: Theorem 4.2 (sound, external) with C_c = k B^2 t(d,k), C_v = d B^2 t(k,d), C_QK = d B^2 t(d,d), C_w = d
     B^2 t(1,d), t(k,n) = min_h [ln(k+1) + h ln 2 + (1+1/h) ln(2n+1)]; B bounds ||W_c||_{2,1}, ||W_v||_{2,1},
     ||W_QK||_{2,1} (columns of the stored matrices) and ||w||_2.

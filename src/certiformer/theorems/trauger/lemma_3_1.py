@@ -22,6 +22,7 @@ class Lemma31(Result):
 
     Printed: ||f - (1/k) sum k_i V_i||^2 <= (gamma^2 b^2 - ||f||^2)/k, at most d^k choices of (k_i)
     .. math:: \Bigl\|f-\tfrac1k\sum_i k_iV_i\Bigr\|^2\le\frac{\gamma^2b^2-\|f\|^2}{k}
+    Quoted: \left\| f - \frac{1}{k} \sum_{i=1}^{d} k_i V_i \right\|_2^2 \le \frac{\gamma^2 b^2 - \|f\|^2}{k}
     Sound: ||f - (1/k) sum k_i V_i||^2 <= (gamma b^2 - ||f||^2)/k; C(d+k, k) <= (d+1)^k choices of (k_i)
     .. math:: \Bigl\|f-\tfrac{1}{k}\sum_ik_iV_i\Bigr\|^2\le\frac{\gamma
        b^2-\|f\|^2}{k},\qquad\binom{d+k}{k}\le(d+1)^k\text{ choices}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from certiformer.core import InputError, Quantity, Result, Status, Variants, printed_value, side_number, upper_bound
 from certiformer.core.inputs import count, real, reals
-from certiformer.core.later import np
+from certiformer.core.lazy import np
 from certiformer.theorems.trauger import TRAUGER
 
 if TYPE_CHECKING:

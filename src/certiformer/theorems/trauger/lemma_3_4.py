@@ -12,6 +12,8 @@ class Lemma34(TwoOneMaps):
 
     Printed: log N <~ (Bw Bx / eps)^2 log(dk) for ||W||_{2,1} <= Bw (columns)
     .. math:: \log N_\infty(\varepsilon) \lesssim \frac{B_w^2 B_x^2}{\varepsilon^2} \log(dk)
+    Quoted: \log \mathcal{N}_{\infty}\left(\mathcal{F}, \epsilon, N, \left\|\cdot\right\|_{2}\right) \lesssim
+    \frac{B_{w}^{2} B_{x}^{2}}{\epsilon^{2}} \log(dk)
     Sound: For the row norm ||W^T||_{2,1} <= Bw: external (Bw Bx/eps)^2 min_h [ln(k+1) + h ln 2 + (1+1/h) ln(2d+1)],
     proper 4 times that; rows or columns: frobenius (Bw Bx/eps)^2 kappa(k,d), volume kd ln(1 + 2 Bw Bx/eps);
     columns: floor(r) (ln(d+1) + k ln(1+2r)), r = Bw Bx/eps. All 0 from eps = Bw Bx on.

@@ -11,6 +11,8 @@ class Lemma35(TwoOneMaps):
 
     Printed: log N <~ (Bw Bx / eps)^2 log(dn) for ||W||_{2,1} <= Bw (columns), n inputs of l2 norm at most Bx
     .. math:: \log N_\infty(\varepsilon) \lesssim \frac{B_w^2 B_x^2}{\varepsilon^2} \log(dn)
+    Quoted: \log \mathcal{N}_{\infty}\left(\mathcal{F}, \epsilon, \{x_i\}_{i=1}^n, \|\cdot\|_2\right) \lesssim
+    \frac{B_w^2 B_x^2}{\epsilon^2} \log(dn)
     Sound: For the row norm ||W^T||_{2,1} <= Bw: external (Bw Bx/eps)^2 min_h [ln(k+1) + h ln 2 + (1+1/h) ln(2n+1)],
     proper 4 times that; rows or columns, any number of inputs: frobenius (Bw Bx/eps)^2 kappa(k,d), volume kd ln(1 +
     2 Bw Bx/eps). All 0 from eps = Bw Bx on.

@@ -17,6 +17,8 @@ class LemmaE2(Result):
     Printed: |out| <= dWc + L_sigma Bc2 Bv2 (1 + 4 BQK2) dg + 2 L_sigma Bc2 Bv2 dWQK + L_sigma Bc2 dWv
     .. math:: \|\Delta g^{(i+1)}\|\le e_c+L_\sigma B_{c2}B_{v2}(1+4B_{QK2})\|\Delta g^{(i)}\|+2L_\sigma
        B_{c2}B_{v2}e_{QK}+L_\sigma B_{c2}e_v
+    Quoted: L_{\sigma} B_{c2} B_{v2} (1 + 4B_{QK2}) \left\| (g_{block}^{(i)}(X;W^{1:i}) -
+    g_{block}^{(i)}(X;\hat{W}^{1:i}))^{\top} \right\|_{2,\infty}
     Sound: dWc + L_sigma Bc2 Bv2 (1 + rho (rho + B) BQK2) dg + L_sigma Bc2 Bv2 rho^2 dWQK + L_sigma Bc2 dWv, B the
     radius and rho the half-diameter of the layer's tokens (rho <= B)
     .. math:: \|\Delta_{out}\| \le e_c + L_\sigma c v(1+2B^2q)\|\Delta_{in}\| + L_\sigma c v\rho^2e_{qk} + L_\sigma

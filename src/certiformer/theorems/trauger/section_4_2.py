@@ -10,18 +10,21 @@ from certiformer.theorems.trauger import TRAUGER
 class Section42(Result):
     r"""Several heads in one layer.
 
-    "At most", because w is shared by the heads.
+    The suprema are over the heads Y_1, ..., Y_H; the readout w stands in neither, and for one fixed w the equality
+    is true. The class of section 4.1 has w in its supremum: then "at most" is what holds.
 
-    Printed: Rad(sum of H heads) = sum of the heads' Rad = H Rad(one head)
-    .. math:: \mathbb E\Bigl[\sup\sum_i\epsilon_iw^\top\sum_{j=1}^HY_j(X_i)\Bigr]=\sum_{j=1}^H\mathbb
-       E\Bigl[\sup\sum_i\epsilon_iw^\top Y_j(X_i)\Bigr]
+    Printed: for a fixed readout w: Rad(sum of H heads) = sum of the heads' Rad = H Rad(one head)
+    .. math:: \mathbb E\Bigl[\sup_{Y_1,\dots,Y_H}\sum_{i=1}^m\epsilon_iw^\top\sum_{j=1}^HY_j(X_i)\Bigr]=
+       \sum_{j=1}^H\mathbb E\Bigl[\sup_{Y_j}\sum_{i=1}^m\epsilon_iw^\top Y_j(X_i)\Bigr]
+    Quoted: \mathbb{E}\left[\sup_{Y_1,\dots,Y_H}\sum_{i=1}^m \epsilon_i w^\top \sum_{j=1}^H Y_j(X_i)\right] =
+    \sum_{j=1}^H \mathbb{E}\left[\sup_{Y_j}\sum_{i=1}^m \epsilon_i w^\top Y_j(X_i)\right]
     Sound: Rad <= sum over heads of the bound for each head, with its own norms.
     .. math:: \mathrm{Rad}\le\sum_{j=1}^H\mathrm{Rad}_j
-    Because: true as an inequality; the equality fails because the heads share w
+    Because: true as printed, for a fixed readout; with w in the supremum, as in section 4.1, "at most" takes its place
     Assumes:
     - the heads' outputs are summed; each head's bound holds for the class of that head
     Defects:
-    - The readout w is shared and inside the supremum, so only 'at most' holds.
+    - For the class of section 4.1, whose supremum includes the shared readout w, only "at most" holds.
     - The H^1.5 quoted for the multi-layer method is right for one layer only; every further layer multiplies its
       sensitivities by H once more.
     """

@@ -19,6 +19,7 @@ class Theorem41(OneLayer):
     sqrt(ln(2d)/n)))
     .. math:: O\Bigl(B_w B_{W_c} L_\sigma B_{W_v}\Bigl(\tfrac{2B_x^2\sqrt C}{\sqrt n}\bigl(1+\ln\tfrac{\sqrt
        n}{2B_x\sqrt C}\bigr) + B_x\sqrt{\ln(2d)/n}\Bigr)\Bigr)
+    Quoted: $\|W_c^{\top}\|_{1,\infty} \leq B_{W_c}$ , and $\|W_v^{\top}\|_{1,\infty} \leq B_{W_v}$
     Sound: Rad <= Bw Bc L_sigma Bv min(D, 2 E): E is Dudley's bound (closed, or the best chain) for ln N = ln 2d +
     rho^4 C/eps^2 at radius D = max ||x_t||_inf; 2 becomes 1 for odd sigma.
     .. math:: \mathrm{Rad} \le B_w B_{W_c} L_\sigma B_{W_v}\,\min(D, 2E),\quad E = \mathrm{Dudley}\bigl(\ln N = \ln

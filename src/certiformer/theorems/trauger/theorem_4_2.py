@@ -27,6 +27,8 @@ class Theorem42(DeepTransformer):
     (Bw L_sigma Bv2)^(2/3)), eta = C1^(1/3) Bw^(2/3) sum_{i>=2} tau_i, alpha_i = prod_{j>i} L_sigma Bc2 Bv2 (1 + 4
     BQK2)
     .. math:: \log N(\varepsilon)=(\gamma+\eta)^3/\varepsilon^2
+    Quoted: \gamma &= C_{B_x}^{1/3} \left( 2L_{\sigma} B_{c2} B_{v2} \alpha_1 B_w \right)^{2/3} + C_1^{1/3} \left( 1
+    + (B_w L_{\sigma} B_{v2})^{2/3} \right)
     Sound: log N <= (sum C^(1/3) beta^(2/3))^3/eps^2 over w: (C1, 1); W_c: (C1 (L_sigma min(1, Bv2 b_i))^2, Bw
     alpha_i); W_v: (C1 b_i^2, Bw alpha_i L_sigma Bc2); W_QK: (C1 b_i^2, Bw alpha_i L_sigma Bc2 Bv2 rho_i^2); b_1 =
     Bx, b_i = 1, alpha_i = prod_{j>i} heads L_sigma Bc2 Bv2 (1 + 2 BQK2); external: L_sigma instead of L_sigma

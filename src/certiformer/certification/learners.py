@@ -1,0 +1,107 @@
+"""Estimators that are still to be fitted: fresh copies, and the refusal of what may have seen the examples before."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from certiformer.certification.frameworks import is_jax, is_torch
+from certiformer.core.errors import InputError
+
+
+def is_learner(model: Any) -> bool:
+    """Something with `fit`, not a class and not a function."""
+    return not isinstance(model, type) and hasattr(model, "fit")
+
+
+def is_fitted(part: Any) -> bool:
+    """Whether an estimator shows what it has learnt: attributes that end in "_", as scikit-learn has it."""
+    if any(name.endswith("_") and not name.startswith("_") for name in getattr(part, "__dict__", {})):
+        return True
+    for check in ("__sklearn_is_fitted__", "is_fitted"):
+        if callable(getattr(part, check, None)):
+            # What a fresh copy says as well is no sign of learning.
+            return bool(getattr(part, check)()) and not (
+                hasattr(part, "get_params") and bool(getattr(copied(part), check)())
+            )
+    return False
+
+
+def fresh(estimator: Any, *, frozen: bool = False) -> Any:
+    """A copy with the same settings that has learnt nothing. Refuses what may carry something over from earlier fits.
+
+    `frozen`: the caller says what frozen parts have seen, so that they may stay.
+    """
+    kind = type(estimator).__name__
+    if not hasattr(estimator, "get_params"):
+        raise InputError(
+            "fit",
+            kind,
+            "an estimator with get_params, so that a fresh copy can be made",
+            "Or a function fit(x, y) that makes and trains a new model",
+        )
+    settings = dict(estimator.get_params(deep=True))
+    for name, value in settings.items():
+        if name.rpartition("__")[2] == "warm_start" and value is True:
+            raise InputError(name, True, "False", "A warm start carries examples of earlier fits into the next one")
+    kept = _frozen(estimator, settings)
+    if kept and not frozen:
+        raise InputError(
+            "fit",
+            f"a frozen part in {kind}",
+            "parts that are fitted here",
+            "It may have seen these examples: compute its features first, certify the fitted model on held-out "
+            'examples, or say what it has seen (PickToLearn(..., pretrained_on=inputs or "nothing"))',
+        )
+    kept += [part.estimator for part in kept]
+    for part in (estimator, *settings.values()):
+        if isinstance(part, type) or not hasattr(part, "get_params") or any(part is one for one in kept):
+            continue
+        if is_fitted(part):
+            raise InputError(
+                "fit",
+                f"{type(part).__name__}, which is fitted already",
+                "an estimator that has seen nothing",
+                "Give sklearn.base.clone(estimator); a fitted one is certified on held-out examples: "
+                "certify(estimator, heldout=(x, y))",
+            )
+    return copied(estimator)
+
+
+def _frozen(estimator: Any, settings: Mapping[str, Any]) -> list[Any]:
+    return [part for part in (estimator, *settings.values()) if type(part).__name__ == "FrozenEstimator"]
+
+
+def carries(estimator: Any) -> str:
+    """In words, what an estimator carries that was trained before: frozen parts, networks among its settings; or ""."""
+    settings = dict(estimator.get_params(deep=True)) if hasattr(estimator, "get_params") else {}
+    if _frozen(estimator, settings):
+        return "the frozen parts of the estimator"
+    if any(is_torch(value) or is_jax(value) for value in settings.values()):
+        return "the networks among the settings of the estimator"
+    return ""
+
+
+def copied(estimator: Any) -> Any:
+    """`sklearn.base.clone`, or the same by hand where scikit-learn is not there."""
+    if "sklearn" in sys.modules:
+        from sklearn.base import clone  # type: ignore[import-untyped]
+
+        return clone(estimator)
+    settings = estimator.get_params(deep=False)
+    made = {
+        name: copied(value) if hasattr(value, "get_params") and not isinstance(value, type) else copy.deepcopy(value)
+        for name, value in settings.items()
+    }
+    return type(estimator)(**made)
+
+
+def fitted(estimator: Any, inputs: Any, labels: Any, seed: int) -> Any:
+    """A fresh copy, seeded where it can be and is not yet, fitted to the examples."""
+    one = fresh(estimator)
+    if "random_state" in one.get_params():
+        one.set_params(random_state=seed)
+    one.fit(inputs, labels)
+    return one

@@ -1,0 +1,125 @@
+"""What runs nothing: the list, how far it is, how long it would take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from certiformer.cli._output import Form, console, print_json, print_rows
+
+if TYPE_CHECKING:
+    from certiformer.experiments import Scale, Study
+    from certiformer.sweep import Experiment, Ledger
+
+
+def show_list(form: Form) -> None:
+    from certiformer.cli.reproduce.listing import listed
+    from certiformer.report.reproduction import list_table
+
+    entries = listed()
+    if form == "json":
+        print_json(entries)
+    elif form:
+        print_rows(entries, markdown=form == "markdown")
+    else:
+        console.print(list_table(entries))
+
+
+def show_status(
+    chosen: Sequence[Study],
+    scale: str | None,
+    part: Mapping[str, Any],
+    values: Mapping[str, Sequence[Any]],
+    ledger: Path | None,
+    *,
+    named: bool,
+    form: Form,
+) -> None:
+    """Every scale of a named experiment, or that part of it; of all of them, those that were begun."""
+    from certiformer.experiments.reproduce import default_ledger, existing, grids_of
+    from certiformer.report.reproduction import older_versions, status_table
+
+    path = ledger or default_ledger()
+    entries: list[dict[str, Any]] = []
+    hints: dict[str, str] = {}
+    with existing(path) as book:
+        for study in chosen:
+            for size, grid in grids_of(study, scale, part, values).items():
+                entries.append({"experiment": study.id, "scale": size, **_counts(book, grid)})
+                # the last scale that has any is the largest
+                older = int(entries[-1]["older"])
+                hints[study.id] = older_versions(older, str(path)) or hints.get(study.id, "")
+    if not named:
+        entries = [e for e in entries if e["done"] or e["failed"] or e["running"] or e["older"]]
+    if form == "json":
+        print_json({"ledger": str(path), "experiments": entries})
+    elif form:
+        print_rows(entries, markdown=form == "markdown")
+    elif entries:
+        console.print(status_table(entries))
+        for id, hint in hints.items():
+            if hint:
+                console.print(f"{id}: {hint}", markup=False, soft_wrap=True)
+        console.print(f"ledger: {path}", markup=False, soft_wrap=True)
+    else:
+        console.print(f"nothing in the ledger {path} yet", markup=False, soft_wrap=True)
+
+
+def show_estimate(
+    chosen: Sequence[Study],
+    scale: Scale,
+    part: Mapping[str, Any],
+    values: Mapping[str, Sequence[Any]],
+    workers: int | None,
+    ledger: Path | None,
+    *,
+    form: Form,
+) -> None:
+    """The processor's time of the runs that the ledger does not have."""
+    from certiformer.core.threads import cores
+    from certiformer.experiments.reproduce import default_ledger, existing, grid_of, time_left
+    from certiformer.report.reproduction import older_versions, span
+
+    count = workers or cores()
+    entries = []
+    with existing(ledger) as book:
+        for study in chosen:
+            grid = grid_of(study, scale, part, values)
+            told = time_left(grid, book)
+            entries.append(
+                {
+                    "id": study.id,
+                    "runs": told.runs,
+                    "missing": told.missing,
+                    "unknown": told.unknown,
+                    "work_seconds": round(told.work, 1),
+                    "seconds": round(told.on(count), 1),
+                    "probes": told.probed,
+                    "published": told.published,
+                    "older": (older := 0 if book is None else book.older(grid)),
+                }
+            )
+            if not form:
+                time = f"{span(told.work)} of work, {span(told.on(count))} on {count} workers"
+                if told.missing and not told.lengths:
+                    time = "time unknown"
+                said = f"{study.id}, scale {scale}: {told.missing} of {told.runs} runs missing, {time}"
+                if told.published:
+                    said += f" (published times of {told.published} runs)"
+                if told.lengths and told.unknown:
+                    said += f" ({told.unknown} runs taken as long as the others on average)"
+                hint = older_versions(older, str(ledger or default_ledger()))
+                console.print(". ".join(filter(None, (said, hint))), markup=False, soft_wrap=True)
+    if form == "json":
+        print_json({"scale": scale, "workers": count, "experiments": entries})
+    elif form:
+        print_rows(entries, markdown=form == "markdown")
+
+
+def _counts(book: Ledger | None, grid: Experiment) -> dict[str, float]:
+    if book is None:
+        return {"done": 0, "failed": 0, "running": 0, "pending": len(grid.runs), "seconds": 0.0, "older": 0}
+    found = book.status(grid)
+    counts = {name: getattr(found, name) for name in ("done", "failed", "running", "pending", "seconds")}
+    return {**counts, "older": book.older(grid)}

@@ -1,0 +1,89 @@
+"""The second computation of exact limits, in whole numbers, against exact fractions."""
+
+from __future__ import annotations
+
+import math
+import random
+from fractions import Fraction
+from math import comb
+
+import pytest
+
+from certiformer.calculus import tail_check
+from certiformer.calculus.tail_check import lower_shown, tail_at_least, tail_at_most, upper_shown
+from certiformer.calculus.tails import binomial_lower, binomial_upper
+from certiformer.certificates import disagreement, holdout
+from certiformer.certificates.disagreement import DisagreementBound
+from certiformer.certificates.holdout import HoldOut, HoldOutBound
+from certiformer.core.errors import FormulaError
+from certiformer.evaluation import rate_limits, rates
+
+
+def exact_tail(n: int, k: int, p: Fraction) -> Fraction:
+    return sum((comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k + 1)), Fraction(0))
+
+
+@pytest.mark.independent("holdout")
+def test_what_is_shown_is_true_and_what_is_true_by_a_hair_is_shown() -> None:
+    draw = random.Random(5)
+    hair = Fraction(1, 10**20)
+    for _ in range(150):
+        n = draw.randint(1, 60)
+        k = draw.randint(0, n - 1)
+        p = Fraction(draw.randint(1, 999), 1000)
+        tail = exact_tail(n, k, p)
+        assert tail_at_most(n, k, p, tail * (1 + hair))
+        assert not tail_at_most(n, k, p, tail * (1 - hair))
+        assert tail_at_least(n, k + 1, p, 1 - tail * (1 - hair))
+        assert not tail_at_least(n, k + 1, p, 1 - tail * (1 + hair))
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "p"), [(5, 5, Fraction(1, 2)), (5, -1, Fraction(1, 2)), (5, 2, Fraction(0)), (5, 2, Fraction(1))]
+)
+def test_nothing_is_shown_outside_the_range(n: int, k: int, p: Fraction) -> None:
+    assert not tail_at_most(n, k, p, Fraction(2))
+    assert not tail_at_least(n, k + 1 if k == n else 0, p, Fraction(2))
+
+
+def test_every_limit_that_is_found_is_confirmed_and_a_smaller_one_is_not() -> None:
+    draw = random.Random(6)
+    for _ in range(400):
+        n = int(10 ** draw.uniform(0.0, 5.0))
+        k = min(n, int(10 ** draw.uniform(0.0, 3.0)) - 1)
+        delta = 10 ** draw.uniform(-9.0, -0.05)
+        upper, lower = binomial_upper(k, n, math.log(delta)), binomial_lower(k, n, math.log(delta))
+        share = Fraction(delta)
+        assert upper_shown(n, k, Fraction(upper), share)
+        assert lower_shown(n, k, Fraction(lower), share)
+        if k < n:
+            assert not upper_shown(n, k, Fraction(upper) * (1 - Fraction(1, 10**6)), share)
+
+
+def test_a_lower_limit_is_rounded_down() -> None:
+    """1 - u, rounded to nearest, was above the exact limit here."""
+    delta = 0.7431565554304232
+    found = rate_limits(115, 115, delta).lower
+    assert Fraction(found) ** 115 <= Fraction(delta)
+    assert HoldOut(errors=115, n=115).lower(delta) == found
+
+
+@pytest.mark.parametrize("module", [holdout, disagreement, rates])
+def test_a_limit_that_whole_numbers_do_not_confirm_is_never_printed(
+    module: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "binomial_upper", lambda *given: binomial_upper(*given) * (1.0 - 1e-6))
+    evaluate = {
+        holdout: lambda: HoldOutBound.evaluate({"errors": 5, "n": 5000, "delta": 0.05}),
+        disagreement: lambda: DisagreementBound.evaluate(
+            {"errors": 5, "n": 5000, "disagreements": 3, "unlabelled": 900, "delta": 0.05}
+        ),
+        rates: lambda: rate_limits(5, 5000, 0.05),
+    }[module]
+    with pytest.raises(FormulaError, match="whole numbers do not confirm"):
+        evaluate()
+
+
+def test_beyond_twenty_thousand_errors_nothing_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tail_check, "upper_shown", lambda *given: pytest.fail("it was"))
+    tail_check.confirm_upper("holdout", 100_000, 20_001, 0.21, 0.05)

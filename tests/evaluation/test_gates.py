@@ -1,0 +1,206 @@
+"""Gates, tries, judges and streams: fixed numbers computed elsewhere, and how often each verdict is wrong."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from certiformer.calculus.running_mean import ln_capital, running_limits, squares_after
+from certiformer.core.errors import InputError
+from certiformer.evaluation.gates import (
+    AnytimeGate,
+    chance_of_verdict,
+    compare_with_baseline,
+    gate_mean,
+    gate_rate,
+    items_to_decide,
+    share_of_run,
+)
+from certiformer.evaluation.judge import block_limits, judged_limits
+from certiformer.evaluation.tries import task_scores
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "gates.json").read_text())
+
+
+@pytest.mark.parametrize("v", VECTORS["fixed"], ids=str)
+def test_a_gate_at_fixed_n(v):
+    found = gate_rate(v["errors"], v["n"], v["threshold"], 0.05)
+    assert found.verdict == v["verdict"]
+    assert math.exp(found.ln_pass) == pytest.approx(v["pass"], rel=1e-9)
+    assert math.exp(found.ln_fail) == pytest.approx(v["fail"], rel=1e-9)
+
+
+@pytest.mark.parametrize("threshold", [0.01, 0.05, 0.2])
+def test_a_verdict_is_wrong_with_probability_delta_at_most_at_every_n(threshold):
+    for n in [*range(1, 40), 100, 299, 1000]:
+        verdicts = [gate_rate(k, n, threshold, 0.05).verdict for k in range(min(n, 90) + 1)]
+        chance = binom.pmf(np.arange(len(verdicts)), n, threshold)
+        for wrong in ("pass", "fail"):  # at the threshold itself either would be wrong on one of its sides
+            at = sum(p for verdict, p in zip(verdicts, chance, strict=True) if verdict == wrong)
+            assert at <= 0.05 + 1e-12, (n, wrong)
+
+
+@pytest.mark.parametrize("v", VECTORS["items"], ids=str)
+def test_items_to_decide(v):
+    found = [items_to_decide(v["threshold"] * ratio, v["threshold"], 0.05) for ratio in VECTORS["ratios"]]
+    assert found == v["n"]
+    assert items_to_decide(v["threshold"], v["threshold"], 0.05) is None
+
+
+def test_the_chance_of_a_verdict_is_that_of_the_gate():
+    for n, rate in ((200, 0.02), (200, 0.1), (37, 0.3)):
+        verdicts = [gate_rate(k, n, 0.05, 0.05).verdict for k in range(n + 1)]
+        right = "pass" if rate < 0.05 else "fail"
+        exact = sum(binom.pmf(k, n, rate) for k in range(n + 1) if verdicts[k] == right)
+        assert chance_of_verdict([n], rate, 0.05, 0.05)[0] == pytest.approx(exact, abs=1e-12)
+
+
+@pytest.mark.parametrize("v", VECTORS["running"], ids=str)
+def test_running_limits(v):
+    assert running_limits(v["n"], v["errors"], 0.05) == pytest.approx((v["lower"], v["upper"]), rel=1e-9, abs=1e-12)
+
+
+def test_capital_and_limits_of_real_losses():
+    for v in VECTORS["capital"]:
+        assert ln_capital(v["n"], v["total"], v["p"], v["side"]) == pytest.approx(v["ln"], abs=1e-9)
+    x = 0.3 * ((37 * np.arange(1, 401) % 101) / 101)
+    squares = squares_after(x, 0, 0.0)
+    assert squares == pytest.approx(3.238975794, rel=1e-9)
+    assert running_limits(400, float(np.sum(x)), 0.05, squares) == pytest.approx((0.1252031771, 0.1720945909), rel=1e-9)
+    parts = squares_after(x[:150], 0, 0.0) + squares_after(x[150:], 150, float(np.sum(x[:150])))
+    assert parts == pytest.approx(squares, rel=1e-12)
+
+
+@pytest.mark.parametrize("shape", ["constant", "ramp", "cycle", "step"])
+def test_running_limits_hold_the_average_whatever_the_rates_do(shape):
+    t = np.arange(1, 2001)
+    rates = {
+        "constant": np.full(2000, 0.05),
+        "ramp": 0.01 + 0.04 * t / 2000,
+        "cycle": 0.05 + 0.04 * np.sin(t / 100),
+        "step": np.where(t < 1000, 0.01, 0.2),
+    }[shape]
+    looks = np.array([20, 50, 100, 200, 400, 700, 1000, 1500, 2000])
+    averages = np.cumsum(rates)[looks - 1] / looks
+    missed = 0
+    for seed in range(120):
+        sums = np.cumsum(np.random.default_rng(seed).random(2000) < rates)[looks - 1]
+        # A rate lies outside the limits where the capital against it has reached 2/delta.
+        missed += any(
+            ln_capital(int(n), float(total), mean, side) >= math.log(2 / 0.05)
+            for n, total, mean in zip(looks, sums, averages, strict=True)
+            for side in (1, -1)
+        )
+    assert missed <= 12  # P(Bin(120, 0.05) > 12) < 0.01
+
+
+def test_an_anytime_gate_is_rarely_wrong_and_goes_on_after_a_restart():
+    wrong = {"pass": 0, "fail": 0}
+    for seed in range(200):
+        outcomes = (np.random.default_rng(seed).random(1500) < 0.05).astype(float)
+        gate = AnytimeGate(0.05, 0.2)
+        for part in np.split(outcomes, 30):
+            gate = AnytimeGate.resume(json.loads(json.dumps(gate.state())))
+            gate.update(part)
+        if gate.decided != "undecided":
+            wrong[gate.decided] += 1
+    assert max(wrong.values()) <= 58  # P(Bin(200, 0.2) > 58) < 0.001
+    gate = AnytimeGate(0.05)
+    assert gate.update(np.zeros(74)) == "undecided"
+    assert gate.update([0.0]) == "pass"
+    assert gate.update(np.ones(500)) == "pass", "the first verdict stands"
+    assert gate.decided_at == 75
+    losses = AnytimeGate(0.5, binary=False, low=0.0, high=2.0)
+    assert losses.update(np.full(200, 0.2)) == "pass"
+    with pytest.raises(InputError, match="0 or 1"):
+        AnytimeGate(0.05).update([0.5])
+
+
+def test_a_gate_for_losses_agrees_with_the_limits_of_the_mean():
+    from certiformer.evaluation import mean_limits
+
+    for seed in range(6):
+        x = 2.0 * np.random.default_rng(seed).beta(1, 12, size=150)
+        limits = mean_limits(x, 0.05, 0.0, 2.0)
+        assert gate_mean(x, limits.upper * 1.0001, 0.05, 0.0, 2.0).verdict == "pass"
+        assert gate_mean(x, limits.upper * 0.9999, 0.05, 0.0, 2.0).verdict == "undecided"
+        assert gate_mean(x, limits.lower * 0.9999, 0.05, 0.0, 2.0).verdict == "fail"
+
+
+@pytest.mark.parametrize(("p10", "p01"), [(0.1, 0.1), (0.13, 0.10), (0.02, 0.02)])
+def test_chains_of_claims_about_a_baseline(p10, p01):
+    """p10: only the baseline is wrong. Any claim that is false counts; equality at the margin is a true claim."""
+    truth, false = p01 - p10, 0
+    for seed in range(100):
+        u = np.random.default_rng(seed).random(300)
+        base, cand = (u < p10).astype(float), ((u >= p10) & (u < p10 + p01)).astype(float)
+        found = compare_with_baseline(cand, base, 0.03, 0.05)
+        false += (
+            (found.superior and truth >= 0)
+            or (found.inferior and truth <= 0)
+            or (found.better_by_margin and truth > -0.03)
+            or (found.worse_by_margin and truth < 0.03)
+            or (found.no_better and truth < -0.03 - 1e-9)
+        )
+    assert false <= 13
+
+
+def test_two_identical_runs_are_equivalent_from_a_known_n():
+    def shown(n):
+        return compare_with_baseline(np.zeros(n), np.zeros(n), 0.03, 0.05).equivalent
+
+    assert not shown(138)
+    assert shown(139)
+    found = compare_with_baseline([1, 0, 0, 1] * 10, [1, 0, 1, 0] * 10, 0.1, 0.05, ids=[str(i) for i in range(40)])
+    assert (found.wins, found.losses, found.both_right, found.both_wrong) == (10, 10, 10, 10)
+    groups = compare_with_baseline([1, 0] * 40, [0, 0] * 40, 0.1, 0.05, independent_rows=False)
+    assert groups.wins is None
+
+
+@pytest.mark.parametrize("v", VECTORS["tries"], ids=str)
+def test_tries(v):
+    for kind, name in (("pass^k", "all"), ("pass@k", "any")):
+        assert task_scores([v["c"]], [v["n"]], v["k"], kind)[0] == pytest.approx(v[name], rel=1e-9, abs=1e-15)
+    with pytest.raises(InputError, match="at least k = 7"):
+        task_scores([3], [6], 7)
+
+
+def test_a_judge_helps_where_the_rule_says_so():
+    i = np.arange(1, 61)
+    z, j = (i % 7 == 0).astype(float), (((i % 7 == 0) & (i % 21 != 0)) | (i % 11 == 0)).astype(float)
+    means = ((3 * i) % 4) / 9
+    assert block_limits(z, j, means, 9, 0.05) == pytest.approx((0.0530053941, 0.238335967), rel=1e-8)
+    assert block_limits(z, 0 * j, 0 * means, 9, 0.05) == pytest.approx((0.0539875144, 0.24743762), rel=1e-7)
+    few = judged_limits(z, j, np.tile(means, 9), 0.05, expect=0.14, correlation=0.9)
+    assert not few.uses_judge
+    assert few.limits == few.humans_alone
+    assert few.limits.upper == pytest.approx(0.2277399457, rel=1e-9)
+
+
+def test_a_judged_limit_covers():
+    missed = 0
+    for seed in range(15):
+        draw = np.random.default_rng(seed)
+        truth = draw.random(800) < 0.2
+        judge = np.where(draw.random(800) < 0.1, ~truth, truth).astype(float)
+        found = judged_limits(truth[:100], judge[:100], judge[100:], 0.1, expect=0.2, correlation=0.75)
+        assert found.uses_judge
+        missed += found.limits.upper < 0.2
+    assert missed <= 5  # P(Bin(15, 0.1) > 5) < 0.003
+
+
+def test_bad_input_is_named():
+    for call, word in [
+        (lambda: gate_rate(5, 4, 0.05, 0.05), "between 0 and n = 4"),
+        (lambda: gate_rate(0, 9, 0.05, 0.6), r"\(0, 0.5\)"),
+        (lambda: gate_mean([0.1, 0.2], 1.0, 0.05), "strictly between 0 and 1"),
+        (lambda: compare_with_baseline([0, 1], [0, 1, 1], 0.1, 0.05), "one for each of 2"),
+        (lambda: compare_with_baseline([0, 1], [0, 1], 0.0, 0.05), "margin"),
+        (lambda: share_of_run(0, 0.05), "at least 1"),
+        (lambda: judged_limits([1, 0], [1, 0], [1], 0.05, expect=0.1, correlation=0.5), "at least as many"),
+    ]:
+        with pytest.raises(InputError, match=word):
+            call()
