@@ -9,7 +9,7 @@ SEED := $(or $(SEED),$(shell date +%s))
 
 demo: $(STAMP)
 	mkdir -p out
-	$(BIN)/certiformer certify --out out
+	$(BIN)/certiformer demo --out out
 	@echo "Open out/report.html in a browser."
 
 test: lint types layers pytest

@@ -12,7 +12,7 @@ import certiformer
 from certiformer.calculus import strata
 from certiformer.certification.composition import ID, composed
 from certiformer.certification.predictions import Margins, margins_of
-from certiformer.certification.reading import Reading
+from certiformer.certification.sample import Sample
 from certiformer.checkpoints.violations import THEOREMS
 from certiformer.cli import application
 from certiformer.core.errors import CertiformerError
@@ -56,7 +56,7 @@ def test_the_row_and_the_theorems_that_do_not_apply(folder):
     shares = report.document["shares"]
     assert math.fsum(shares.values()) <= 0.05 * (1 + 1e-12)
     # The n that is asked for, by one scale, would do.
-    found = composed(folder, margins_of(predictions(), Reading()))
+    found = composed(folder, margins_of(Sample.of(predictions())))
     gap = 2 * found.analysis.rademacher(int(row.n_needed))
     assert gap + math.sqrt((found.paid - math.log(shares[ID])) / (2 * row.n_needed)) < 1
 

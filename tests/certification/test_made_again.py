@@ -346,9 +346,10 @@ def test_an_evaluation_is_a_report_too():
 def test_decisions_are_written():
     from dataclasses import replace
 
+    from certiformer.certification.reading import Reading
+
     from certiformer.certification.api import _counted
     from certiformer.certification.pipeline import build
-    from certiformer.certification.reading import Reading
 
     findings = _counted(RECORDS[0], Reading())
     told = replace(findings, decisions=(Decision("loss", "1 - column f1", "higher is better"),))

@@ -112,6 +112,15 @@ class Claim:
     nats: float
     value: float
     delta: float
+    not_checked: tuple[str, ...] = ()
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What the claim rests on and the chain cannot show."""
+        return (
+            "the held-out examples are independent draws from the population the claim is about",
+            "nobody saw their labels, or a score on them, but through this ledger",
+        )
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -122,6 +131,8 @@ class Claim:
             "nats": self.nats,
             "value": self.value,
             "confidence": 1.0 - self.delta,
+            "conditions": list(self.conditions),
+            "not_checked": list(self.not_checked),
         }
 
 
@@ -134,7 +145,9 @@ class Ledger:
     book: Book
 
     @staticmethod
-    def new(folder: str | Path, labels: npt.ArrayLike, rules: Rules | None = None) -> Ledger:
+    def new(
+        folder: str | Path, labels: npt.ArrayLike, rules: Rules | None = None, *, not_checked: Sequence[str] = ()
+    ) -> Ledger:
         """Take over the labels of a held-out set, in the order in which predictions will come."""
         place, own = Path(folder), rules or Rules()
         values = _whole("heldout_labels", labels)
@@ -155,6 +168,7 @@ class Ledger:
             "feedback": own.feedback,
             "step": own.step,
             "levels": own.levels,
+            "not_checked": list(not_checked),
         }
         return Ledger(place, (), Book(own, len(values)))._append(first)
 
@@ -215,6 +229,7 @@ class Ledger:
             self.book.price(chosen),
             self.book.limit(chosen, errors),
             self.book.rules.delta,
+            tuple(self.entries[0].get("not_checked", ())),
         )
         return self._append({"claim": found.as_json()}), found
 

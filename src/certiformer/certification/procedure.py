@@ -18,8 +18,8 @@ from certiformer.certificates import Evidence
 from certiformer.certification import frameworks
 from certiformer.certification.betting import enough
 from certiformer.certification.counting import pair
+from certiformer.certification.declaration import Declaration
 from certiformer.certification.evidence import Findings
-from certiformer.certification.reading import Reading
 from certiformer.certification.sources.repeats import refuse_repeats
 from certiformer.certification.split import refuse_overlap
 from certiformer.core.errors import InputError
@@ -62,7 +62,7 @@ def classes_of(labels: npt.NDArray[Any]) -> tuple[Labels, int]:
 
 
 def of_procedures(
-    model: Any, train: Any, by: Sequence[Procedure], *, reading: Reading, params: Any = None, batched: bool = False
+    model: Any, train: Any, by: Sequence[Procedure], *, reading: Declaration, params: Any = None, batched: bool = False
 ) -> Findings:
     """Run every procedure on the same examples; their records share delta."""
     x, y = pair("train", train)
@@ -75,7 +75,7 @@ def of_procedures(
         raise InputError(
             "repeats", "group", '"refuse" or "natural"', "Procedures train on rows: keep one of each group"
         )
-    repeated = refuse_repeats("train", x, allowed=reading.allow_twins or reading.repeats == "natural")
+    repeated = refuse_repeats("train", x, allowed=reading.allow_twins)
     conditions, not_checked = [], []
     if repeated:
         conditions.append(f"the {repeated} examples that repeat another one are independent draws, not copies")

@@ -29,8 +29,10 @@ from certiformer.certificates._proof import (
     refuse_many,
 )
 from certiformer.certificates._refutations import refutation_of
-from certiformer.certification import kernel, sources
-from certiformer.certification.sources.rows import rows_of, whole
+from certiformer.certification import kernel
+from certiformer.certification.declaration import Declaration
+from certiformer.certification.sample import Sample
+from certiformer.certification.sources.rows import whole
 from certiformer.core.errors import CertiformerError, InputError
 from certiformer.report.numbers import percent_down, percent_up
 
@@ -202,12 +204,11 @@ def gate_claim(errors: int, n: int, threshold: float, delta: float, models: int 
 
 def pairs_of(document: Mapping[str, Any], path: str | Path) -> Pairs:
     """Labels and predictions of the file that a report was made from, coded as whole numbers."""
-    chosen = sources.Choice.from_text(str(document.get("provenance", {}).get("columns", "{}")))
-    found = sources.read(path, chosen)
+    parts = Sample.read(path, Declaration.recorded(document.get("declaration", {}))).parts
     names = ("heldout_labels", "heldout_predictions")
-    if any(name not in found for name in names):
-        raise InputError("--proof=count", sorted(found), "labels and predictions in the file, for the kernel to count")
-    labels, predictions = (np.asarray(whole(rows_of(found[name]))).ravel() for name in names)
+    if any(name not in parts for name in names):
+        raise InputError("--proof=count", sorted(parts), "labels and predictions in the file, for the kernel to count")
+    labels, predictions = (np.asarray(whole(parts[name])).ravel() for name in names)
     if len(labels) != len(predictions):
         raise InputError("--proof=count", [len(labels), len(predictions)], "as many predictions as labels")
     if labels.dtype.kind not in "iub" or predictions.dtype.kind not in "iub":

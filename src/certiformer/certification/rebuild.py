@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,16 +9,12 @@ from typing import Any
 from certiformer.certificates import Evidence, certificates
 from certiformer.certificates.compression import Compression
 from certiformer.certificates.progressive import Progressive
+from certiformer.certification.declaration import Declaration
 from certiformer.certification.handover import file_name
 from certiformer.certification.recount import CannotCount, Recount
 from certiformer.core.errors import CertiformerError
 from certiformer.core.report import Report
 
-DECLARED = (
-    *("models", "allow_twins", "seed", "title", "outputs", "classes", "abstain", "low", "high", "clip", "two_sided"),
-    *("order", "estimand", "max_size", "repeats", "slices", "delta", "only"),
-)
-"""What a report may declare to be read in its way: a closed list, none of which names a file or a function."""
 NOT_REPEATED = "the training was not repeated: its predictor was counted again"
 
 
@@ -59,22 +54,21 @@ def rebuild(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
 
 
 def _options(document: Mapping[str, Any]) -> dict[str, Any]:
-    declared = document["declaration"]
-    return {name: declared[name] for name in DECLARED if name in declared}
+    """What a report may declare to be read in its way: a closed list, none of which names a file or a function."""
+    written = document["declaration"]
+    found = {name: written[name] for name in ("delta", "only") if name in written}
+    return {**found, "declaration": Declaration.recorded(written)}
 
 
 def _of_predictions(document: Mapping[str, Any], sources: Recount) -> Report:
     from certiformer.certification.api import certify
-    from certiformer.certification.sources import Choice
 
-    columns = document["declaration"].get("columns")
-    chosen = None if columns is None else Choice.from_text(json.dumps(columns))
-    return certify(predictions=sources.data, columns=chosen, **_options(document))
+    return certify(predictions=sources.data, **_options(document))
 
 
 def _of_model(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     """The handed-over model on the data: all of it but the training and what was known about it."""
-    from certiformer.certification.api import certify, heldout_and_train
+    from certiformer.certification.api import Subject, certify, heldout_and_train
     from certiformer.certification.handover.model import HouseModel
 
     entries = [entry for entry in document["statements"] if entry["predictor"] is not None]
@@ -102,7 +96,7 @@ def _of_model(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     else:
         heldout, train = heldout_and_train(arrays, str(sources.data))
         more = {} if final is None else {"final": final.model, "unlabelled": arrays.get("unlabelled_inputs")}
-        made = certify(house, heldout=heldout, train=train, **more, **options)
+        made = certify(Subject(house, **more), heldout=heldout, train=train, **options)
     computed = tuple(f"provenance.heldout_{form}_sha256" for form in ("logits", "probabilities"))
     return Rebuilt(made, missing, HouseModel.tolerance, computed)
 
@@ -127,7 +121,7 @@ class Stored:
 def _of_procedures(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     """Every record counted again with its predictor; the training itself only by a replay."""
     from certiformer.certification.pipeline import DELTA, build
-    from certiformer.certification.procedures.run import of_procedures
+    from certiformer.certification.procedure import of_procedures
 
     kept: dict[str, str] = {}
     found: list[Evidence] = []
@@ -156,10 +150,10 @@ def _of_procedures(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
         found.insert(0 if any(own) else len(found), record)  # a file has the name of the first that it belongs to
     arrays = sources.arrays()
     options = _options(document)
-    findings = of_procedures(None, (arrays["train_inputs"], arrays["train_labels"]), [Stored(found)])
+    examples = (arrays["train_inputs"], arrays["train_labels"])
+    findings = of_procedures(None, examples, [Stored(found)], reading=options["declaration"])
     findings = replace(
         findings,
-        title=options.get("title", findings.title),
         configuration={**findings.configuration, "by": document["declaration"].get("by", [])},
         declaration={"by": document["declaration"].get("by", [])},
     )

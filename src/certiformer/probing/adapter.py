@@ -32,9 +32,9 @@ from scipy.special import expit
 from certiformer import networks
 from certiformer.certificates._covers import Scale, frontier
 from certiformer.certificates.cover_floors import CoverWithFloors
+from certiformer.certification.declaration import Repeats
 from certiformer.certification.evidence import Findings
 from certiformer.certification.pipeline import build
-from certiformer.certification.sources.repeats import Repeats
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder
 from certiformer.checkpoints.encoder import Affine, Encoder

@@ -22,7 +22,7 @@ def apply(params, x):
 
 def test_procedures_for_a_function_with_parameters():
     by = [Occam(2, Code(steps=60)), OnePass(steps=20), HeadPosterior(features=lambda batch: batch)]
-    report = certify(apply, params=PARAMS, train=(X, 2 * Y - 1), by=by)
+    report = certify((apply, PARAMS), train=(X, 2 * Y - 1), by=by)
     shares = report.document["shares"]
     assert set(shares) == {"occam", "progressive", "pacbayes.gibbs", "pacbayes.single"}
     assert report["progressive"].value < 0.6
