@@ -114,6 +114,10 @@ class Stored:
 
     records: Sequence[Evidence]
 
+    def start(self, model: Any) -> str:
+        """What it started from is not in the files."""
+        return ""
+
     def certify(self, model: Any, inputs: Any, labels: Any, classes: int) -> Sequence[Evidence]:
         return self.records
 
@@ -158,6 +162,10 @@ def _of_procedures(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
         declaration={"by": document["declaration"].get("by", [])},
     )
     made = build(findings, options.get("delta", DELTA), only=options.get("only"))
+    for name, known in (("conditions", made.conditions), ("not_checked", made.not_checked)):
+        # What training started from adds to them: more than is known here may be said, less may not.
+        if set(known) < set(document[name]):
+            kept[name] = "what the training started from, and what was said of it, is not in the files"
     return Rebuilt(made, kept, tolerance)
 
 
