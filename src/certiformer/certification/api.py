@@ -223,9 +223,7 @@ def _counted(evidence: Evidence | Sequence[Evidence], declared: Declaration) -> 
 def _by_procedures(subject: Subject, train: Pair | None, by: Sequence[Any], declared: Declaration) -> Findings:
     if train is None or isinstance(subject.model, (str, Path)):
         raise InputError("by", "procedures", "train=(inputs, labels), and a model that is not a file")
-    return of_procedures(
-        subject.model, train, by, reading=declared, params=subject.params, batched=subject.batched
-    )
+    return of_procedures(subject.model, train, by, reading=declared, params=subject.params, batched=subject.batched)
 
 
 def _from_predictions(predictions: Any, declared: Declaration, *, checkpoint: str | Path | None = None) -> Findings:

@@ -116,7 +116,12 @@ SMOOTHED = "the smoothed predictor"
 
 def _count(errors: int, n: int, declared: Declaration, label: str, subject: str) -> HoldOut:
     return HoldOut(
-        errors=errors, n=n, of=declared.population, models=declared.models, two_sided=declared.two_sided, label=label,
+        errors=errors,
+        n=n,
+        of=declared.population,
+        models=declared.models,
+        two_sided=declared.two_sided,
+        label=label,
         subject=subject,
     )
 

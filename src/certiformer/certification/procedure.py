@@ -71,11 +71,10 @@ def of_procedures(
     if not by:
         raise InputError("by", [], "at least one procedure", "For example by=[PickToLearn()]")
     given = model if params is None else frameworks.with_params(model, params, batched=batched)
-    if reading.repeats == "group":
-        raise InputError(
-            "repeats", "group", '"refuse" or "natural"', "Procedures train on rows: keep one of each group"
-        )
-    repeated = refuse_repeats("train", x, allowed=reading.allow_twins)
+    if reading.repeats not in ("refuse", "natural"):
+        fix = "Procedures train on rows: keep one of each group"
+        raise InputError("repeats", reading.repeats, '"refuse" or "natural"', fix)
+    repeated = refuse_repeats("train", x, allowed=reading.allow_twins or reading.repeats == "natural")
     conditions, not_checked = [], []
     if repeated:
         conditions.append(f"the {repeated} examples that repeat another one are independent draws, not copies")

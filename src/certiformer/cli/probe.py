@@ -87,7 +87,7 @@ def probe(
         return
     from certiformer.report.screen import first_screen
 
-    console.print(first_screen(result.report, table=True))
+    console.print(first_screen(result.report, page, report))
     read = result.report.document["provenance"]
     console.print(f"{read['rows']:,} rows, {read['repeated_texts']:,} of them with a text that occurred before")
     console.print(f"wrote {page}, {report}, features.npz and the heads {', '.join(result.report.files)}")
@@ -127,7 +127,7 @@ def _adapted(
     if json:
         print_json({**found.report.document, "adapter": found.card})
         return
-    console.print(first_screen(found.report, table=True))
+    console.print(first_screen(found.report, page, report))
     console.print(told(found.card))
     console.print(f"wrote {page}, {report} and adapter.json")
 

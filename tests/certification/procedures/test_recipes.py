@@ -135,6 +135,11 @@ def test_a_recipe_from_a_file(tmp_path):
     report = certify(fit=tmp_path / "recipe.toml")
     assert set(report.document["shares"]) == {"progressive", "compression"}
     assert report.document["title"] == "a small one"
+    # The recipe draws the initial weights itself: they have seen nothing.
+    assert "the weights that training starts from had seen no data, as the caller says" in report.document["conditions"]
+    np.savez(tmp_path / "examples.npz", train_inputs=np.ones((40, 1, 3)), train_labels=Y[:40])
+    with pytest.raises(InputError, match="39 of 40 inputs repeat"):
+        certify(fit=tmp_path / "recipe.toml")
 
 
 @pytest.mark.parametrize(
@@ -143,6 +148,7 @@ def test_a_recipe_from_a_file(tmp_path):
         ("data = 'a.npz'\n[[by]]\nprocedure = 'PickToLean'", UnknownNameError, "PickToLearn"),
         ("data = 'a.npz'", InputError, "at least one"),
         ("dat = 'a.npz'", UnknownNameError, "data"),
+        ("data = 'a.npz'\nrepeats = 'drop'\n[[by]]\nprocedure = 'OnePass'", InputError, "natural"),
         ("data = 'a.npz'\n[[by]]\nprocedure = 'OnePass'\nspeed = 3", InputError, "speed"),
     ],
 )

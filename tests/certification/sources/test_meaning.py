@@ -281,7 +281,7 @@ def test_log_losses_of_documents_and_of_their_tokens():
 
     ids = {"heldout_ids": np.arange(60)}
     clipped = certify({"clip": 2.0, "two_sided": True}, heldout_log_losses=NATS, **ids)
-    assert "perplexity" not in clipped.headline
+    assert "perplexity" not in clipped.headline  # of a clipped loss exp is none
     assert clipped["mean_loss"].evidence.observed == pytest.approx(NATS.mean())
     corpus = certify(
         {"clip": 2.0, "estimand": "rows", "max_size": 10, "order": "hash", "only": "mean_loss"},
