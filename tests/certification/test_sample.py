@@ -98,12 +98,12 @@ def test_every_form_of_one_outcome_says_the_same(tmp_path):
     said = set()
     for form in forms(tmp_path):
         document = certified(form, two_sided=True).document
-        rows = [(row["id"], row["value"], row.get("lower"), row["trivial"], row["subject"], row["evidence"] is not None)
-                for row in document["certificates"]]  # fmt: skip
+        rows = [(row["id"], row["value"], row["lower"], row["trivial"], row["subject"], row["claim"], row["seen"])
+                for row in document["statements"]]  # fmt: skip
         said.add(json.dumps([document["headline"], document["basis"], document["observed"], rows]))
     assert len(said) == 1
     (only,) = said
-    assert "The model errs on at most 13.37 % and at least 7.24 % of new examples" in only
+    assert "The model errs on at least 7.24 % and at most 13.37 % of new examples" in only
 
 
 def test_comparisons_do_not_depend_on_the_form(tmp_path):
@@ -205,7 +205,7 @@ def test_several_metrics_mean_the_same_in_every_format(tmp_path):
     found = set()
     for path in (harness(tmp_path / "samples_x.jsonl", **columns), tmp_path / "log.json", table):
         report = certified(path, metric=("acc", "f1"))
-        rows = {row.evidence.key: (row.value, row.subject) for row in report.certificates if row.evidence is not None}
+        rows = {row.evidence.key: (row.value, row.subject) for row in report.statements if row.evidence is not None}
         assert set(rows) == {"holdout (acc)", "mean_loss (f1)"}
         assert report["mean_loss (f1)"].evidence.what == "of 1 - f1"
         assert report["holdout (acc)"].subject == "the model, judged by acc"
@@ -377,7 +377,7 @@ def test_perplexity_is_said_of_tokens_alone(tmp_path, more):
     assert "perplexity" not in report.headline
     assert "log-loss per word" in report.headline
     if "classes" in more:
-        assert "of the model smoothed with 1 % of the uniform distribution" in report.headline
+        assert "of the smoothed predictor" in report.headline
         assert "a perplexity of at most" in certified(words, estimand="rows", max_size=80, **more).headline
 
 
@@ -391,7 +391,7 @@ def test_a_folder_of_logs(tmp_path, run):
         harness(path, n=50, acc=lambda k, r=right: float(k % 10 < 10 * r))
     (tmp_path / "results_2025.json").write_text("{}")
     report = certified(tmp_path)
-    keys = {row.evidence.key for row in report.certificates if row.evidence is not None}
+    keys = {row.evidence.key for row in report.statements if row.evidence is not None}
     assert keys == {"holdout", "holdout (file arc)", "holdout (file gsm8k)"}
     assert report["holdout (file gsm8k)"].evidence.errors == 20
     assert any(one.subject == "files" for one in certiformer.Sample.read(tmp_path).decisions)
@@ -515,7 +515,7 @@ def test_control_characters_are_made_visible(tmp_path, run):
     names = ["\x1b[31mred", "plain\x07"]
     rows = [(k, 1, names[k % 2]) for k in range(60)]
     path = write_csv(tmp_path / "t.csv", ("id", "correct", "part"), rows)
-    told = run("certify", path, "--slice", "part", "--out", tmp_path / "out").out
+    told = run("certify", path, "--slice", "part", "--all", "--out", tmp_path / "out").out
     assert "\x1b[31m" not in told
     assert "\\x1b" in told
     odd = write_csv(tmp_path / "odd.csv", ("score", "lo\x1b[31mss", "loss"), [(1, 1, 1)] * 20)
