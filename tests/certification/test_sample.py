@@ -118,6 +118,25 @@ def test_comparisons_do_not_depend_on_the_form(tmp_path):
     assert next(iter(found))[1] == "error rate"
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("a.npz", {"slices": None}),
+        ("b.csv", {"models": 3, "confidence": 0.9}),
+        ("b.jsonl", {"metric": "accuracy", "range": (0, 1), "order": "hash"}),
+        ("samples_x.jsonl", {"two_sided": True, "population": "questions"}),
+        ("log.eval", {"only": "holdout"}),
+    ],
+)
+def test_a_report_on_any_file_is_made_again(tmp_path, name, said):
+    list(forms(tmp_path))
+    certified(tmp_path / name, **{key: value for key, value in said.items() if value is not None}).write(tmp_path)
+    found = certiformer.verify(tmp_path / "report.json", data=tmp_path / name)
+    assert found.exit_code == 0, found.differences
+    other = next(path for path in (tmp_path / "c.csv", tmp_path / "a.jsonl") if path.name != name)
+    assert certiformer.verify(tmp_path / "report.json", data=other).exit_code == 1
+
+
 # What is ambiguous is asked
 
 

@@ -217,9 +217,7 @@ def sample_of(given: Given, declared: Declaration) -> Sample:
         facts["note"] = scored.note
     hashes = {name: hash_of_rows(value) for name, value in rows.items() if name in HASHED}
     hashes |= {one.name: data_hash(one.losses) for one in given.outcomes}
-    kept = ("train_", "unlabelled_", "head_", "progressive_", "heldout_inputs", "heldout_logits")
-    kept += ("heldout_labels", "heldout_predictions")
-    parts = {name: value for name, value in rows.items() if name.startswith(kept)}
+    parts = {name: value for name, value in rows.items() if name.startswith(KEPT)}
     if "classes" in given.arrays:
         parts["classes"] = rows_of(given.arrays["classes"])
     found = Sample(
@@ -245,6 +243,11 @@ def sample_of(given: Given, declared: Declaration) -> Sample:
     return found
 
 
+KEPT = (
+    *("train_", "unlabelled_", "head_", "progressive_"),
+    *("heldout_inputs", "heldout_labels", "heldout_logits", "heldout_predictions"),
+)
+"""Arrays that a sample hands on beside its outcomes."""
 HASHED = ("heldout_labels", "heldout_predictions", "heldout_logits", "heldout_probabilities", *OUTCOMES)
 """What the page identifies by hash: the data, and what the model said about them."""
 

@@ -388,7 +388,7 @@ class _Reading:
             losses, what = values, name
         what = "error rate" if kind == "rate" else what
         if missing.any():
-            losses = np.where(missing, high if self.declared.clip is None else self.declared.clip, losses)
+            losses[missing] = high if self.declared.clip is None else self.declared.clip
             self._decide("rows without an outcome", f"{int(missing.sum())} counted as wrong", "declared")
         said = "right or wrong: the error rate" if kind == "rate" else f"the mean {what}"
         self._decide("outcome", f"column {name}: {said}, {better} is better", why)
