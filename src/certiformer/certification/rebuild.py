@@ -108,11 +108,12 @@ def _loaded(sources: Recount, entry: Mapping[str, Any], side: str) -> Any:
         raise CannotRebuild(str(reason)) from reason
 
 
-@dataclass(frozen=True)
+@dataclass
 class Stored:
     """A procedure that has been run: its records, counted again."""
 
     records: Sequence[Evidence]
+    pretrained_on: Any = None
 
     def start(self, model: Any) -> str:
         """What it started from is not in the files."""
