@@ -1,6 +1,7 @@
 """The generated pages are those that the registry would generate now; links in the documentation lead somewhere."""
 
 import importlib.util
+import json
 import re
 from pathlib import Path
 
@@ -36,6 +37,11 @@ def test_the_reproduction_is_what_its_documents_say():
     tool = loaded("generate_reproduction")
     assert tool.page() == tool.PAGE.read_text(), "run `make docs`"
     assert tool.readme(tool.kept()) == tool.README.read_text(), "run `make docs`"
+
+
+def test_published_times_are_those_of_the_published_runs():
+    tool = loaded("generate_reproduction")
+    assert json.loads(tool.TIMES.read_text()) == tool.times(), "run `make docs`"
 
 
 def test_published_runs_are_what_they_say_and_few():

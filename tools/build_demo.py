@@ -1,4 +1,4 @@
-"""Train everything that `certiformer certify` needs and store it with the package (a few minutes on two cores)."""
+"""Train everything that `certiformer demo` needs and store it with the package (a few minutes on two cores)."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def drawn(document: Mapping[str, Any]) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    document = json.loads(Path(arguments[0]).read_text()) if arguments else certiformer.certify().document
+    document = json.loads(Path(arguments[0]).read_text()) if arguments else certiformer.demo().document
     TARGET.write_text(drawn(document), encoding="utf-8")
 
 

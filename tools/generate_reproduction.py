@@ -20,8 +20,10 @@ from typing import Any
 
 from certiformer.core import papers
 from certiformer.experiments import PAPERS, studies
-from certiformer.experiments.reproduce import redraw
+from certiformer.experiments.reproduce import TIMES, redraw
 from certiformer.report import reproduction as shown
+from certiformer.sweep import read
+from certiformer.sweep.time_estimate import processor_times, shape_name
 
 ROOT = Path(__file__).resolve().parents[1]
 RUNS = ROOT / "docs" / "reproduction" / "runs"
@@ -56,6 +58,16 @@ def redraw_all(ids: Sequence[str] = ()) -> None:
             with tempfile.TemporaryDirectory() as out:
                 keep(dict(redraw(study.id, RUNS, out=out).document), REPORTS)
                 print(f"redrew {study.id}")
+
+
+def times() -> dict[str, dict[str, float]]:
+    """Seconds of the processor that the published runs took, by experiment and shape: for estimates."""
+    versions = {(grid := study.experiment("smoke")).name: grid.version for study in studies()}
+    found = {path.stem: processor_times(read(path).rows, versions[path.stem]) for path in sorted(RUNS.glob("*.runs"))}
+    return {
+        name: {shape_name(shape): float(f"{seconds:.3g}") for shape, seconds in sorted(of.items())}
+        for name, of in found.items()
+    }
 
 
 def kept() -> list[Document]:
@@ -163,7 +175,7 @@ def main() -> int:
     given = parser.parse_args()
     if given.action == "redraw":
         redraw_all(given.ids)
-    for place, text in ((PAGE, page()), (README, readme(kept()))):
+    for place, text in ((PAGE, page()), (README, readme(kept())), (TIMES, json.dumps(times(), indent=0) + "\n")):
         if not given.check:
             place.write_text(text)
             print(f"wrote {place.relative_to(ROOT)}")

@@ -17,10 +17,12 @@ import re
 import sys
 from pathlib import Path
 
+from certiformer.certificates._refutations import refutation_of, refutations
 from certiformer.core import Paper, papers, results
 
 ROOT = Path(__file__).resolve().parents[1]
 HASHES = ROOT / "tests" / "vectors" / "quotations.json"
+REFUTED = ROOT / "tests" / "vectors" / "quotations_refuted.json"
 LABELS = ROOT / "tests" / "vectors" / "labels.json"
 KINDS = "Assumption|Corollary|Definition|Example|Fact|Lemma|Proposition|Remark|Theorem|Table|Figure"
 LABEL = re.compile(
@@ -44,6 +46,12 @@ def digest(quotation: str) -> str:
 def quotations() -> dict[str, str]:
     """Every quotation that is shown, by the id of its result."""
     return {id: result.sections.quoted for id, result in results().items() if result.sections.quoted}
+
+
+def refuted() -> dict[str, list[str]]:
+    """What the refutations for a proof kernel quote, by the id of the result."""
+    heads = {id: refutation_of(id).partition("From Coq")[0] for id in refutations()}
+    return {id: re.findall(r'"([^"]*)"', head) for id, head in heads.items()}
 
 
 def labels(text: str) -> list[str]:
@@ -72,9 +80,15 @@ def main() -> int:
     wrong = [id for id, words in shown.items() if squeezed(words) not in squeezed_texts[results()[id].paper.key]]
     for id in wrong:
         print(f"{id}: not in the text: {shown[id]}")
+    for id, several in refuted().items():
+        for words in several:
+            if squeezed(words) not in squeezed_texts[results()[id].paper.key]:
+                wrong.append(id)
+                print(f"{id}: quoted in its refutation and not in the text: {words}")
     if wrong:
         return 1
     HASHES.write_text(json.dumps({id: digest(words) for id, words in shown.items()}, indent=1) + "\n")
+    REFUTED.write_text(json.dumps({id: [*map(digest, several)] for id, several in refuted().items()}, indent=1) + "\n")
     LABELS.write_text(json.dumps({key: labels(text) for key, text in texts.items()}, indent=1) + "\n")
     print(f"{len(shown)} quotations are in the texts; wrote {HASHES.relative_to(ROOT)} and {LABELS.relative_to(ROOT)}")
     return 0

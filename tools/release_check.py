@@ -118,7 +118,7 @@ def try_out(archive: Path, place: Path, demo: bool) -> Measured:
     if not demo:
         return Measured(archive.name, size, light, start, bound, None, None)
     pip(python, f"{archive}[train]")
-    seconds = run(command, "certify", "--out", "demo", cwd=place)
+    seconds = run(command, "demo", "--out", "demo", cwd=place)
     if not (place / "demo" / "report.html").exists():
         raise SystemExit(f"{archive.name}: the demo wrote no report")
     return Measured(archive.name, size, light, start, bound, megabytes(place) - empty, seconds)

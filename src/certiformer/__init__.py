@@ -18,37 +18,62 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from certiformer.auditing.runner import Audit
-    from certiformer.certification.api import certify
+    from certiformer.certification.api import Subject, certify, demo
+    from certiformer.certification.comparing import compare
+    from certiformer.certification.declaration import Declaration
     from certiformer.certification.handover import load_predictor
+    from certiformer.certification.sample import Sample
+    from certiformer.certification.selecting import select
     from certiformer.certification.verify import verify
+    from certiformer.certification.watching import watch
+    from certiformer.checkpoints import inspect
+    from certiformer.checkpoints.composing import compose
     from certiformer.core import Evaluation, Result
     from certiformer.core.arrays import Evaluations
     from certiformer.core.registry import register
+    from certiformer.evaluation.planning import plan
     from certiformer.experiments.reproduce import reproduce
-    from certiformer.networks.api import compose
 
 _ELSEWHERE = {
+    "Declaration": "certiformer.certification.declaration",
+    "Sample": "certiformer.certification.sample",
+    "Subject": "certiformer.certification.api",
     "certify": "certiformer.certification.api",
-    "compose": "certiformer.networks.api",
+    "compare": "certiformer.certification.comparing",
+    "compose": "certiformer.checkpoints.composing",
+    "demo": "certiformer.certification.api",
+    "inspect": "certiformer.checkpoints",
     "load_predictor": "certiformer.certification.handover",
+    "plan": "certiformer.evaluation.planning",
     "register": "certiformer.core.registry",
-    "verify": "certiformer.certification.verify",
     "reproduce": "certiformer.experiments.reproduce",
+    "select": "certiformer.certification.selecting",
+    "verify": "certiformer.certification.verify",
+    "watch": "certiformer.certification.watching",
 }
-"""Verbs that are imported when they are first used: editors and mypy see their own signatures."""
+"""Names that are imported when they are first used: editors and mypy see their own signatures."""
 
 __all__ = [
+    "Declaration",
+    "Sample",
+    "Subject",
     "__version__",
     "audit",
     "bound",
     "certify",
+    "compare",
     "compose",
+    "demo",
     "explain",
+    "inspect",
     "load_predictor",
+    "plan",
     "register",
     "reproduce",
     "results",
+    "select",
     "verify",
+    "watch",
 ]
 
 
@@ -56,6 +81,10 @@ def __getattr__(name: str) -> Any:
     if name not in _ELSEWHERE:
         raise AttributeError(f"module 'certiformer' has no attribute {name!r}")
     return getattr(importlib.import_module(_ELSEWHERE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def audit(*ids: str, seed: int = 0, budget: float = 60.0, workers: int | None = None) -> Audit:

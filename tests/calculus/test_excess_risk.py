@@ -340,8 +340,8 @@ def test_terms_and_their_weights():
     """Each additional input enters with the factor that its proof gives it."""
     base = {"V": 3.0, "M": 4.0, "kappa": 2.0}
     tilt = risk.bernstein_tilt(3.0, 4.0)
-    plain = risk.bernstein(GIVEN, 0.001, 1000, **base, tilt=tilt)
-    more = risk.bernstein(GIVEN, 0.001, 1000, **base, approximation=0.5, optimisation=0.25, widen=0.125, tilt=tilt)
+    plain = risk.bernstein_at(tilt, GIVEN, 0.001, 1000, 2.0)
+    more = risk.bernstein_at(tilt, GIVEN, 0.001, 1000, 2.0, approximation=0.5, optimisation=0.25, widen=0.125)
     extra = tilt.oracle * 0.75 + (1 + tilt.oracle) * 2 * 0.125
     assert more.value - plain.value == pytest.approx(extra, rel=1e-12)
     assert plain.value == pytest.approx(20 / (1000 * tilt.lam) + (1 + tilt.oracle) * 2 * 0.001, rel=1e-14)
@@ -544,7 +544,9 @@ def test_the_range_of_the_losses_is_the_best_at_least_as_large(n):
     """-g <= M implies -g <= M': the least over M' >= M, which does not fall when M grows."""
     common = {"V": 3.0, "kappa": 2.0, "approximation": 0.05}
     wider = [0.01 * 1.02**k for k in range(900)]
-    fixed = [risk.bernstein(GIVEN, 0.01, n, M=M, **common, tilt=risk.bernstein_tilt(3.0, M)).value for M in wider]
+    fixed = [
+        risk.bernstein_at(risk.bernstein_tilt(3.0, M), GIVEN, 0.01, n, 2.0, approximation=0.05).value for M in wider
+    ]
     best = [risk.bernstein(GIVEN, 0.01, n, M=M, **common).value for M in wider[:500]]
     for at, value in enumerate(best):
         assert value <= min(fixed[at:]) * (1 + 1e-9)

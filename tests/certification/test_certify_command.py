@@ -78,7 +78,7 @@ def test_bare_weights_with_a_config_say_the_same(run, files):
     one = json.loads(with_config.out)
     two = json.loads(run("model.safetensors", *words).out)
     assert one["observed"] == two["observed"]
-    assert "No training sample" in one["summary"]
+    assert "no training sample" in one["provenance"]["papers' results"]
 
 
 def test_predictions_of_any_model(run, files):
@@ -102,7 +102,7 @@ def test_models_compared_are_paid_for(run, files):
         (("--data", "data.npz"), "a model to go with --data"),
         (("absent.safetensors", "--data", "data.npz"), "an existing file"),
         (("torn.safetensors", "--data", "data.npz"), "safetensors file"),
-        (("model.safetensors", "--data", "absent.npz"), "an existing .npz file"),
+        (("model.safetensors", "--data", "absent.npz"), "an existing file"),
         (("model.safetensors", "--data", "torn.npz"), "cannot be read"),
         (("model.safetensors", "--data", "objects.npz"), "pickled objects, which are never loaded"),
         (("model.safetensors", "--data", "plain.pkl"), "pickled objects, which are never loaded"),
@@ -117,14 +117,14 @@ def test_models_compared_are_paid_for(run, files):
         (("model.safetensors", "--data", "nan.npz"), "nan or infinity in example 3"),
         (("broken.safetensors", "--data", "data.npz"), "weight W_V: got '1 entries that are nan or infinite'"),
         (("bare.safetensors", "--data", "data.npz"), "a file written by certiformer"),
-        (("bare.safetensors", "--data", "data.npz", "--config", "absent.json"), "readable JSON"),
+        (("bare.safetensors", "--data", "data.npz", "--config", "absent.json"), "no file or folder"),
         (("bare.safetensors", "--data", "data.npz", "--config", "list.json"), "a JSON object"),
         (("bare.safetensors", "--data", "data.npz", "--config", "nameless.json"), "name of an architecture"),
         (("bare.safetensors", "--data", "data.npz", "--config", "other.json"), "the tensors of"),
         (("--predictions", "preds.npz", "--delta", "0"), "delta: got 0.0, expected a number in (0, 1)"),
         (("--predictions", "preds.npz", "--delta", "1.0"), "delta"),
         (("--predictions", "preds.npz", "--models", "0"), "at least 1"),
-        (("--predictions", "preds.npz", "--retrain"), "--retrain"),
+        ((), "the demo is certiformer demo"),
     ],
 )
 def test_bad_input_is_a_clear_error_and_an_old_report_survives(run, files, words, message):
@@ -163,7 +163,7 @@ def test_bad_input_is_a_clear_error_and_an_old_report_survives(run, files, words
 
 def test_twins_are_counted_when_allowed(run, files):
     overlapping(files / "twins.npz")
-    document = json.loads(run("model.safetensors", "--data", "twins.npz", "--allow-twins", "--json").out)
+    document = json.loads(run("model.safetensors", "--data", "twins.npz", "--repeats", "natural", "--json").out)
     assert document["provenance"]["heldout_inputs_seen_in_training"] == 5
 
 

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import certiformer
 from certiformer.core.errors import InputError
+from declaring import asked
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(400, 4))
@@ -22,7 +22,7 @@ class TestEstimators:
     @pytest.mark.parametrize("labels", [Y, NAMED, Y + 1])
     def test_a_fitted_classifier(self, labels):
         model = self.model(labels)
-        report = certiformer.certify(model, heldout=(X[200:], labels[200:]), train=(X[:200], labels[:200]))
+        report = asked(model, heldout=(X[200:], labels[200:]), train=(X[:200], labels[:200]))
         assert report["holdout"].evidence.errors == int(np.sum(model.predict(X[200:]) != labels[200:]))
         truth = -np.mean(np.log(0.99 * model.predict_proba(X[200:])[np.arange(200), Y[200:]] + 0.005))
         assert report["betting"].terms["observed"] == pytest.approx(truth)
@@ -32,20 +32,20 @@ class TestEstimators:
     def test_one_that_is_still_to_be_fitted(self):
         linear = pytest.importorskip("sklearn.linear_model")
         estimator = linear.SGDClassifier(loss="hinge")
-        report = certiformer.certify(fit=estimator, data=(X, NAMED), seed=3)
+        report = asked(fit=estimator, data=(X, NAMED), seed=3)
         assert report["holdout"].informative
         assert not hasattr(estimator, "classes_")
         with pytest.raises(InputError, match="a fitted"):
-            certiformer.certify(estimator, heldout=(X[200:], Y[200:]))
+            asked(estimator, heldout=(X[200:], Y[200:]))
 
     def test_sparse_inputs_and_regressors(self):
         from scipy.sparse import csr_matrix
 
-        report = certiformer.certify(self.model(), heldout=(csr_matrix(X[200:]), Y[200:]))
+        report = asked(self.model(), heldout=(csr_matrix(X[200:]), Y[200:]))
         assert report["holdout"].informative
         linear = pytest.importorskip("sklearn.linear_model")
         with pytest.raises(InputError, match="heldout_losses"):
-            certiformer.certify(linear.Ridge().fit(X, Y), heldout=(X, Y))
+            asked(linear.Ridge().fit(X, Y), heldout=(X, Y))
 
 
 class TestSeveralLabels:
@@ -57,7 +57,7 @@ class TestSeveralLabels:
     def test_booleans(self, told):
         linear = pytest.importorskip("sklearn.linear_model")
         model = linear.LogisticRegression().fit(X[:200], Y[:200] == 1)
-        report = certiformer.certify(model, heldout=(X[200:], Y[200:].astype(told)))
+        report = asked(model, heldout=(X[200:], Y[200:].astype(told)))
         assert report["holdout"].evidence.errors == int(np.sum(model.predict(X[200:]) != Y[200:]))
 
     @pytest.mark.parametrize("kind", ["multioutput.MultiOutputClassifier", "multiclass.OneVsRestClassifier"])
@@ -68,29 +68,29 @@ class TestSeveralLabels:
         home, name = kind.split(".")
         model = getattr(importlib.import_module(f"sklearn.{home}"), name)(linear.LogisticRegression())
         model.fit(X[:200], self.LABELS[:200])
-        report = certiformer.certify(model, heldout=(X[200:], self.LABELS[200:]), train=(X[:200], self.LABELS[:200]))
+        report = asked(model, heldout=(X[200:], self.LABELS[200:]), train=(X[:200], self.LABELS[:200]))
         wrong = np.mean(model.predict(X[200:]) != self.LABELS[200:])
         assert report["mean_loss"].evidence.observed == pytest.approx(wrong)
         assert "The mean fraction of wrong labels of the model" in report.headline
         with pytest.raises(InputError, match="an answer for every label"):
-            certiformer.certify(model.predict, heldout=(X[200:], self.LABELS[200:, :2]))
+            asked(model.predict, heldout=(X[200:], self.LABELS[200:, :2]))
 
     def test_a_regressor_with_a_clip(self):
         linear = pytest.importorskip("sklearn.linear_model")
         model = linear.Ridge().fit(X[:200], X[:200, 1])
-        report = certiformer.certify(model, heldout=(X[200:], X[200:, 1] + 0.1 * X[200:, 2]), clip=2.0)
+        report = asked(model, heldout=(X[200:], X[200:, 1] + 0.1 * X[200:, 2]), clip=2.0)
         assert "absolute error" in report.headline
 
     def test_outputs_chooses_the_method(self):
         svm = pytest.importorskip("sklearn.svm")
         three = np.digitize(X[:, 0], [-0.5, 0.5])
         model = svm.SVC().fit(X[:200], three[:200])
-        report = certiformer.certify(model, heldout=(X[200:], three[200:]), outputs="logits")
+        report = asked(model, heldout=(X[200:], three[200:]), outputs="logits")
         assert report.document["provenance"]["asked"] == "decision_function"
         decided = np.argmax(model.decision_function(X[200:]), axis=1)
         assert report["holdout"].evidence.errors == int(np.sum(decided != three[200:]))
         with pytest.raises(InputError, match="pairs of classes"):
-            certiformer.certify(
+            asked(
                 svm.SVC(decision_function_shape="ovo").fit(X[:200], three[:200]),
                 heldout=(X[200:], three[200:]),
                 outputs="logits",
@@ -98,20 +98,20 @@ class TestSeveralLabels:
 
     def test_whole_numbers_that_are_no_labels_are_asked_about(self):
         with pytest.raises(InputError, match='outputs="labels", or outputs="logits"'):
-            certiformer.certify(lambda x: (3 * x[:, 0]).astype(int), heldout=(X, Y))
+            asked(lambda x: (3 * x[:, 0]).astype(int), heldout=(X, Y))
 
     def test_a_missing_label_is_refused_with_its_row(self):
         labels = NAMED.astype(object)
         labels[7] = None
         with pytest.raises(InputError, match="Look at example 7"):
-            certiformer.certify(lambda x: np.where(x[:, 0] > 0, "spam", "ham"), heldout=(X, labels))
+            asked(lambda x: np.where(x[:, 0] > 0, "spam", "ham"), heldout=(X, labels))
 
     def test_a_function_whose_answer_depends_on_the_other_rows_is_asked_row_by_row(self):
         def softmax(x):
             z = np.exp(np.stack([-x[..., 0], x[..., 0]], axis=-1))
             return z / z.sum()
 
-        report = certiformer.certify(softmax, heldout=(X, Y))
+        report = asked(softmax, heldout=(X, Y))
         assert report.document["provenance"]["asked"] == "a function of one example"
         assert report["holdout"].evidence.errors == int(np.sum((X[:, 0] > 0) != Y))
 
@@ -143,19 +143,19 @@ class TestTables:
             assert isinstance(inputs, Frame)
             return lambda rows: 4.5 * (np.asarray(rows)[:, 0] == "spam")[:, None] - 2.25
 
-        report = certiformer.certify(fit=fit, data=(Frame(self.CELLS), Y), batched=True)
+        report = asked(fit=fit, data=(Frame(self.CELLS), Y), batched=True)
         assert report["holdout"].evidence.errors == 0
 
     def test_rows_seen_in_training_are_found(self):
         model = lambda rows: 4.5 * (np.asarray(rows)[:, 0] == "spam")[:, None] - 2.25  # noqa: E731
         seen = (np.concatenate([self.CELLS[:3], self.CELLS[200:]]), np.concatenate([Y[:3], Y[200:]]))
         with pytest.raises(InputError, match="3 "):
-            certiformer.certify(model, heldout=(self.CELLS[:200], Y[:200]), train=seen, batched=True)
+            asked(model, heldout=(self.CELLS[:200], Y[:200]), train=seen, batched=True)
 
     def test_hashes_are_of_what_stands_there(self):
         """Not of where it stands in memory."""
         told = [
-            certiformer.certify(
+            asked(
                 predictions={"heldout_labels": labels, "heldout_predictions": labels}
             ).document["provenance"]["heldout_predictions_sha256"]
             for labels in (NAMED, NAMED.astype(object), np.array(["".join(list(name)) for name in NAMED], dtype=object))
@@ -167,7 +167,7 @@ class TestTrainerOutput:
     def test_logits(self):
         logits = RANDOM.normal(size=(100, 2)) + 4 * np.eye(2)[Y[:100]]
         output = SimpleNamespace(predictions=(logits, "hidden states"), label_ids=Y[:100], metrics={})
-        report = certiformer.certify(predictions=output)
+        report = asked(predictions=output)
         assert report["holdout"].evidence.errors == int(np.sum(np.argmax(logits, 1) != Y[:100]))
 
     def test_tokens_are_counted_by_sequence(self):
@@ -175,7 +175,7 @@ class TestTrainerOutput:
         labels[:, 3:] = -100
         logits = 3 * np.eye(3)[np.maximum(labels, 0)]
         logits[0, 0] = logits[0, 0][::-1]
-        report = certiformer.certify(predictions=SimpleNamespace(predictions=logits, label_ids=labels, metrics={}))
+        report = asked(predictions=SimpleNamespace(predictions=logits, label_ids=labels, metrics={}))
         assert report["mean_loss"].evidence.size == 60
 
     def test_several_labels_at_once(self):
@@ -184,22 +184,22 @@ class TestTrainerOutput:
         logits = np.where(labels == 1, 2.0, -2.0)
         logits[::10, 0] *= -1
         output = SimpleNamespace(predictions=logits, label_ids=labels, metrics={})
-        found = certiformer.certify(predictions=output)["mean_loss"]
+        found = asked(predictions=output)["mean_loss"]
         assert found.evidence.observed == pytest.approx(6 / 240)
         output.predictions = 1 / (1 + np.exp(-logits))
         with pytest.raises(InputError, match="probabilities"):
-            certiformer.certify(predictions=output)
-        again = certiformer.certify(predictions=output, outputs="probabilities")["mean_loss"]
+            asked(predictions=output)
+        again = asked(predictions=output, outputs="probabilities")["mean_loss"]
         assert again.value == found.value
         output.label_ids = None
         with pytest.raises(InputError, match="no column"):
-            certiformer.certify(predictions=output)
+            asked(predictions=output)
 
     def test_regression_needs_a_clip(self):
         output = SimpleNamespace(predictions=X[:, :1], label_ids=X[:, 1], metrics={})
         with pytest.raises(InputError, match="clip=C"):
-            certiformer.certify(predictions=output)
-        report = certiformer.certify(predictions=output, clip=3.0)
+            asked(predictions=output)
+        report = asked(predictions=output, clip=3.0)
         assert report["mean_loss"].value < 3.0
 
 
@@ -218,7 +218,7 @@ class TestTorch:
         data = torch.utils.data.TensorDataset(torch.tensor(X[200:]), torch.tensor(Y[200:]))
         loader = torch.utils.data.DataLoader(data, batch_size=64)
         for heldout in ((X[200:], Y[200:]), (torch.tensor(X[200:]), torch.tensor(Y[200:])), loader):
-            report = certiformer.certify(module, heldout=heldout, train=(X[:200], Y[:200]))
+            report = asked(module, heldout=heldout, train=(X[:200], Y[:200]))
             assert report["holdout"].evidence.errors == expected
         assert module.training
 
@@ -226,27 +226,27 @@ class TestTorch:
         torch, module = self.module()
         data = torch.utils.data.TensorDataset(torch.tensor(X[200:]), torch.tensor(Y[200:]))
         expected = int(np.sum((X[200:, 0] > 0) != Y[200:]))
-        assert certiformer.certify(module, heldout=data)["holdout"].evidence.errors == expected
+        assert asked(module, heldout=data)["holdout"].evidence.errors == expected
         with pytest.raises(InputError, match="It said"):
-            certiformer.certify(module, heldout=(X[200:, :3], Y[200:]))
+            asked(module, heldout=(X[200:, :3], Y[200:]))
         with pytest.raises(InputError, match="clip=C"):
-            certiformer.certify(torch.nn.Linear(4, 1), heldout=(X[200:], X[200:, 1]))
+            asked(torch.nn.Linear(4, 1), heldout=(X[200:], X[200:, 1]))
 
     def test_outputs_that_are_no_logits_are_asked_about(self):
         torch, module = self.module()
         softmax = torch.nn.Sequential(module, torch.nn.Softmax(1))
-        plain = certiformer.certify(module, heldout=(X, Y))["holdout"].evidence.errors
+        plain = asked(module, heldout=(X, Y))["holdout"].evidence.errors
         for options in ({}, {"outputs": "probabilities"}):  # rows that add up to 1 are nothing else
-            said = certiformer.certify(softmax, heldout=(X, Y), **options)
+            said = asked(softmax, heldout=(X, Y), **options)
             assert said["holdout"].evidence.errors == plain
         with pytest.raises(InputError, match='outputs="probabilities"'):
-            certiformer.certify(torch.nn.Sequential(torch.nn.Linear(4, 1), torch.nn.Sigmoid()), heldout=(X, Y))
+            asked(torch.nn.Sequential(torch.nn.Linear(4, 1), torch.nn.Sigmoid()), heldout=(X, Y))
 
         def classes(x):
             return module(torch.tensor(x, dtype=torch.float32)).argmax(1)
 
         for options in ({}, {"batched": True}, {"outputs": "labels"}):
-            assert certiformer.certify(classes, heldout=(X, Y), **options)["holdout"].evidence.errors == plain
+            assert asked(classes, heldout=(X, Y), **options)["holdout"].evidence.errors == plain
 
     def test_dictionaries_and_tuples(self):
         torch, module = self.module()
@@ -259,22 +259,22 @@ class TestTorch:
             def forward(self, x):
                 return self.make(self.inside(x), x)
 
-        plain = certiformer.certify(module, heldout=(X, Y))["holdout"].evidence.errors
+        plain = asked(module, heldout=(X, Y))["holdout"].evidence.errors
         for make in (
             lambda z, x: {"logits": z, "hidden": x},
             lambda z, x: {"probs": z.softmax(1), "hidden": x},
             lambda z, x: {"out": z},
             lambda z, x: (z, x),
         ):
-            assert certiformer.certify(Named(make), heldout=(X, Y))["holdout"].evidence.errors == plain
+            assert asked(Named(make), heldout=(X, Y))["holdout"].evidence.errors == plain
         with pytest.raises(InputError, match="one of logits, probabilities"):
-            certiformer.certify(Named(lambda z, x: {"a": z, "b": x}), heldout=(X, Y))
+            asked(Named(lambda z, x: {"a": z, "b": x}), heldout=(X, Y))
 
     def test_tensors_as_predictions(self):
         torch, module = self.module()
         logits = module(torch.tensor(X, dtype=torch.float32))
         for given in (logits, logits.to(torch.bfloat16)):
-            certiformer.certify(predictions={"heldout_logits": given, "heldout_labels": torch.tensor(Y)})
+            asked(predictions={"heldout_logits": given, "heldout_labels": torch.tensor(Y)})
 
 
 class TestHuggingFace:
@@ -318,10 +318,10 @@ class TestHuggingFace:
         assert isinstance(output.predictions, tuple) == hidden
         logits = output.predictions[0] if hidden else output.predictions
         errors = int(np.sum(np.argmax(logits, 1) != output.label_ids))
-        assert certiformer.certify(predictions=output)["holdout"].evidence.errors == errors
+        assert asked(predictions=output)["holdout"].evidence.errors == errors
         loader = torch.utils.data.DataLoader(examples, batch_size=16)
         for heldout in (loader, examples):
-            assert certiformer.certify(model, heldout=heldout)["holdout"].evidence.errors == errors
+            assert asked(model, heldout=heldout)["holdout"].evidence.errors == errors
 
     @pytest.mark.parametrize("kind", ["tokens", "several", "number"])
     @pytest.mark.filterwarnings("ignore")
@@ -330,8 +330,8 @@ class TestHuggingFace:
         _, transformers, model, examples = self.setup(kind, **settings.get(kind, {}))
         output = self.predicted(transformers, model, examples, tmp_path)
         options = {"clip": 3.0} if kind == "number" else {}
-        one = certiformer.certify(predictions=output, **options)["mean_loss"]
-        other = certiformer.certify(model, heldout=examples, **options)["mean_loss"]
+        one = asked(predictions=output, **options)["mean_loss"]
+        other = asked(model, heldout=examples, **options)["mean_loss"]
         assert one.evidence.size == 60
         assert one.evidence.observed == pytest.approx(other.evidence.observed, abs=1e-6)
 
@@ -340,7 +340,7 @@ class TestJax:
     def test_an_equinox_module(self):
         equinox, jax = pytest.importorskip("equinox"), pytest.importorskip("jax")
         module = equinox.nn.MLP(4, 2, 8, 1, key=jax.random.key(0))
-        report = certiformer.certify(module, heldout=(X[200:], Y[200:]), train=(X[:200], Y[:200]))
+        report = asked(module, heldout=(X[200:], Y[200:]), train=(X[:200], Y[:200]))
         logits = np.asarray(jax.vmap(module)(X[200:].astype(np.float32)))
         assert report["holdout"].evidence.errors == int(np.sum(np.argmax(logits, 1) != Y[200:]))
 
@@ -353,7 +353,7 @@ class TestJax:
             (lambda x: x @ weights.T, {"batched": True}),
             (lambda w, x: w @ x, {"params": weights}),
         ):
-            report = certiformer.certify(model, heldout=(X[200:], Y[200:]), **options)
+            report = asked(model, heldout=(X[200:], Y[200:]), **options)
             assert report["holdout"].evidence.errors == expected
 
     @pytest.mark.filterwarnings("ignore")
@@ -363,11 +363,11 @@ class TestJax:
         variables = module.init(jax.random.key(0), X[:1].astype(np.float32))
         expected = np.argmax(np.asarray(module.apply(variables, X[200:].astype(np.float32))), 1) != Y[200:]
         heldout = (X[200:], Y[200:])
-        report = certiformer.certify(module.apply, params=variables, heldout=heldout)
+        report = asked(module.apply, params=variables, heldout=heldout)
         assert report["holdout"].evidence.errors == int(expected.sum())
         nnx = pytest.importorskip("flax.nnx")
         dense = nnx.Linear(4, 2, rngs=nnx.Rngs(0))
         answers = np.argmax(np.asarray(dense(X[200:].astype(np.float32))), 1)
         for options in ({"batched": True}, {}):
-            found = certiformer.certify(dense, heldout=heldout, **options)["holdout"].evidence.errors
+            found = asked(dense, heldout=heldout, **options)["holdout"].evidence.errors
             assert found == int(np.sum(answers != Y[200:]))

@@ -164,3 +164,4 @@ def test_every_row_of_the_demo_is_counted_again(found: Findings, tmp_path: Any) 
         assert row.agrees, row
         assert row.counted, row
     assert {one.id for one in again.unchecked} == {"compression", "progressive"}
+    assert again.exit_code == 3

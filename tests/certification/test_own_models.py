@@ -39,7 +39,7 @@ def test_an_equinox_module():
     assert report.document["observed"]["heldout_error"] <= 0.02
     assert report.document["title"] == "Tiny"
     assert any(entry["name"] == "weight spectral" for entry in report.document["profile"])
-    assert "papers' results" in report.document["summary"]
+    assert "not of this package" in report.document["provenance"]["papers' results"]
 
 
 def test_a_plain_apply_function():
@@ -47,7 +47,7 @@ def test_a_plain_apply_function():
         return jnp.mean(x, axis=0) @ params["w"] + params["b"]
 
     params = {"w": jnp.array([4.0, 0.0]), "b": jnp.array(0.0)}
-    report = certiformer.certify(logit, params=params, heldout=sample(150), train=sample(60, 2))
+    report = certiformer.certify((logit, params), heldout=sample(150), train=sample(60, 2))
     assert report["holdout"].informative
     assert report["betting"].bounds == "smoothed_cross_entropy"
     assert report.document["title"] == "logit"
@@ -57,7 +57,7 @@ def test_a_function_of_a_batch_from_any_framework():
     def numpy_model(x):
         return np.stack([-x[:, :, 0].mean(1), x[:, :, 0].mean(1)], axis=1)
 
-    report = certiformer.certify(numpy_model, heldout=sample(100), batched=True)
+    report = certiformer.certify(certiformer.Subject(numpy_model, batched=True), heldout=sample(100))
     assert report["holdout"].informative
     assert report.document["profile"] == []
 
@@ -80,11 +80,11 @@ def test_sixty_examples_are_planned_trained_and_certified():
         means = jnp.stack([x[y == label].mean((0, 1)) for label in (0, 1)])
         return lambda example: -jnp.sum((jnp.mean(example, axis=0) - means) ** 2, axis=1)
 
-    report = certiformer.certify(fit=nearest_mean, data=sample(60), seed=5)
+    report = certiformer.certify(fit=nearest_mean, data=sample(60), declaration={"seed": 5})
     assert report.document["observed"]["heldout_examples"] == 15
     assert report.document["observed"]["train_examples"] == 45
     assert len(report.document["provenance"]["split_data"]) == 64
-    again = certiformer.certify(fit=nearest_mean, data=sample(60), seed=5)
+    again = certiformer.certify(fit=nearest_mean, data=sample(60), declaration={"seed": 5})
     assert again.document["provenance"]["split_data"] == report.document["provenance"]["split_data"]
     with pytest.raises(InputError, match="more than"):
         certiformer.certify(fit=nearest_mean, data=sample(10))
@@ -92,23 +92,24 @@ def test_sixty_examples_are_planned_trained_and_certified():
 
 def test_a_certificate_moves_to_the_final_model():
     final = Tiny(TINY.weight * 1.5 + 0.01)
-    report = certiformer.certify(
-        TINY, heldout=sample(300), train=sample(50, 1), final=final, unlabelled=sample(200, 2)[0]
-    )
+    moved = certiformer.Subject(TINY, final=final, unlabelled=sample(200, 2)[0])
+    report = certiformer.certify(moved, heldout=sample(300), train=sample(50, 1))
     row = report["disagreement"]
     assert row.subject == "the final model"
     assert row.value >= report["holdout"].value
     with pytest.raises(InputError, match="unlabelled examples"):
-        certiformer.certify(TINY, heldout=sample(300), final=final, unlabelled=sample(300)[0])
+        certiformer.certify(certiformer.Subject(TINY, final=final, unlabelled=sample(300)[0]), heldout=sample(300))
     with pytest.raises(InputError, match="both"):
-        certiformer.certify(TINY, heldout=sample(300), final=final)
+        certiformer.certify(certiformer.Subject(TINY, final=final), heldout=sample(300))
 
 
 def test_seen_examples_are_refused():
     x, y = sample(100)
     with pytest.raises(InputError, match=r"20 of 60 that were also used"):
         certiformer.certify(TINY, heldout=(x[:60], y[:60]), train=(x[40:], y[40:]))
-    report = certiformer.certify(TINY, heldout=(x[:60], y[:60]), train=(x[40:], y[40:]), allow_twins=True)
+    report = certiformer.certify(
+        TINY, heldout=(x[:60], y[:60]), train=(x[40:], y[40:]), declaration={"repeats": "natural"}
+    )
     assert report.document["provenance"]["heldout_inputs_seen_in_training"] == 20
 
 
@@ -123,7 +124,7 @@ def test_seen_examples_are_refused():
         ({"heldout": (np.full((20, 3, 2), np.nan), sample(20)[1])}, "finite numbers"),
         ({"heldout": (np.zeros((20, 3, 7), np.float32), sample(20)[1])}, "what the model takes"),
         ({"heldout": sample(20), "delta": 1.5}, "delta"),
-        ({"heldout": sample(20), "models": 0}, "at least 1"),
+        ({"heldout": sample(20), "declaration": {"models": 0}}, "at least 1"),
         ({}, "held-out examples"),
     ],
 )
@@ -173,9 +174,9 @@ def test_models_are_paid_for_in_every_flow():
         return TINY
 
     one = certiformer.certify(fit=fit, data=sample(200))
-    many = certiformer.certify(fit=fit, data=sample(200), models=1000)
+    many = certiformer.certify(fit=fit, data=sample(200), declaration={"models": 1000})
     assert many["holdout"].value > one["holdout"].value
-    with pytest.raises(InputError, match="models"):
+    with pytest.raises(InputError, match=r"Declaration\(models=...\)"):
         certiformer.certify(models=3)
     with pytest.raises(InputError, match="final, unlabelled"):
-        certiformer.certify(fit=fit, data=sample(200), final=TINY)
+        certiformer.certify(certiformer.Subject(None, final=TINY), fit=fit, data=sample(200))

@@ -169,6 +169,6 @@ def test_seeds_of_a_head_that_were_compared_are_paid_for():
         "head_features": features,
         "head_labels": (features[:, 0] > 0).astype(int),
     }
-    one, many = (certiformer.certify(predictions=arrays, models=k) for k in (1, 50))
+    one, many = (certiformer.certify(predictions=arrays, declaration={"models": k}) for k in (1, 50))
     for id in ("occam", "pacbayes.gibbs", "pacbayes.single"):
         assert many[id].value > one[id].value

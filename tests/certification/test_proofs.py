@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import certiformer
+import quotations
 from certiformer.certificates._proof import MOST_COUNTED, Counted, UpperLimit, proof_text
 from certiformer.certificates._refutations import refutation_of, refutations
 from certiformer.certification import kernel, proofs
@@ -36,7 +37,7 @@ def test_the_report_s_own_double_its_decimal_and_the_sum_of_shares_are_stated(tm
     told = run("certify", table(tmp_path / "p.csv"), "--models", "3", "--out", tmp_path, "--proof")
     text = (tmp_path / "proof.v").read_text()
     report = json.loads((tmp_path / "report.json").read_text())
-    row = report["certificates"][0]
+    row = report["statements"][0]
     value, share = Fraction(row["value"]), Fraction(report["shares"]["holdout"])
     assert f"certiformer verify {tmp_path}/report.json --proof" in told.replace("\n", "")
     sides = f"{share.numerator} {share.denominator}"
@@ -48,7 +49,7 @@ def test_the_report_s_own_double_its_decimal_and_the_sum_of_shares_are_stated(tm
 
 def test_both_limits_are_stated_together(tmp_path: Path) -> None:
     run("certify", table(tmp_path / "p.csv"), "--two-sided", "--out", tmp_path, "--proof")
-    row = json.loads((tmp_path / "report.json").read_text())["certificates"][0]
+    row = json.loads((tmp_path / "report.json").read_text())["statements"][0]
     low, high = Fraction(row["lower"]), Fraction(row["value"])
     limits = f"{high.numerator} {high.denominator} {low.numerator} {low.denominator}"
     assert f": two_sided 400 5 1 {limits} " in (tmp_path / "proof.v").read_text()
@@ -78,6 +79,7 @@ def test_the_sign_test_is_stated_at_a_p_value_rounded_up(tmp_path: Path) -> None
     assert re.search(r": sign_test \d+ \d+ \d+ \d+\.", (tmp_path / "sign.v").read_text())
     with pytest.raises(InputError, match="the p-value of 12 against 32"):
         proofs.sign_claim(12, 32, 0.0036)
+    assert proofs.sign_claim(0, 1100, 0.0).p == Fraction(1, 10**300)
     with pytest.raises(InputError, match="needs no proof"):
         proof_text([proofs.sign_claim(3, 3, 1.0)])
 
@@ -151,7 +153,7 @@ def test_a_report_with_a_forged_number_is_refused(tmp_path: Path, field: str) ->
     run("certify", table(tmp_path / "p.csv"), "--out", tmp_path)
     path = tmp_path / "report.json"
     document = json.loads(path.read_text())
-    row = document["certificates"][0]
+    row = document["statements"][0]
     if field == "value":
         row["value"] *= 0.999
     elif field == "share":
@@ -172,7 +174,20 @@ def test_without_the_compiler_it_is_said_how_to_get_it(tmp_path: Path, monkeypat
     assert "dpkg -x" in told
 
 
-@pytest.mark.parametrize("content", ["[]", "{}", "no json"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[]",
+        "{}",
+        "no json",
+        '{"statements": 3}',
+        '{"statements": [3]}',
+        '{"statements": [{"id": "holdout", "version": "sound", "value": NaN, "evidence": {"n": 1}, "terms": {}}]}',
+        '{"comparison": {"discordant": [1e9, 1e15], "p": 0.1}}',
+        '{"comparison": {"discordant": [-1, 5], "p": 0.1}}',
+        '{"comparison": {"discordant": null, "p": 0.1}}',
+    ],
+)
 def test_what_is_no_report_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "report.json").write_text(content)
     with pytest.raises(InputError):
@@ -213,6 +228,13 @@ def test_a_refutation_quotes_what_is_printed_and_explain_names_it(id: str) -> No
     assert "~ printed" in text
     assert f"Refuted; checked by a proof kernel: certiformer explain {id} --proof" in run("explain", id)
     assert json.loads(run("explain", id, "--json"))["refutation"] == f"certiformer explain {id} --proof"
+
+
+def test_every_quotation_of_a_refutation_was_compared_with_the_text() -> None:
+    compared = json.loads(quotations.REFUTED.read_text())
+    found = {id: [quotations.digest(words) for words in several] for id, several in quotations.refuted().items()}
+    assert found == compared, "run tools/quotations.py --texts DIR"
+    assert all(found.values())
 
 
 def test_a_result_that_is_not_refuted_says_so() -> None:

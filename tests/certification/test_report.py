@@ -18,7 +18,7 @@ from certiformer.certificates.occam import Occam
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
 from certiformer.certificates.progressive import Progressive
-from certiformer.certification.api import certify
+from certiformer.certification.api import Subject, certify
 from certiformer.certification.evidence import Findings
 from certiformer.certification.pipeline import build
 from certiformer.certification.verify import schema
@@ -171,7 +171,8 @@ def encoder_report(**changes):
     start = models.build("shallow_encoder", jax.random.key(2), d=4, d_m=6)
     x = rng.normal(size=(120, 3, 4)).astype(np.float32)
     y = np.sign(x[:, :, 0].sum(1)).astype(int)
-    return certify(model, heldout=(x[:60], y[:60]), train=(x[60:], y[60:]), **{"initial": start, **changes})
+    subject = Subject(model, **{"initial": start, **changes})
+    return certify(subject, heldout=(x[:60], y[:60]), train=(x[60:], y[60:]))
 
 
 @pytest.fixture(scope="module")

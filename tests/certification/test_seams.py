@@ -29,7 +29,7 @@ def answers(n=500, errors=20):
 
 def test_a_report_says_which_models_are_paid_for():
     """Counting models pays for those that were fixed beforehand; a model made after a look is not covered."""
-    report = certiformer.certify(predictions=answers(), models=201)
+    report = certiformer.certify(predictions=answers(), declaration={"models": 201})
     assert any("fixed before any of them was scored" in check.requires for check in report["holdout"].conditions)
     assert "201 models or settings were compared" in report.summary
     assert any("none was made after looking" in text for text in report.conditions)
@@ -51,7 +51,7 @@ def test_every_certificate_pays_for_compared_models():
     del given["heldout_predictions"]
     given["heldout_probabilities"] = np.where(np.arange(500) < 20, 0.4, 0.9)
     given["heldout_labels"] = np.ones(500, int)
-    one, many = (certiformer.certify(predictions=given, models=k) for k in (1, 10_000))
+    one, many = (certiformer.certify(predictions=given, declaration={"models": k}) for k in (1, 10_000))
     seen = [row.id for row in one.statements if row.value is not None]
     assert {"holdout", "betting", "progressive", "disagreement", "occam", "pacbayes.gibbs", "pacbayes.single"} == set(
         seen
@@ -193,7 +193,7 @@ def test_records_are_certified_as_they_are():
     assert report["holdout"].value == pytest.approx(exact, rel=1e-9)
     assert report.document["provenance"]["configurations_tried"] == 4
     bet = Betting(losses=(0.1,) * 40, low=0.0, high=1.0, smoothing=0.01, classes=10)
-    both = certiformer.certify(evidence=[record, bet], classes=10)
+    both = certiformer.certify(evidence=[record, bet], declaration={"classes": 10})
     assert both["betting"].trivial == pytest.approx(math.log(10))
 
 

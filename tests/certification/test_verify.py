@@ -38,7 +38,7 @@ def written(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     given = arrays(request.param)
     np.savez(folder / "preds.npz", **given)
-    report = certiformer.certify(predictions=folder / "preds.npz", models=3)
+    report = certiformer.certify(predictions=folder / "preds.npz", declaration={"models": 3})
     report.write(folder)
     return folder, given, report
 
@@ -156,7 +156,7 @@ def test_slices_and_their_lower_limits(tmp_path):
     labels = np.arange(300) % 3
     given = {"heldout_labels": labels, "heldout_predictions": np.where(np.arange(300) % 11 == 0, 0, labels)}
     np.savez(tmp_path / "preds.npz", **given, heldout_slices=np.array(["a", "b"])[np.arange(300) // 150])
-    certiformer.certify(predictions=tmp_path / "preds.npz", two_sided=True).write(tmp_path)
+    certiformer.certify(predictions=tmp_path / "preds.npz", declaration={"two_sided": True}).write(tmp_path)
     shown = command(tmp_path / "report.json", "--data", tmp_path / "preds.npz")
     assert shown.exit_code == 0
     assert "holdout (slice a)" in shown.stdout
@@ -204,7 +204,7 @@ def test_a_model_of_this_package_is_handed_over_and_verified(tmp_path):
     model = models.build("shallow_encoder", jax.random.key(1), d=4, d_m=6)
     x = rng.normal(size=(60, 3, 4)).astype(np.float32)
     y = np.where(x[:, :, 0].sum(1) > 0, 1, -1)
-    report = certiformer.certify(model, heldout=(x[:40], y[:40]), final=model, unlabelled=x[40:])
+    report = certiformer.certify(certiformer.Subject(model, final=model, unlabelled=x[40:]), heldout=(x[:40], y[:40]))
     report.write(tmp_path)
     np.savez(tmp_path / "data.npz", inputs=x[:40], labels=y[:40], unlabelled_inputs=x[40:])
     found = certiformer.verify(tmp_path / "report.json", data=tmp_path / "data.npz")
@@ -223,7 +223,7 @@ def test_a_trained_model_is_verified_on_its_own_part(tmp_path):
     x = np.random.default_rng(0).normal(size=(80, 3, 4)).astype(np.float32)
     y = np.where(x[:, :, 0].sum(1) > 0, 1, -1)
     model = models.build("shallow_encoder", jax.random.key(1), d=4, d_m=6)
-    certiformer.certify(fit=lambda inputs, labels, seed: model, data=(x, y), seed=5).write(tmp_path)
+    certiformer.certify(fit=lambda inputs, labels, seed: model, data=(x, y), declaration={"seed": 5}).write(tmp_path)
     np.savez(tmp_path / "data.npz", inputs=x, labels=y)
     whole = certiformer.verify(tmp_path / "report.json", data=tmp_path / "data.npz")
     found = {row.id: row for row in whole.rows}
@@ -437,7 +437,7 @@ def test_weights_from_elsewhere_are_counted_with_their_function(tmp_path):
         return one @ params["w"] + params["b"]
 
     params = {"w": jnp.zeros(3), "b": jnp.zeros(())}
-    report = certiformer.certify(apply, params=params, train=(x, y), by=[PickToLearn(steps=30)])
+    report = certiformer.certify((apply, params), train=(x, y), by=[PickToLearn(steps=30)])
     report.write(tmp_path)
     np.savez(tmp_path / "train.npz", train_inputs=x, train_labels=y)
     without = certiformer.verify(tmp_path / "report.json", data=tmp_path / "train.npz")

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 
 from certiformer.checkpoints import open_checkpoint
-from certiformer.checkpoints.roles import assign, settings
+from certiformer.checkpoints.roles import architecture, assign
 from certiformer.core.errors import CertiformerError
 from checkpoints import tiny
 
@@ -108,7 +108,7 @@ def main(count: int, seed: int, folder: Path) -> int:
                 tensor.digest()
             roles = assign(found)
             if roles.family is not None:
-                settings(roles, {"heads": 4, "activation": "relu", "norm_first": False})
+                architecture(roles, {"heads": 4, "activation": "relu", "norm_first": False})
         except CertiformerError as error:
             if "\n" in str(error) or len(str(error)) > 800:
                 failures += 1

@@ -86,7 +86,7 @@ def test_watch_reads_what_people_log(run, tmp_path):
     assert found["mean"] == pytest.approx(0.375)
     assert "declare their range" in run("watch", "s.jsonl").err
     assert "line 1" in run("watch", "-", stdin=_Lines(["nonsense"])).err
-    right = json.loads(run("watch", "-", "--correct", "--json", stdin=_Lines(["1"] * 50)).out)
+    right = json.loads(run("watch", "-", "--higher-is-better", "--json", stdin=_Lines(["1"] * 50)).out)
     assert right["mean"] == 0.0
     assert run("watch", "absent.txt").code == 2
 
@@ -103,9 +103,9 @@ def test_watch_keeps_what_came_before_a_line_it_cannot_read(run, tmp_path):
 
 
 def test_watch_never_guesses(run):
-    assert "--correct" in run("watch", "-", stdin=_Lines(["true"])).err
+    assert "--higher-is-better" in run("watch", "-", stdin=_Lines(["true"])).err
     for word, wrong in (("true", 0.0), ("right", 0.0), ("wrong", 1.0), ("0", 1.0)):
-        found = json.loads(run("watch", "-", "--correct", "--json", stdin=_Lines([word] * 10)).out)
+        found = json.loads(run("watch", "-", "--higher-is-better", "--json", stdin=_Lines([word] * 10)).out)
         assert found["mean"] == wrong, word
     scores = _Lines(['{"score": 8}'] * 10)
     assert json.loads(run("watch", "-", "--range", 0, 10, "--json", stdin=scores).out)["mean"] == 2.0
@@ -136,7 +136,8 @@ def test_a_killed_watch_leaves_a_whole_state(tmp_path):
     rows = RANDOM.integers(2, size=6000)
     (tmp_path / "s.txt").write_text("\n".join(map(str, rows)) + "\n")
     slow = (
-        "import os, sys, time; from certiformer.cli import main, watch; watch.SAVED_EVERY = 0.0;"
+        "import os, sys, time; from certiformer.cli import main; from certiformer.certification import watching;"
+        "watching.SAVED_EVERY = 0.0;"
         "replace = os.replace; os.replace = lambda a, b: (time.sleep(0.01), replace(a, b));"
         "sys.argv = ['certiformer', *sys.argv[1:]]; main()"
     )

@@ -36,7 +36,7 @@ class Lemma1(Result):
 
 def forget():
     registry._registered.clear()
-    for cached in (registry._loaded, registry._own, registry._of_other_packages, registry._modules, find):
+    for cached in (registry._loaded, registry._own, registry._of_other_packages, registry._modules, registry._found):
         cached.cache_clear()
 
 

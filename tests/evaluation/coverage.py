@@ -16,10 +16,8 @@ from pathlib import Path
 import numpy as np
 
 import certiformer
-from certiformer.certification.comparing import compare_files
 from certiformer.cli import plan as plan_verb
 from certiformer.cli import select as select_verb
-from certiformer.cli import watch as watch_verb
 from certiformer.evaluation import (
     ConfidenceSequence,
     Monitor,
@@ -45,7 +43,7 @@ def judged(experiment, repetitions, seed=0):
 
 def certified(arrays, **options):
     """The report of `certify` at DELTA."""
-    return certiformer.certify(predictions=arrays, delta=DELTA, **options)
+    return certiformer.certify(predictions=arrays, delta=DELTA, declaration=options)
 
 
 def file_of(name, **arrays):
@@ -104,7 +102,7 @@ def mean(law, n, order, side):
         if side == "lower":
             x, truth = 1.0 - x, 1.0 - truth
         arrays = {"heldout_losses": 3 * x - 1, "heldout_ids": ids_of(random, n)}
-        return certified(arrays, low=-1.0, high=2.0, order=order)["mean_loss"].value < 3 * truth - 1
+        return certified(arrays, range=(-1.0, 2.0), order=order)["mean_loss"].value < 3 * truth - 1
 
     return experiment
 
@@ -249,7 +247,10 @@ def looks_again(random):
 def range_read_off(random):
     """Broken: the largest loss seen declared to be the largest possible."""
     x, truth = rare(random, 30)
-    return certified({"heldout_losses": x}, high=max(float(x.max()), 1e-3), order="hash")["mean_loss"].value < truth
+    return (
+        certified({"heldout_losses": x}, range=(0.0, max(float(x.max()), 1e-3)), order="hash")["mean_loss"].value
+        < truth
+    )
 
 
 def best_of_shuffles(random):
@@ -276,7 +277,7 @@ def compared(*correct, groups=None, **options):
     ids = np.arange(len(correct[0]))
     more = {} if groups is None else {"heldout_groups": groups}
     files = [file_of(f"{at}", heldout_correct=one, heldout_ids=ids, **more) for at, one in enumerate(correct)]
-    return compare_files(files, delta=DELTA, reading=certiformer.certification.reading.Reading(order="hash"), **options)
+    return certiformer.compare(*files, delta=DELTA, declaration={"order": "hash"}, **options)
 
 
 def paired(p10, p01, n=30):
@@ -335,8 +336,7 @@ def best_of_ten_models(random):
 def watched(values, **options):
     path = Path(_FOLDER.name) / "stream.txt"
     path.write_text("\n".join(map(repr, values.tolist())) + "\n")
-    text = printed(watch_verb.watch, source=str(path), delta=DELTA, **options)
-    return [json.loads(line) for line in text.splitlines()]
+    return [one.as_json() for one in certiformer.watch(path, delta=DELTA, **options)]
 
 
 def watched_limits(random):
@@ -346,7 +346,7 @@ def watched_limits(random):
 
 def watched_losses(random):
     x, truth = levels(random, 80)
-    found = watched(x, every=5, limits=(0.0, 1.0))
+    found = watched(x, every=5, declaration={"range": (0.0, 1.0)})
     return any(not one["lower"] <= truth <= one["upper"] for one in found)
 
 

@@ -109,9 +109,8 @@ def test_units_of_groups():
     assert any("only 3 groups" in text for text in units.warnings)
     rows = units_of([0, 1, 1, 0.5], ["a", "a", "b", "c"], estimand="rows", max_size=4)
     np.testing.assert_array_equal(rows.weights, [0.5, 0.25, 0.25])
-    cut = units_of([0.0] * 9 + [1.0], ["a"] * 9 + ["b"], estimand="rows", max_size=3)
-    assert cut.rows == 4
-    assert any("6 rows beyond 3" in text for text in cut.warnings)
+    with pytest.raises(InputError, match="at least 9, the size of unit 0"):
+        units_of([0.0] * 9 + [1.0], ["a"] * 9 + ["b"], estimand="rows", max_size=3)
 
 
 def test_equal_groups_have_one_mean():

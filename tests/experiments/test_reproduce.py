@@ -20,6 +20,7 @@ from certiformer.experiments import reproduce as module
 from certiformer.experiments.verdicts import WORDS
 from certiformer.report import reproduction as shown
 from certiformer.sweep import Experiment, Inline, Ledger, Row, read
+from certiformer.sweep.time_estimate import shape, shape_name
 from experiments import toy_studies
 from subprocesses import python_path
 
@@ -143,6 +144,15 @@ def test_estimates_run_nothing(tmp_path, ledger):
     (entry,) = json.loads(command(tmp_path, "li.toy", "--scale", "paper", "--estimate", "--json").stdout)["experiments"]
     # six are there already, and tell how long the others take
     assert (entry["missing"], entry["probes"]) == (54, 0)
+
+
+def test_published_times_answer_without_running_anything(tmp_path, monkeypatch):
+    times = {shape_name(shape({"n": n})): 10.0 for n in (10, 100, 1000)}
+    monkeypatch.setattr(module, "published_times", lambda: {"li.toy": times})
+    (entry,) = json.loads(command(tmp_path, "li.toy", "--scale", "paper", "--estimate", "--json").stdout)["experiments"]
+    assert [entry[name] for name in ("missing", "unknown", "probes", "published")] == [60, 0, 0, 60]
+    assert entry["work_seconds"] == 600.0
+    assert "published times of 60 runs" in command(tmp_path, "li.toy", "--scale", "paper", "--estimate").stdout
 
 
 def test_status_looks_and_does_not_touch(tmp_path, ledger):

@@ -11,9 +11,11 @@ from typer.testing import CliRunner
 
 import certiformer
 from certiformer import networks as net
+from certiformer.checkpoints import composing
 from certiformer.cli import application
 from certiformer.core.errors import InputError
-from certiformer.networks import description, families
+from certiformer.networks import description
+from certiformer.networks.architecture import ACTIVATIONS
 from certiformer.networks.network import Network
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "networks").glob("*.toml"))
@@ -21,7 +23,7 @@ SMALL: dict[str, Any] = {
     "samples": 1000,
     "radii": [0.1],
     "tokens": {"dimension": 4, "positions": 3, "radius": 1.0},
-    "weights": {"default": {"spectral": 1.0}, "gain": {"max_row": 1.0}},
+    "weights": {"default": {"spectral": 1.0}},
     "blocks": [{"heads": 2, "hidden": 8}],
     "readout": {"pool": "cls"},
 }
@@ -53,47 +55,18 @@ def test_the_json_contract(tmp_path: Path) -> None:
 
 def test_dictionary_graph_and_network_say_the_same() -> None:
     first = certiformer.compose(SMALL)
-    graph = description.build(SMALL).output
+    graph = description.network(SMALL).output
     second = certiformer.compose(graph, n=1000, radii=[0.1])
     third = certiformer.compose(Network("network", graph, 1000, (0.1,)))
     assert first.log_covering == second.log_covering == third.log_covering
     assert "parameters" in first._repr_html_()
 
 
-CONFIGS: dict[str, dict[str, Any]] = {
-    "bert": {"hidden_size": 8, "max_position_embeddings": 6, "vocab_size": 11, "num_hidden_layers": 2}
-    | {"num_attention_heads": 2, "intermediate_size": 16, "hidden_act": "gelu"},
-    "albert": {"hidden_size": 8, "max_position_embeddings": 6, "vocab_size": 11, "num_hidden_layers": 3}
-    | {"num_attention_heads": 2, "intermediate_size": 16, "hidden_act": "gelu_new"},
-    "vit": {"hidden_size": 8, "image_size": 8, "patch_size": 4, "num_hidden_layers": 1, "num_attention_heads": 2}
-    | {"intermediate_size": 16, "hidden_act": "gelu"},
-    "gpt2": {"n_embd": 8, "n_positions": 6, "vocab_size": 11, "n_layer": 1, "n_head": 2},
-    "llama": {"hidden_size": 8, "max_position_embeddings": 6, "vocab_size": 11, "num_hidden_layers": 1}
-    | {"num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 16, "rms_norm_eps": 1e-5},
-    "qwen3": {"hidden_size": 8, "max_position_embeddings": 6, "vocab_size": 11, "num_hidden_layers": 1}
-    | {"num_attention_heads": 2, "num_key_value_heads": 1, "intermediate_size": 16, "rms_norm_eps": 1e-6},
-    "gemma2": {"hidden_size": 8, "max_position_embeddings": 6, "vocab_size": 11, "num_hidden_layers": 1}
-    | {"num_attention_heads": 2, "intermediate_size": 16, "attn_logit_softcapping": 50.0}
-    | {"final_logit_softcapping": 30.0, "hidden_activation": "gelu_pytorch_tanh"},
-}
-
-
-@pytest.mark.parametrize("kind", CONFIGS)
-def test_configurations(kind: str, tmp_path: Path) -> None:
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps({"model_type": kind, **CONFIGS[kind]}))
-    found = certiformer.compose(path, n=100, radii=[0.1], spectral=0.5)
-    assert found.range > 0.0
-    assert found.hypotheses[0]["state"] == "open"
-    if kind == "albert":
-        assert sum(name.endswith(".up") for name in found.coefficients) == 1
-
-
 def test_what_is_not_lipschitz_is_refused_with_the_reason() -> None:
     with pytest.raises(InputError, match="not continuous at ties"):
-        families.describe({"model_type": "mixtral", "num_local_experts": 8})
+        composing.described({"model_type": "mixtral", "num_local_experts": 8})
     with pytest.raises(InputError, match="not continuous at ties"):
-        description.build(SMALL | {"blocks": [{"kind": "moe"}]})
+        description.network(SMALL | {"blocks": [{"kind": "moe"}]})
     with pytest.raises(InputError, match="not Lipschitz at 0"):
         net.unit(net.tokens(2, 1.0, positions=1), 0.0)
     with pytest.raises(InputError, match="a positive number"):
@@ -109,11 +82,35 @@ def test_what_is_not_lipschitz_is_refused_with_the_reason() -> None:
         ({"readout": {"classes": 3}}, "a loss for several classes"),
         ({"weights": {}}, "weights"),
         ({"weights": {"default": {"spectrum": 1.0}}}, "spectral"),
+        ({"weights": {**SMALL["weights"], "gain": {"max_row": 1.0}}}, "weights.gain"),
+        ({"weights": {"default": {"spectral": 1.0, "copies": 3}}}, "copies"),
+        ({"weights": {"default": {"spectral": 1.0, "reference": {"norm": 1.0}}}}, "reference.norm"),
+        ({"blocks": [{"normalisation": {"eps": 1e-3}}]}, "a place for it"),
+        ({"blocks": [{"norm": "pre", "qk_norm": True}]}, "rms_norm"),
+        ({"blocks": [{"chosen": 2}]}, "`experts` beside it"),
+        ({"blocks": [{"experts": 3, "gap": 0.5}]}, "`chosen` beside it"),
+        ({"blocks": [{"experts": 3, "chosen": 3, "gap": 0.5}]}, "soft routing"),
+        ({"blocks": [{"heads": 3}]}, "divides the width 4"),
+        ({"blocks": [{"heads": 2, "key_heads": 4}]}, "divides the 2 heads"),
+        ({"blocks": [{"merged": True, "rotary": True}]}, "separate matrices"),
+        ({"blocks": [{"merged": True, "biases": True}]}, "separate matrices"),
+        ({"blocks": [{"merged": True, "cap": 3.0}]}, "separate matrices"),
+        ({"blocks": [{"merged": True, "qk_norm": True}]}, "separate matrices"),
+        ({"blocks": [{"alibi": "fixed"}]}, "a cap beside it"),
+        ({"blocks": [{"kind": "attention", "hidden": 8}]}, "hidden"),
+        ({"blocks": [{"kind": "feed_forward", "rotary": True}]}, "rotary"),
+        ({"blocks": [{"norm": "pre", "normalisation": {"kind": "rms_norm", "shift": True}}]}, "shift"),
+        ({"blocks": [{"norm": "pre", "normalisation": {"radius": 2.0}}]}, "radius"),
+        ({"blocks": [{"norm": "pre", "normalisation": {"trained": False, "shift": True}}]}, "no shift"),
+        ({"blocks": [{"residual": "yes"}]}, "true or false"),
+        ({"readout": {"cap": 3.0}}, "several classes"),
+        ({"readout": {"tied": True}}, "embedding"),
+        ({"readout": {"dimension": 4}}, "dimension"),
     ],
 )
 def test_errors_name_the_key(change: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        description.build(SMALL | change)
+        description.network(SMALL | change)
 
 
 def test_floors_are_conditions_and_no_complexity() -> None:
@@ -132,3 +129,37 @@ def test_floors_are_conditions_and_no_complexity() -> None:
         found.analysis.rademacher(100)
     plain = net.analyse(net.rms_norm(net.tokens(4, 1.0, positions=2), eps=1e-12))
     assert plain.conditional == ()
+
+
+def test_experts_and_copies_count_as_parameters() -> None:
+    moe = {"kind": "feed_forward", "hidden": 64, "experts": 64}
+    given = {
+        "tokens": {"dimension": 16, "positions": 8, "radius": 1.0},
+        "weights": {"default": {"spectral": 1.0}},
+        "blocks": [moe],
+    }
+    found = certiformer.compose(given)
+    assert found.network.parameters == 64 * 2 * 16 * 64 + 64 * 16 + 16
+    assert sum(row["parameters"] for row in found.dominating) == found.network.parameters
+    copied = net.scale(net.linear(net.tokens(4, 1.0, positions=1), net.Weight("W", (1, 4), spectral=1.0, copies=3)), 3)
+    assert certiformer.compose(copied).network.parameters == 12
+
+
+def test_biases_of_a_gated_block_count() -> None:
+    """silu(1) * 1 + 1 is attained by the class; without its biases the block never passes 1."""
+
+    def found(**more: Any) -> Any:
+        block = {"kind": "feed_forward", "hidden": 4, "gated": True, "activation": "silu", "residual": False, **more}
+        return certiformer.compose(SMALL | {"blocks": [block]})
+
+    plain, shifted = found(), found(biases=True)
+    assert shifted.network.parameters == plain.network.parameters + 4 + 4 + 4
+    assert plain.range <= 1.0 + 1e-9
+    assert shifted.range >= 1.73
+
+
+@pytest.mark.parametrize("gated", [False, True])
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_every_activation_works_in_every_block(name: str, gated: bool) -> None:
+    block = {"kind": "feed_forward", "activation": name, "gated": gated, "biases": True}
+    assert certiformer.compose(SMALL | {"blocks": [block]}).range > 0.0

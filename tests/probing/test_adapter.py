@@ -69,13 +69,13 @@ def plainly(encoder, frozen, z, y, ids):
     found, lowest = [], []
     last = encoder.layers[-1]
     for tokens in ids:
-        middle = last.middle(encoder.states(tokens, encoder.settings.layers - 1)).astype(float)
+        middle = last.middle(encoder.states(tokens, encoder.depth - 1)).astype(float)
         summed = last.summed(middle.astype(encoder.dtype)).astype(float)
         outputs, deviations = [], []
         for m, h in zip(middle, summed, strict=True):
             s = h + frozen.write * (z @ (frozen.reading @ m))
             s = s - s.mean()
-            deviations.append(math.sqrt(s @ s / len(s) + encoder.settings.eps))
+            deviations.append(math.sqrt(s @ s / len(s) + encoder.eps))
             outputs.append(last.final_norm.gain * s / deviations[-1] + last.final_norm.shift)
         found.append(y[:-1] @ frozen.seeing @ (np.mean(outputs, axis=0) - frozen.centre) + y[-1])
         lowest.append(min(deviations))

@@ -19,12 +19,14 @@ from certiformer.checkpoints import Options, inspect, open_checkpoint
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.encoder import Encoder
 from certiformer.checkpoints.measuring import Measurer
-from certiformer.checkpoints.network import Builder
-from certiformer.checkpoints.roles import assign, settings
+from certiformer.checkpoints.network import Model
+from certiformer.checkpoints.roles import assign
 from certiformer.measure.spectral import spectral_norms
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(1800)]
 ROOT = Path(__file__).parents[2]
+UNPOOLED = Options(assume_unused=("pooler.*",))
+"""These models are read through the mean of their tokens."""
 REFERENCE = json.loads((ROOT / "tests/vectors/checkpoints.json").read_text())
 
 
@@ -44,7 +46,7 @@ def by_name(document):
 
 
 def test_minilm_norms_layers_and_totals():
-    document = inspect(material("minilm"))
+    document = inspect(material("minilm"), UNPOOLED)
     assert (document["family"], document["not_recognised"]) == ("bert", [])
     found = by_name(document)
     for name, value in REFERENCE["minilm"]["spectral"].items():
@@ -73,7 +75,7 @@ def test_minilm_embeddings():
 
 
 def test_albert_in_the_legacy_torch_format():
-    document = inspect(material("albert"))
+    document = inspect(material("albert"), Options(assume_unused=("albert.pooler.*",)))
     assert (document["family"], document["format"], len(document["layers"])) == ("albert", "torch (legacy)", 12)
     found = by_name(document)
     at = "albert.encoder.albert_layer_groups.0.albert_layers.0."
@@ -89,8 +91,8 @@ def test_smollm2_in_gguf():
     for name, value in REFERENCE["smollm2"]["spectral"].items():
         assert found[f"{name}.weight"]["spectral"] == pytest.approx(value, rel=1e-9)
     roles = assign(open_checkpoint(path))
-    builder = Builder(roles, settings(roles), Measurer(Cache(None, "norms")))
-    assert builder.measurer.sizes(builder.part("query", 0)).spectral == pytest.approx(7.636507, abs=1e-6)
+    _, weights = Model.of(roles).build(Measurer(Cache(None, "norms")))
+    assert weights.measurer.sizes(weights.part("query", 0)).spectral == pytest.approx(7.636507, abs=1e-6)
     table = open_checkpoint(path).tensors["token_embd.weight"].array().astype(float)
     assert math.sqrt((table**2).sum(1).max()) == pytest.approx(REFERENCE["smollm2"]["largest_row"], rel=1e-8)
 

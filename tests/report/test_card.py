@@ -8,7 +8,7 @@ import certiformer
 
 
 def certified(**arrays):
-    return certiformer.certify(predictions=arrays, title='mail "v2": <b>')
+    return certiformer.certify(predictions=arrays, declaration={"title": 'mail "v2": <b>'})
 
 
 def test_a_report_comes_with_a_card_and_a_badge(tmp_path):

@@ -45,7 +45,7 @@ def address(tmp_path_factory):
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
     """The page of the embedded demo."""
-    page, _ = certiformer.certify().write(tmp_path_factory.mktemp("demo"))
+    page, _ = certiformer.demo().write(tmp_path_factory.mktemp("demo"))
     return page.as_uri()
 
 

@@ -240,3 +240,12 @@ def test_what_is_paid_once_is_not_multiplied(monkeypatch):
     assert list(estimate(asis, asis.runs).lengths.values()) == [5.0, 9.0, 103.0, 203.0]
     # noise does not make a run shorter than what was seen of it
     assert module.whole((1.0, 0.1), (0.5, 0.2)) == 0.5
+
+
+def test_where_times_were_published_nothing_is_timed(monkeypatch):
+    monkeypatch.setattr(time_estimate, "_probe", None)
+    grid = Experiment("walk", WALK, [{"seed": s, "n": n} for n in (1, 3, 50) for s in (0, 1)], shorten=as_it_is)
+    published = {time_estimate.shape_name(time_estimate.shape({"n": n})): float(n) for n in (1, 3)}
+    found = estimate(grid, grid.runs, published=published)
+    assert (found.published, found.missing, found.unknown, found.probed) == (4, 6, 2, 0)
+    assert found.work == pytest.approx(12.0)  # the others as long as these on average

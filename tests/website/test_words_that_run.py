@@ -15,7 +15,7 @@ from certiformer.cli import application
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "tours").glob("*.md"))]
-SLOW = ("certify", "reproduce", "train")
+SLOW = ("certify", "demo", "reproduce", "train")
 """Verbs that take long as the tours say them, and have tests of their own; there only their words are looked at."""
 TRAINED = "model.safetensors"
 """What the README's line with `train` writes."""

@@ -60,7 +60,7 @@ def fails(id: str, trial: Trial, delta: float = DELTA) -> bool:
         found, risk = trial.given(delta)
         return (math.inf if found is None else found) < risk
     if isinstance(trial.given, Mapping):
-        value = certify(predictions=trial.given, delta=delta, **dict(trial.options or {}))[id].value
+        value = certify(predictions=trial.given, delta=delta, declaration=trial.options)[id].value
     else:
         value = _certified(trial.given, delta)
     return (math.inf if value is None else value) < trial.risk

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from certiformer.certificates import Law, Trial
 from certiformer.certificates._law import Random
-from certiformer.certification.api import certify
+from certiformer.certification.api import Subject, certify
 from certiformer.certification.counting import CERTIFY_FRACTION, division
 from certiformer.certification.handover.linear_head import GaussianHead, exact_error, mistakes, prepared
 
@@ -23,7 +23,7 @@ Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 
 CELLS, NOISE = 12, 0.2
-BATCH: Mapping[str, Any] = {"batched": True, "outputs": "logits"}
+LOGITS: Mapping[str, Any] = {"outputs": "logits"}
 
 
 def _cells(random: Random, n: int) -> tuple[Array, Labels]:
@@ -58,7 +58,7 @@ def split_and_fit(random: Random) -> Trial:
         return _looked_up(trained[-1])
 
     def run(delta: float) -> tuple[float | None, float]:
-        report = certify(fit=fit, data=(x, y), only="holdout", delta=delta, **BATCH)
+        report = certify(fit=Subject(fit, batched=True), data=(x, y), only="holdout", delta=delta, declaration=LOGITS)
         return report["holdout"].value, _risk(trained[-1])
 
     return Trial(run, 0.0)
@@ -73,7 +73,9 @@ def peeked_split(random: Random) -> Trial:
         def fit(inputs: Array, labels: Labels, seed: int) -> Callable[[Array], Array]:
             return lambda batch: np.array([known[one] for one in np.asarray(batch).tolist()])
 
-        return certify(fit=fit, data=(x, y), only="holdout", delta=delta, **BATCH)["holdout"].value, 0.5
+        return certify(fit=Subject(fit, batched=True), data=(x, y), only="holdout", delta=delta, declaration=LOGITS)[
+            "holdout"
+        ].value, 0.5
 
     return Trial(run, 0.0)
 
@@ -92,7 +94,9 @@ def reused_split(random: Random) -> Trial:
     best = _best_guess(random, x, y, division(60, CERTIFY_FRACTION, 0)["certify"])
 
     def run(delta: float) -> tuple[float | None, float]:
-        report = certify(fit=lambda *_: best, data=(x, y), only="holdout", delta=delta, **BATCH)
+        report = certify(
+            fit=Subject(lambda *_: best, batched=True), data=(x, y), only="holdout", delta=delta, declaration=LOGITS
+        )
         return report["holdout"].value, 0.5
 
     return Trial(run, 0.0)
@@ -112,7 +116,7 @@ def _head(id: str) -> Callable[[Random], Trial]:
         given = {"heldout_correct": np.ones(10), "head_features": POINTS[rows], "head_labels": labels}
 
         def run(delta: float) -> tuple[float | None, float]:
-            row = certify(predictions=given, classes=2, only=id, delta=delta, seed=seed)[id]
+            row = certify(predictions=given, only=id, delta=delta, declaration={"classes": 2, "seed": seed})[id]
             assert row.evidence is not None
             return row.value, _head_risk(row.evidence.predictor)
 
@@ -179,7 +183,7 @@ def _boxes(noise: float, stages: tuple[int, ...]) -> Callable[[Random], Trial]:
             learner = _learner()
             row = certify(train=(x, y), by=[PickToLearn(learner, stages=stages)], delta=delta)["compression"]
             assert row.evidence is not None
-            low, high = learner.states[row.evidence.k]  # type: ignore[attr-defined]
+            low, high = learner.states[row.evidence.k]
             inside = float(np.prod(high - low))
             return row.value, (1.0 - noise) * (1.0 - inside) + noise * inside
 

@@ -143,19 +143,31 @@ def bernstein(
     approximation: float = 0.0,
     optimisation: float = 0.0,
     widen: float = 0.0,
-    tilt: Tilt | None = None,
 ) -> RiskBound:
     r"""S1. E[excess] <= A inf + ln N/(n lambda) + (1+A) kappa (delta + widen) + A eps_opt, at the best M' >= M.
 
     `widen` is for covers of a part of the domain only: |f - f_j| <= delta there, and E|f - f_j| <= delta + widen.
     """
     log_size = required_log_size(cover, radius)
-    if tilt is None:
-        weight = approximation + kappa * (radius + widen) + optimisation
-        tilt = bernstein_tilt(V, best_range(V, M, log_size / n, weight))
+    weight = approximation + kappa * (radius + widen) + optimisation
+    tilt = bernstein_tilt(V, best_range(V, M, log_size / n, weight))
+    return bernstein_at(tilt, cover, radius, n, kappa, approximation, optimisation, widen)
+
+
+def bernstein_at(
+    tilt: Tilt,
+    cover: Cover,
+    radius: float,
+    n: float,
+    kappa: float,
+    approximation: float = 0.0,
+    optimisation: float = 0.0,
+    widen: float = 0.0,
+) -> RiskBound:
+    """S1 at a given tilt, that of some M' with -g <= M'."""
     terms = {
         "approximation": tilt.oracle * approximation,
-        "estimation": log_size / (n * tilt.lam),
+        "estimation": required_log_size(cover, radius) / (n * tilt.lam),
         "discretisation": (1.0 + tilt.oracle) * kappa * radius,
         "outside": (1.0 + tilt.oracle) * kappa * widen,
         "optimisation": tilt.oracle * optimisation,

@@ -21,7 +21,7 @@ from typing import Protocol
 
 from certiformer.calculus import excess_risk
 from certiformer.calculus.covers import Cover
-from certiformer.calculus.excess_risk import RiskBound, bernstein, bernstein_tilt
+from certiformer.calculus.excess_risk import RiskBound, bernstein_at, bernstein_tilt
 from certiformer.core.lazy import np, scipy
 
 
@@ -144,7 +144,7 @@ def lipschitz(
     V is the Bernstein constant on {b <= M}, |g| <= M_g for truncated inputs, `outside` >= P(b > M),
     tau* = (M_g + M_g^2/V) P(b > M), tau_1 >= E|f0(X) - f0(T_M X)|; (lambda, A) as in S1.
     """
-    bound = bernstein(cover, radius, n, V=V, M=M_g, kappa=kappa, tilt=bernstein_tilt(V, M_g))
+    bound = bernstein_at(bernstein_tilt(V, M_g), cover, radius, n, kappa)
     star = (M_g + M_g**2 / V) * outside
     terms = {
         "estimation": bound.terms["estimation"],

@@ -21,7 +21,7 @@ RISK, EXAMPLES, MANY = 0.1, 200, 64
 class Trial:
     """One draw: what a user would hand to `certify` (records, or arrays of predictions), and the risk it has to cover.
 
-    `options` are further arguments of `certify`, for example `models`. Where something is trained, `given` is a
+    `options` are what is declared, for example `models`. Where something is trained, `given` is a
     function of delta that calls `certify` itself and returns the certificate and the risk of what was trained.
     """
 

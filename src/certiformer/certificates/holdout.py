@@ -35,7 +35,7 @@ class HoldOutBound(Result):
     id = "holdout"
     paper, place = CERTIFICATES, "certificate H"
     bounds, status = Quantity.RISK, Status.NONE
-    monotone = "+errors -delta +models"
+    monotone = "+errors -n -delta +models"
 
     errors: int = count("errors on the hold-out examples", low=0, example=35, aliases=("k",))
     n: int = count("hold-out examples", example=4780, aliases=("m", "N"))

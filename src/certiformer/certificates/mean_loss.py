@@ -196,7 +196,7 @@ FEW = 30
 def rare(random: Random) -> Trial:
     losses = np.where(random.random(FEW) < 0.1, random.uniform(5.0, 10.0, FEW), 0.0)
     given = {"heldout_losses": losses, "heldout_ids": random.integers(2**60, size=FEW)}
-    return Trial(given, 0.75, {"high": 10.0, "order": "hash"})
+    return Trial(given, 0.75, {"range": (0.0, 10.0), "order": "hash"})
 
 
 def two_metrics(random: Random) -> Trial:
@@ -246,4 +246,5 @@ def natural_repeats(random: Random) -> Trial:
 def observed_range(random: Random) -> Trial:
     """Broken: `high` is the largest loss seen."""
     losses = np.where(random.random(FEW) < 0.02, 100.0, random.random(FEW))
-    return Trial({"heldout_losses": losses}, 0.02 * 100 + 0.98 * 0.5, {"high": float(losses.max()), "order": "hash"})
+    declared = {"range": (0.0, float(losses.max())), "order": "hash"}
+    return Trial({"heldout_losses": losses}, 0.02 * 100 + 0.98 * 0.5, declared)

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.certification import frameworks
+from certiformer.certification.declaration import Declaration
 from certiformer.certification.frameworks import Answer
-from certiformer.certification.reading import Reading
 from certiformer.core.errors import InputError
 
 Array = npt.NDArray[Any]
@@ -19,7 +19,7 @@ IGNORED = -100
 
 
 def arrays_of(
-    model: Any, data: Any, part: str, reading: Reading, *, batched: bool = False
+    model: Any, data: Any, part: str, reading: Declaration, *, batched: bool = False
 ) -> tuple[dict[str, Any], dict[str, Any], str]:
     """Arrays for `of_predictions`, what they say about the reading (`classes`), and how the model was asked."""
     if frameworks.is_torch(model):
@@ -33,7 +33,7 @@ def arrays_of(
     return arrays, said, found.asked
 
 
-def _meant(found: Answer, labels: Array, part: str, reading: Reading) -> tuple[dict[str, Any], dict[str, Any]]:
+def _meant(found: Answer, labels: Array, part: str, reading: Declaration) -> tuple[dict[str, Any], dict[str, Any]]:
     """Outputs with labels, or losses: of tokens by sequence, of several labels at once, of numbers regressed on.
 
     Losses say nothing about a training part: there they are left out.
@@ -177,7 +177,7 @@ def _regression(outputs: Array, labels: Array) -> bool:
     return single and numbers and not bool(np.all(labels == np.round(labels)))
 
 
-def trainer_output(value: Any, reading: Reading) -> dict[str, Any]:
+def trainer_output(value: Any, reading: Declaration) -> dict[str, Any]:
     """Arrays from `Trainer.predict`; of several predictions the first are the logits."""
     if value.label_ids is None:
         raise InputError("label_ids", None, "labels", "The dataset that was predicted has no column `labels`")

@@ -4,232 +4,246 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy.typing as npt
 
 from certiformer.certificates import Evidence
-from certiformer.certification import answers, frameworks, sources
 from certiformer.certification.counting import Pair, of_model, of_training
+from certiformer.certification.declaration import Declaration
 from certiformer.certification.evidence import Findings
 from certiformer.certification.pipeline import build
-from certiformer.certification.predictions import margins_of, of_predictions, refuse_unknown
+from certiformer.certification.predictions import margins_of, of_sample
 from certiformer.certification.procedure import of_procedures
-from certiformer.certification.reading import Outputs, Reading
+from certiformer.certification.sample import Sample
 from certiformer.certification.sources.npz import read_npz
-from certiformer.certification.sources.repeats import Repeats
 from certiformer.core.errors import InputError, refuse_unknown_options
 from certiformer.core.report import Report
+from certiformer.evaluation._given import failure_probability
 
 DATA_ARRAYS = ("inputs", "labels", "train_inputs", "train_labels", "heldout_inputs", "heldout_labels")
 
 
-@refuse_unknown_options
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A model with what belongs to it, for `certify`.
+
+    `model`: a function, a module, an estimator, or the path of a checkpoint. `params`: it is `apply(params, x)`, with
+    these weights. `batched`: it takes a whole batch. `initial`: the same model before training. `config`: the
+    architecture of bare weights. `final`, `unlabelled`: another model, to which the certificate is carried over by
+    examples that are new to both.
+    """
+
+    model: Any
+    params: Any = None
+    batched: bool = False
+    initial: Any = None
+    config: str | Path | Mapping[str, Any] | None = None
+    final: Callable[..., Any] | None = None
+    unlabelled: npt.ArrayLike | None = None
+
+    @classmethod
+    def of(cls, model: Any) -> Subject:
+        """The subject as it is, or (function, weights), or a bare model."""
+        if isinstance(model, Subject):
+            return model
+        if isinstance(model, tuple) and len(model) == 2 and callable(model[0]):
+            return cls(model[0], params=model[1])
+        return cls(model)
+
+
+_SUBJECT = {one.name: f"certify(Subject(model, {one.name}=...), ...)" for one in fields(Subject) if one.name != "model"}
+MOVED = {
+    **{one.name: f"declaration=Declaration({one.name}=...)" for one in fields(Declaration) if one.name != "confidence"},
+    **_SUBJECT,
+    "params": "certify((apply, params), ...)",
+    "columns": "declaration=Declaration(metric=..., label=..., group=...)",
+    "low": "declaration=Declaration(range=(low, high))",
+    "high": "declaration=Declaration(range=(low, high))",
+    "allow_twins": 'declaration=Declaration(repeats="natural")',
+    "retrain": "certiformer.demo(retrain=True)",
+    "progress": "certiformer.demo(progress=...)",
+    "command": "nothing: the command line says it itself",
+}
+"""Where the options of an earlier version are now."""
+
+
+@refuse_unknown_options(moved=MOVED)
 def certify(
-    model: Callable[..., Any] | str | Path | None = None,
+    model: Any = None,
     *,
     heldout: Any = None,
     train: Any = None,
     data: Pair | str | Path | None = None,
     predictions: Any = None,
-    columns: sources.Choice | None = None,
     evidence: Evidence | Sequence[Evidence] | None = None,
     fit: Any = None,
     by: Sequence[Any] | None = None,
-    params: Any = None,
-    batched: bool = False,
-    initial: Any = None,
-    final: Callable[..., Any] | None = None,
-    unlabelled: npt.ArrayLike | None = None,
-    config: str | Path | Mapping[str, Any] | None = None,
-    models: int = 1,
-    classes: int | Sequence[str] | None = None,
-    outputs: Outputs | None = None,
-    abstain: int | str | None = None,
-    low: float = 0.0,
-    high: float | None = None,
-    clip: float | None = None,
-    two_sided: bool = False,
-    order: Literal["average", "hash"] = "average",
-    estimand: Literal["groups", "rows"] = "groups",
-    max_size: int | None = None,
-    repeats: Repeats = "refuse",
-    slices: str | None = None,
     only: str | None = None,
-    delta: float = 0.05,
-    seed: int | None = None,
-    allow_twins: bool = False,
-    retrain: bool = False,
-    progress: bool | None = False,
-    title: str = "",
-    command: str = "",
+    delta: float | None = None,
+    confidence: float | None = None,
+    declaration: Declaration | Mapping[str, Any] | None = None,
 ) -> Report:
     """What theory guarantees about a model's error on new data.
 
-    - `certify()` runs the embedded demo (`retrain` trains it anew);
+    - `certify(predictions="preds.csv")` (npz, npy, CSV, JSONL, Parquet, logs of lm-evaluation-harness, inspect_ai,
+      folders of them), a `Sample`, a mapping of arrays, a data frame, `(y_true, y_pred)`, a list of rows or the output
+      of `Trainer.predict` certifies any model from its predictions or losses; with the path of a recognised checkpoint
+      beside it, the covering bound of that architecture is listed, too;
     - `certify(model, heldout=(x, y), train=(x, y))` certifies a model: one of this package, any Equinox module or
-      function of one example, a function of a whole batch with `batched`, or `apply(params, x)` with `params`;
+      function, `(apply, params)`, a scikit-learn estimator, a torch module with a loader; what else belongs to the
+      model (before training, a final one) is said by a `Subject`;
     - `certify("model.safetensors", data="data.npz")` does so from files;
-    - `certify(estimator, heldout=(x, y))` and `certify(module, heldout=loader)` take scikit-learn estimators and torch
-      modules as they are, `certify(fit=estimator, data=(x, y))` plans, fits and certifies;
-    - `certify(predictions="preds.csv")` (npz, npy, CSV, JSONL, Parquet, logs of lm-evaluation-harness, inspect_ai), a
-      mapping of arrays or the output of `Trainer.predict` certifies any model from its predictions or losses; with the
-      path of a recognised checkpoint beside it, the covering bound of that architecture is listed, too;
-    - `certify(evidence=HoldOut(errors=28, n=5000))` certifies what was counted elsewhere (`certiformer.certificates`),
-      for `classes` classes;
+    - `certify(fit=estimator, data=(x, y))` plans the data: `fit` sees one part, the other certifies;
+    - `certify(evidence=HoldOut(errors=28, n=5000))` certifies what was counted elsewhere (`certiformer.certificates`);
     - `certify(model, train=(x, y), by=[PickToLearn(), ...])` trains and certifies on the same examples, by procedures
-      of `certiformer.certification.procedures`; `certify(fit="recipe.toml")` reads all that from a file;
-    - `certify(fit=train_it, data=(x, y))` plans the data: `fit(x, y, seed)` sees one part, the other certifies.
+      of `certiformer.certification.procedures`; `certify(fit="recipe.toml")` reads all that from a file.
 
-    `models` is the number of models that were compared on the held-out examples, all of them fixed before any was
-    scored there: they divide delta. It does not pay for a model that was made after somebody looked at a score on
-    these examples; adaptive use needs `certiformer holdout`, or fresh examples. `only` gives one certificate, decided
-    beforehand, the whole of delta. What the other options declare: `certiformer.certification.reading.Reading`; which
-    columns of a table are meant: `columns`, a `certiformer.certification.sources.Choice`.
+    All guarantees hold together with the `confidence` (0.95), that is, all but with probability `delta` (0.05). `only`
+    gives one certificate, decided beforehand, the whole of it. What the numbers mean, what the unit is, and how many
+    models were compared is said in the `declaration` (`certiformer.Declaration`, or its fields by name). A number of
+    models does not pay for one that was made after somebody looked at a score on these examples; adaptive use needs
+    `certiformer holdout`, or fresh examples.
     """
-    if not 0.0 < delta < 1.0:
-        raise InputError("delta", delta, "a number in (0, 1)", "For example 0.05")
-    if (final is not None or unlabelled is not None) and (heldout is None or model is None):
+    level = failure_probability(delta, confidence)
+    declared = Declaration.of(declaration)
+    given = {"heldout": heldout, "train": train, "data": data, "predictions": predictions, "evidence": evidence}
+    found = findings(Subject.of(model), declared, fit=fit, by=by, **given)
+    return build(found, level, only=only)
+
+
+def findings(
+    subject: Subject,
+    declared: Declaration,
+    *,
+    heldout: Any = None,
+    train: Any = None,
+    data: Pair | str | Path | None = None,
+    predictions: Any = None,
+    evidence: Evidence | Sequence[Evidence] | None = None,
+    fit: Any = None,
+    by: Sequence[Any] | None = None,
+) -> Findings:
+    """Everything that can be found out, before delta is divided."""
+    model = subject.model
+    if (subject.final is not None or subject.unlabelled is not None) and (heldout is None or model is None):
         raise InputError(
             "final, unlabelled", "given", "a model and heldout examples beside them", "Predictions have unlabelled_..."
         )
-    reading = Reading(
-        models=models,
-        allow_twins=allow_twins,
-        seed=0 if seed is None else seed,
-        title=title,
-        outputs=outputs,
-        classes=classes,
-        abstain=abstain,
-        low=low,
-        high=high,
-        clip=clip,
-        two_sided=two_sided,
-        order=order,
-        estimand=estimand,
-        max_size=max_size,
-        repeats=repeats,
-        slices=slices,
-    )
     if by is not None:
-        found = _by_procedures(model, train, by, reading=reading, params=params, batched=batched)
-    elif isinstance(fit, (str, Path)):
+        return _by_procedures(subject, train, by, declared)
+    if isinstance(fit, (str, Path)):
         from certiformer.certification.procedures.recipe import findings as from_recipe
 
-        found = from_recipe(fit)
-    elif fit is not None:
+        return from_recipe(fit)
+    if fit is not None:
         if model is not None or not isinstance(data, tuple):
             raise InputError("fit", "no data, or a model too", "data=(inputs, labels) and no model")
-        found = of_training(fit, data, batched=batched, reading=reading)
-    elif evidence is not None:
-        if model is not None or predictions is not None or models != 1:
+        learner = Subject.of(fit)
+        return of_training(learner.model, data, batched=learner.batched, reading=declared)
+    if evidence is not None:
+        if model is not None or predictions is not None or declared.models != 1:
             raise InputError("evidence", "given", "records alone", "Count compared models in the records")
-        found = _counted(evidence, reading)
-    elif predictions is not None:
+        return _counted(evidence, declared)
+    if predictions is not None:
         if model is not None and not isinstance(model, (str, Path)):
             raise InputError(
                 "predictions", "both a model and predictions", "one of the two, or the path of a checkpoint"
             )
-        found = _from_predictions(predictions, columns, reading, checkpoint=model)
-    elif isinstance(model, (str, Path)):
+        return _from_predictions(predictions, declared, checkpoint=model)
+    if isinstance(model, (str, Path)):
         if data is None or isinstance(data, tuple):
             raise InputError("data", data if data is None else "arrays", "a file of held-out examples (data.npz)")
-        found = _from_checkpoint(model, data, config, initial, reading)
-    elif model is not None:
+        return _from_checkpoint(subject, data, declared)
+    if model is not None:
         if heldout is None:
             raise InputError("heldout", None, "held-out examples (inputs, labels) to certify on")
-        found = of_model(
+        return of_model(
             model,
             heldout,
             train,
-            reading=reading,
-            params=params,
-            batched=batched,
-            initial=initial,
-            final=final,
-            unlabelled=unlabelled,
+            reading=declared,
+            params=subject.params,
+            batched=subject.batched,
+            initial=subject.initial,
+            final=subject.final,
+            unlabelled=subject.unlabelled,
         )
-    elif data is not None or heldout is not None or train is not None:
+    if data is not None or heldout is not None or train is not None:
         raise InputError("model", None, "a model, a checkpoint or predictions to go with the data")
-    else:
-        if models != 1:
-            raise InputError("models", models, "1 for the demo", "Its recipe counts and pays for its configurations")
-        found = _demo(seed, retrain, progress)
-    return build(found, delta, only=only, command=command)
+    raise InputError(
+        "certify", "nothing", "a model with examples, or predictions",
+        "For example certify(predictions=...) (certiformer certify preds.csv); the demo is certiformer.demo()",
+    )  # fmt: skip
 
 
-def _counted(evidence: Evidence | Sequence[Evidence], reading: Reading) -> Findings:
-    """Records that were counted elsewhere; what they rest on is the caller's to vouch for."""
-    records = (evidence,) if isinstance(evidence, Evidence) else tuple(evidence)
-    classes = reading.classes if reading.classes is not None else 2
-    return Findings(
-        title=reading.title or "counts",
-        classes=classes if isinstance(classes, int) else len(classes),
-        observed={"train_error": None, "heldout_error": None},
-        evidence=records,
-        configuration={"flow": "evidence", "records": [record.key for record in records]},
-        splits={},
-        seed=reading.seed,
-        tried=max((record.models for record in records), default=1),
-        not_checked=("anything about the examples: only counts were given",),
+@refuse_unknown_options
+def demo(
+    *,
+    seed: int | None = None,
+    retrain: bool = False,
+    progress: bool | None = False,
+    only: str | None = None,
+    delta: float | None = None,
+    confidence: float | None = None,
+) -> Report:
+    """The embedded demo: a small Transformer on digits, certified in every way there is (`retrain` trains it anew)."""
+    return build(
+        demo_findings(seed, retrain=retrain, progress=progress), failure_probability(delta, confidence), only=only
     )
 
 
-def _by_procedures(model: Any, train: Pair | None, by: Sequence[Any], **options: Any) -> Findings:
-    if train is None or isinstance(model, (str, Path)):
-        raise InputError("by", "procedures", "train=(inputs, labels), and a model that is not a file")
-    return of_procedures(model, train, by, **options)
-
-
-def _demo(seed: int | None, retrain: bool, progress: bool | None) -> Findings:
+def demo_findings(seed: int | None, *, retrain: bool, progress: bool | None) -> Findings:
+    """What the demo's recipe finds out."""
     from certiformer.certification.recipes import mnist
 
     chosen = {} if seed is None else {"seed": seed}
     return mnist.findings(**chosen, retrain=retrain, progress=progress)
 
 
-def _from_predictions(
-    predictions: Any, columns: sources.Choice | None, reading: Reading, *, checkpoint: str | Path | None = None
-) -> Findings:
-    """Findings from a file, a mapping of arrays, or the output of Trainer.predict; with a checkpoint, its class too."""
-    candidate, facts = None, {}
-    if isinstance(predictions, (str, Path)):
-        path = Path(predictions)
-        arrays: Mapping[str, Any] = sources.read(path, columns)
-        candidate = arrays.get("group_candidate")
-        arrays = {name: value for name, value in arrays.items() if name not in sources.ASIDE}
-        refuse_unknown(arrays, path.name)
-        reading = replace(reading, title=reading.title or path.name)
-        facts = {"predictions": str(predictions), **({} if columns is None else {"columns": columns.as_text()})}
-    elif frameworks.is_trainer_output(predictions):
-        arrays = answers.trainer_output(predictions, reading)
-    elif isinstance(predictions, Mapping):
-        refuse_unknown(predictions, "predictions")
-        arrays = {name: frameworks.array_of(value) for name, value in predictions.items()}
-    else:
-        raise InputError("predictions", type(predictions).__name__, "a file, a mapping of arrays, or Trainer.predict's")
-    found = of_predictions(arrays, reading, provenance=facts)
-    if candidate is not None:
-        said = f"whether rows of one {candidate} are independent: say --group {candidate} if they are not"
-        found = replace(found, not_checked=(*found.not_checked, said))
+def _counted(evidence: Evidence | Sequence[Evidence], declared: Declaration) -> Findings:
+    """Records that were counted elsewhere; what they rest on is the caller's to vouch for."""
+    records = (evidence,) if isinstance(evidence, Evidence) else tuple(evidence)
+    classes = declared.classes if declared.classes is not None else 2
+    return Findings(
+        title=declared.title or "counts",
+        classes=classes if isinstance(classes, int) else len(classes),
+        observed={"train_error": None, "heldout_error": None},
+        evidence=records,
+        configuration={"flow": "evidence", "records": [record.key for record in records]},
+        splits={},
+        seed=declared.draws,
+        tried=max((record.models for record in records), default=1),
+        not_checked=("anything about the examples: only counts were given",),
+    )
+
+
+def _by_procedures(subject: Subject, train: Pair | None, by: Sequence[Any], declared: Declaration) -> Findings:
+    if train is None or isinstance(subject.model, (str, Path)):
+        raise InputError("by", "procedures", "train=(inputs, labels), and a model that is not a file")
+    return of_procedures(subject.model, train, by, reading=declared, params=subject.params, batched=subject.batched)
+
+
+def _from_predictions(predictions: Any, declared: Declaration, *, checkpoint: str | Path | None = None) -> Findings:
+    """Findings from a sample; with a checkpoint, the covering bound of its class too."""
+    sample = Sample.of(predictions, declared)
+    if declared.outputs in ("logits", "probabilities") and "heldout_predictions" in sample.hashes:
+        raise InputError("outputs", declared.outputs, "logits or probabilities", "These are predicted classes")
+    facts = {"predictions": str(predictions)} if isinstance(predictions, (str, Path)) else {}
+    found = of_sample(sample, provenance=facts)
     if checkpoint is None:
         return found
     from certiformer.certification.composition import composed
 
-    architecture = composed(checkpoint, margins_of(arrays, reading))
+    architecture = composed(checkpoint, margins_of(sample))
     return replace(found, composed=architecture, provenance={**found.provenance, "checkpoint": str(checkpoint)})
 
 
-def _from_checkpoint(
-    path: str | Path,
-    data: str | Path,
-    config: str | Path | Mapping[str, Any] | None,
-    initial: Any,
-    reading: Reading,
-) -> Findings:
-    loaded, extra = _load(Path(path), config)
+def _from_checkpoint(subject: Subject, data: str | Path, declared: Declaration) -> Findings:
+    path = Path(subject.model)
+    loaded, extra = _load(path, subject.config)
     arrays = read_npz(data, DATA_ARRAYS)
     heldout, train = heldout_and_train(arrays, str(data))
     training = extra.get("training", {})
@@ -237,8 +251,8 @@ def _from_checkpoint(
         loaded,
         heldout,
         train,
-        reading=replace(reading, title=reading.title or f"{getattr(loaded, 'name', 'model')} from {Path(path).name}"),
-        initial=initial,
+        reading=replace(declared, title=declared.title or f"{getattr(loaded, 'name', 'model')} from {path.name}"),
+        initial=subject.initial,
         training=training if isinstance(training, dict) else {},
         provenance={"checkpoint": str(path), "data": str(data)},
     )

@@ -5,18 +5,30 @@ All models have to be fixed before any of them was scored on these items. K of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from certiformer.certification import sources
-from certiformer.certification.outcomes import Outcomes, outcomes_of
-from certiformer.certification.reading import Reading
-from certiformer.core.errors import InputError
+from certiformer.certification.declaration import Declaration
+from certiformer.certification.losses import Units
+from certiformer.certification.sample import Sample
+from certiformer.certification.sources.repeats import components
+from certiformer.core.errors import InputError, refuse_unknown_options
+from certiformer.core.lazy import scipy
+from certiformer.core.report import visible
 from certiformer.evaluation import mean_limits, paired_limits, sign_test, units_of
+from certiformer.evaluation._given import failure_probability
+
+CONDITIONS = (
+    "both models were fixed before either was scored on these items",
+    "the items are independent draws from the population the claim is about",
+)
+POWER = 0.8
+"""The chance with which the number of items that would decide does so."""
 
 
 @dataclass(frozen=True)
@@ -25,15 +37,29 @@ class Comparison:
 
     a: str
     b: str
+    what: str
+    """What is compared: the error rate, or the mean of a loss."""
     difference: float
     interval: tuple[float, float]
     discordant: tuple[int, int] | None
     p: float | None
+    """Of the exact sign test; no part of the interval's confidence."""
     items: int
     unit: str
     delta: float
     margin: float | None
+    comparisons: int = 1
+    """How many models are compared with the first one: they divide the sign test too."""
+    needed: int | None = None
+    """About how many items would decide with a chance of 80 %, if the models differ as they do here."""
+    conditions: tuple[str, ...] = ()
+    not_checked: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def p_adjusted(self) -> float | None:
+        """The p-value for all comparisons together."""
+        return None if self.p is None else min(1.0, self.comparisons * self.p)
 
     @property
     def verdict(self) -> str:
@@ -45,7 +71,7 @@ class Comparison:
                 f"{self.b} is {'at most' if holds else 'not shown to be at most'} {self.margin:g} worse than {self.a}"
             )
         if self.discordant == (0, 0):
-            return "no item distinguishes them"
+            return "both got the same items right"
         if low > 0:
             return f"{self.b} is better"
         if high < 0:
@@ -56,85 +82,135 @@ class Comparison:
         return {
             "a": self.a,
             "b": self.b,
+            "what": self.what,
             "difference": self.difference,
             "interval": list(self.interval),
             "discordant": None if self.discordant is None else list(self.discordant),
             "verdict": self.verdict,
             "p": self.p,
+            "p_adjusted": self.p_adjusted,
             "items": self.items,
             "unit": self.unit,
             "delta": self.delta,
+            "needed": self.needed,
+            "conditions": list(self.conditions),
+            "not_checked": list(self.not_checked),
             "warnings": list(self.warnings),
         }
 
 
-def compare_files(
-    paths: Sequence[str | Path],
-    *,
-    delta: float = 0.05,
-    columns: sources.Choice | None = None,
-    reading: Reading | None = None,
+@refuse_unknown_options
+def compare(
+    first: Any,
+    *others: Any,
     margin: float | None = None,
-) -> list[Comparison]:
-    """Every file against the first, which is the declared reference."""
-    if len(paths) < 2:
-        raise InputError("files", [str(path) for path in paths], "at least two files of predictions")
-    chosen = reading or Reading()
-    found = [outcomes_of(path, columns, chosen) for path in paths]
+    delta: float | None = None,
+    confidence: float | None = None,
+    declaration: Declaration | Mapping[str, Any] | None = None,
+) -> tuple[Comparison, ...]:
+    """Every model against the first, the declared reference, on the same items.
+
+    A model is a file of predictions, losses or scores, or whatever else `Sample.of` takes. `margin` asks whether the
+    other is at most that much worse. All comparisons hold together with the confidence.
+    """
+    level, declared = failure_probability(delta, confidence), Declaration.of(declaration)
+    paths = (first, *others)
+    if not others:
+        raise InputError("files", [str(first)], "at least two files of predictions")
+    if declared.models != 1 or declared.two_sided or declared.slices is not None:
+        raise InputError(
+            "declaration", "models, two_sided or slices", "what a comparison can use", "Models are counted here"
+        )
+    found = [Sample.of(path, declared) for path in paths]
     if len({one.name for one in found}) < len(found):
-        found = [replace(one, name=str(path)) for one, path in zip(found, paths, strict=True)]
-    share = delta / (len(found) - 1)
-    return [_compared(found[0], other, share, chosen, margin) for other in found[1:]]
+        files = all(isinstance(path, (str, Path)) for path in paths)
+        names = [str(path) if files else f"model {place}" for place, path in enumerate(paths, 1)]
+        found = [replace(one, name=name) for one, name in zip(found, names, strict=True)]
+    found = [replace(one, name=visible(one.name)) for one in found]
+    return tuple(_compared(found[0], other, level / len(others), len(others), margin) for other in found[1:])
 
 
-def _compared(a: Outcomes, b: Outcomes, delta: float, reading: Reading, margin: float | None) -> Comparison:
+def _compared(a: Sample, b: Sample, delta: float, comparisons: int, margin: float | None) -> Comparison:
     order_b, warnings = _matched(a, b)
-    losses_a, losses_b = a.losses, b.losses[order_b]
-    if a.binary != b.binary or (a.low, a.high) != (b.low, b.high):
-        raise InputError("files", [a.name, b.name], "the same kind of loss in both")
-    discordant = p = None
-    if a.binary:
+    mine, other, declared = a.outcome(), b.outcome(), a.declaration
+    losses_a, losses_b = mine.losses, other.losses[order_b]
+    if (mine.kind, mine.what, mine.low, mine.high) != (other.kind, other.what, other.low, other.high):
+        raise InputError("files", [a.name, b.name], "the same kind of loss in both", f"{mine.what} and {other.what}")
+    low, high = mine.low, mine.high if declared.clip is None or mine.kind == "rate" else declared.clip
+    if high is None:
+        raise InputError("clip", None, f"where to cut {mine.what} off", "For example --clip 5")
+    if mine.kind != "rate" and declared.clip is not None:
+        losses_a, losses_b = np.minimum(losses_a, high), np.minimum(losses_b, high)
+    discordant = p = needed = None
+    if mine.kind == "rate":
         discordant = int(np.sum(losses_a > losses_b)), int(np.sum(losses_b > losses_a))
-    if a.groups is None:
-        limits = paired_limits(losses_a, losses_b, delta, a.low, a.high, order=reading.order, ids=a.ids)
-        unit = "item"
-        p = None if discordant is None else sign_test(*discordant).two_sided
+    units = _units(a, b, order_b)
+    if units.groups is None:
+        limits = paired_limits(losses_a, losses_b, delta, low, high, order=declared.order, ids=a.ids)
+        if discordant is not None:
+            p = sign_test(*discordant).two_sided
+            needed = _needed(discordant, len(losses_a), delta)
     else:
         # Groups: the mean over groups of the difference, rescaled to [0, 1] inside; no sign test, items are dependent.
-        width = a.high - a.low
+        width = high - low
         scaled = np.clip(0.5 + (losses_a - losses_b) / (2.0 * width), 0.0, 1.0)
-        units = units_of(scaled, a.groups.tolist(), estimand=reading.estimand, max_size=reading.max_size, row_ids=a.ids)
+        grouped = units_of(scaled, units.groups.tolist(), estimand=declared.estimand, max_size=declared.max_size)
         found = mean_limits(
-            units.losses, delta, weights=units.weights, order=reading.order, two_sided=True, ids=units.ids
+            grouped.losses, delta, weights=grouped.weights, order=declared.order, two_sided=True, ids=grouped.ids
         )
         lower, upper, mean = (width * (2.0 * x - 1.0) for x in (found.lower, found.upper, found.mean))
         limits = replace(found, lower=lower, upper=upper, mean=mean)
-        unit = "group"
-        warnings += units.warnings
+        warnings += grouped.warnings
+    decided = limits.lower > 0.0 or limits.upper < 0.0
     return Comparison(
         a=a.name,
         b=b.name,
+        what=mine.what,
         difference=limits.mean,
         interval=(limits.lower, limits.upper),
         discordant=discordant,
         p=p,
         items=limits.n,
-        unit=unit,
+        unit="item" if units.groups is None else "group",
         delta=delta,
         margin=margin,
-        warnings=tuple(warnings),
+        comparisons=comparisons,
+        needed=None if decided or margin is not None else needed,
+        conditions=tuple(dict.fromkeys((*CONDITIONS, *a.conditions, *b.conditions))),
+        not_checked=tuple(dict.fromkeys((*a.not_checked, *b.not_checked))),
+        warnings=tuple(dict.fromkeys((*warnings, *a.warnings, *b.warnings))),
     )
 
 
-def _matched(a: Outcomes, b: Outcomes) -> tuple[Any, list[str]]:
+def _units(a: Sample, b: Sample, order: npt.NDArray[np.int64]) -> Units:
+    """The units of the pairs: items that one of the files groups together belong together."""
+    mine, other = a.units.groups, b.units.groups
+    if mine is None or other is None:
+        return a.units if other is None else Units(a.n, a.ids, other[order], a.weights)
+    both = components([list(map(str, mine)), list(map(str, other[order]))])
+    return replace(a.units, groups=mine if len(set(both)) == len(set(mine.tolist())) else both)
+
+
+def _needed(discordant: tuple[int, int], n: int, delta: float) -> int | None:
+    """How many items the sign test would need, by the normal approximation; None if the models do not differ."""
+    more, fewer = max(discordant) / n, min(discordant) / n
+    if more == fewer:
+        return None
+    z = float(scipy.special.ndtri(1.0 - delta / 2.0) + scipy.special.ndtri(POWER))
+    return int(np.ceil(z * z * (more + fewer) / (more - fewer) ** 2))
+
+
+def _matched(a: Sample, b: Sample) -> tuple[npt.NDArray[np.int64], list[str]]:
     """The rows of b in the order of a, by ids; without ids the rows have to be the same, one by one."""
     warnings: list[str] = []
     if a.ids is None or b.ids is None:
-        if len(a.losses) != len(b.losses):
-            raise InputError("files", [len(a.losses), len(b.losses)], "as many rows in both, or ids to match them")
-        return np.arange(len(a.losses)), ["rows were matched by their place: no ids were given in both files"]
+        if a.n != b.n:
+            raise InputError("files", [a.n, b.n], "as many rows in both, or ids to match them")
+        return np.arange(a.n), ["rows were matched by their place: no ids were given in both files"]
     if len(set(a.ids)) < len(a.ids) or len(set(b.ids)) < len(b.ids):
-        raise InputError("ids", "an id that occurs twice", "different ids in each file")
+        raise InputError(
+            "ids", "an id that occurs twice", "different ids in each file", "Groups have a column: --group"
+        )
     places = {id: place for place, id in enumerate(b.ids)}
     missing = [id for id in a.ids if id not in places]
     if missing or len(a.ids) != len(b.ids):

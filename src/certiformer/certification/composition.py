@@ -26,10 +26,11 @@ from certiformer.certification.rows.statement import MOST_EXAMPLES, confidence, 
 from certiformer.checkpoints.adapters import is_adapter
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder
+from certiformer.checkpoints.errors import NoNetwork
 from certiformer.checkpoints.measuring import Measurer
-from certiformer.checkpoints.network import Builder
+from certiformer.checkpoints.network import Model
 from certiformer.checkpoints.readers import open_checkpoint
-from certiformer.checkpoints.roles import assign, settings
+from certiformer.checkpoints.roles import assign
 from certiformer.checkpoints.violations import facts, violations
 from certiformer.core import Bound, assumed, find, upper_bound, verified
 from certiformer.core.errors import CertiformerError
@@ -137,14 +138,12 @@ def composed(path: str | Path, margins: Margins | str, given: Mapping[str, Any] 
     if is_adapter(target):
         return Composed("an adapter is not a network: merge it into its base, or see `certiformer inspect`")
     roles = assign(open_checkpoint(target))
-    if roles.family is None:
-        return Composed(roles.reason)
     try:
-        chosen = settings(roles, given)
+        model = Model.of(roles, given)
     except CertiformerError as error:
         return Composed(f"{error}".rstrip("."))
     broken: dict[str, list[str]] = {}
-    for entry in violations(facts(roles, chosen)):
+    for entry in violations(facts(model.architecture)):
         broken.setdefault(entry["id"], []).append(entry["hypothesis"])
     reasons = {id: "; ".join(sentences) for id, sentences in broken.items()}
     if isinstance(margins, str):
@@ -157,9 +156,14 @@ def composed(path: str | Path, margins: Margins | str, given: Mapping[str, Any] 
         return strata.radius(account[name])
 
     measurer = Measurer(Cache(cache_folder(), "norms"))
-    built = Builder(roles, chosen, measurer, margin=margin, pay=pay).build()
-    if built.logits != margins.logits:
-        there = "no output head" if built.logits == 0 else f"a head with {built.logits:,} outputs"
+    try:
+        built, _ = model.build(measurer, margin=margin, pay=pay)
+    except NoNetwork as error:
+        return Composed(f"{error}".rstrip("."), broken=reasons)
+    end = model.architecture.end
+    logits = end.classes if end.role else 0
+    if logits != margins.logits:
+        there = "no output head" if logits == 0 else f"a head with {logits:,} outputs"
         reason = f"the file has {there}, the predictions have {margins.logits}: they are of another network"
         return Composed(reason, broken=reasons)
     return Composed(

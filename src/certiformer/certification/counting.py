@@ -13,10 +13,10 @@ from certiformer.certificates import Evidence
 from certiformer.certificates.disagreement import Disagreement
 from certiformer.certification import answers, frameworks, learners
 from certiformer.certification.betting import LEAST_EXAMPLES
+from certiformer.certification.declaration import Declaration
 from certiformer.certification.evidence import Findings
 from certiformer.certification.handover.model import predictor_of
 from certiformer.certification.predictions import of_predictions
-from certiformer.certification.reading import Reading
 from certiformer.certification.sources.coding import decide, distinct
 from certiformer.certification.sources.rows import rows_of
 from certiformer.certification.split import Split, data_hash, refuse_overlap, split
@@ -41,7 +41,7 @@ def of_model(
     heldout: Any,
     train: Any = None,
     *,
-    reading: Reading,
+    reading: Declaration,
     params: Any = None,
     batched: bool = False,
     initial: Any = None,
@@ -102,7 +102,7 @@ def _hashed(arrays: Mapping[str, Any], part: str) -> dict[str, str]:
     return {f"{part}_data": data_hash(*(arrays[name] for name in names))} if all(n in arrays for n in names) else {}
 
 
-def _coded(arrays: Mapping[str, Any], reading: Reading) -> npt.NDArray[np.int64]:
+def _coded(arrays: Mapping[str, Any], reading: Declaration) -> npt.NDArray[np.int64]:
     """The training labels as classes from 0, in the coding of the report: what is profiled."""
     labels = arrays["train_labels"]
     outputs = next(
@@ -118,7 +118,7 @@ def of_training(
     fit: Any,
     data: Pair,
     *,
-    reading: Reading,
+    reading: Declaration,
     batched: bool = False,
     fraction: float = CERTIFY_FRACTION,
 ) -> Findings:
@@ -130,14 +130,14 @@ def of_training(
         raise InputError("fraction", fraction, "a number in (0, 1)")
     given, truth = frameworks.examples_of(data, "data")
     x, y = frameworks.comparable(given), np.asarray(frameworks.array_of(truth))
-    parts = division(len(x), fraction, reading.seed)
+    parts = division(len(x), fraction, reading.draws)
     train, certify = parts["train"], parts["certify"]
     refuse_overlap(x[certify], x[train], allow_twins=reading.allow_twins)
     seen, heldout = ((_taken(given, x, part), y[part]) for part in (train, certify))
     if learners.is_learner(fit):
-        model = learners.fitted(fit, *seen, reading.seed)
+        model = learners.fitted(fit, *seen, reading.draws)
     else:
-        model = fit(*seen, reading.seed)
+        model = fit(*seen, reading.draws)
     named = replace(reading, title=reading.title or f"a model trained on {len(train)} of {len(x)} examples")
     found = of_model(model, heldout, seen, reading=named, batched=batched)
     return replace(

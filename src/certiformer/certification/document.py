@@ -7,7 +7,7 @@ import math
 import os
 import platform
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from certiformer.measure.profile import Profile
 
 LIBRARIES = ("jax", "equinox", "numpy", "scipy", "scikit-learn")
-PATHS = ("predictions", "checkpoint", "data", "config")
+PATHS = ("predictions", "checkpoint", "data", "config", "encoder", "texts")
 """Facts of a run that name places on this machine."""
 
 
@@ -50,7 +50,7 @@ def report_of(
         statements=ordered,
         decisive=None if chosen is None else chosen.key,
         basis="" if chosen is None else chosen.seen,
-        summary=summary(findings, ordered, ledger),
+        summary=summary(ordered, ledger.total, findings.tried),
         advice=advice(chosen),
         conditions=conditions(findings, chosen),
         not_checked=findings.not_checked,
@@ -94,14 +94,14 @@ def _order(row: Statement) -> tuple[Any, ...]:
     )
 
 
-def summary(findings: Findings, rows: tuple[Statement, ...], ledger: DeltaLedger) -> str:
+def summary(rows: Sequence[Statement], delta: float, tried: int) -> str:
     """How many limits hold together, how many say something, and what is only in the report."""
     joint = [row for row in rows if row.jointly]
     useful = sum(row.informative for row in joint)
     apart = sum(row.version == "sound" and row.value is not None and not row.jointly for row in rows)
     printed = sum(row.version == "printed" and row.says for row in rows)
     silent = len({row.id for row in rows if not row.says})
-    held = f"with {confidence_text(ledger.total)} confidence"
+    held = f"with {confidence_text(delta)} confidence"
     parts = [
         f"All {len(joint)} limits hold at once {held}; {useful} of them {'says' if useful == 1 else 'say'} more than "
         "guessing."
@@ -114,10 +114,8 @@ def summary(findings: Findings, rows: tuple[Statement, ...], ledger: DeltaLedger
         parts.append(f"{printed} published formulas are listed as printed, without guarantee.")
     if silent:
         parts.append(f"{silent} other results do not apply; the report says why.")
-    if findings.sample is None and _known(findings.model):
-        parts.append("No training sample was given, so the papers' results are not listed.")
-    if findings.tried > 1:
-        parts.append(f"{findings.tried} models or settings were compared, and share the error budget.")
+    if tried > 1:
+        parts.append(f"{tried} models or settings were compared, and share the error budget.")
     return " ".join(parts)
 
 
@@ -156,4 +154,7 @@ def _provenance(findings: Findings) -> dict[str, Any]:
     found |= {f"split_{name}": digest for name, digest in findings.splits.items()}
     found["configuration"] = configuration_hash(findings.configuration)
     found |= {name: value for name, value in findings.configuration.items() if isinstance(value, (str, int, float))}
+    if findings.model is not None and (findings.sample is None or not _known(findings.model)):
+        why = "no training sample was given" if _known(findings.model) else "the model is not of this package"
+        found["papers' results"] = f"not listed: {why}"
     return found | {name: value for name, value in findings.provenance.items() if name not in PATHS}

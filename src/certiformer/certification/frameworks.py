@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from certiformer.certification.declaration import Declaration
 from certiformer.certification.outputs import checked_outputs
-from certiformer.certification.reading import Reading
 from certiformer.certification.sources.repeats import hashes
 from certiformer.core.errors import InputError
 
@@ -178,7 +178,7 @@ def finite(name: str, inputs: Array) -> Array:
 # Asking
 
 
-def answer(model: Any, inputs: Any, reading: Reading, part: str = "heldout", *, batched: bool = False) -> Answer:
+def answer(model: Any, inputs: Any, reading: Declaration, part: str = "heldout", *, batched: bool = False) -> Answer:
     """What a model says about a batch of inputs."""
     if isinstance(model, type):
         raise InputError("model", model.__name__, "an object, not its class", f"Make one: {model.__name__}(...)")
@@ -198,7 +198,7 @@ def answer(model: Any, inputs: Any, reading: Reading, part: str = "heldout", *, 
     )
 
 
-def _methods(model: Any, inputs: Any, reading: Reading, part: str) -> Answer:
+def _methods(model: Any, inputs: Any, reading: Declaration, part: str) -> Answer:
     """An object is asked by `predict`, else by its probabilities, else by its scores; `outputs` chooses another."""
     wanted = [METHODS[reading.outputs]] if reading.outputs is not None else list(METHODS.values())
     method = next((name for name in wanted if hasattr(model, name)), None)
@@ -253,7 +253,7 @@ def _classes(model: Any) -> Array | None:
     return found if found.ndim == 1 else None
 
 
-def _predicted(values: Array, reading: Reading, kind: str) -> str | None:
+def _predicted(values: Array, reading: Declaration, kind: str) -> str | None:
     """What `predict` of an object without `classes_` gives: labels are whole numbers or names, one per example."""
     single = values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1)
     if values.dtype.kind in "USOib" or (values.dtype.kind == "f" and single and np.all(values == np.round(values))):
@@ -265,7 +265,7 @@ def _predicted(values: Array, reading: Reading, kind: str) -> str | None:
         f"predict of {kind} gives one number per example that is no class",
         "what it is",
         'Say outputs="probabilities" (of class 1), or outputs="logits". A regressor is certified by its absolute error '
-        "with clip=C, or by its losses: certify(predictions={'heldout_losses': ...}, low=..., high=...)",
+        "with clip=C, or by its losses: certify(predictions={'heldout_losses': ...})",
     )
 
 
@@ -278,7 +278,7 @@ OBJECTIVES = {
 }
 
 
-def _booster(model: Any, inputs: Any, reading: Reading, part: str) -> Answer:
+def _booster(model: Any, inputs: Any, reading: Declaration, part: str) -> Answer:
     """A booster of XGBoost takes a DMatrix; its objective says what it answers."""
     library = sys.modules[type(model).__module__.split(".")[0]]
     if not hasattr(inputs, "num_row"):

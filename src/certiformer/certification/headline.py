@@ -26,7 +26,8 @@ def claim(row: Statement) -> str:
         named = getattr(record, "perplexity", False) and "clipped" not in record.what
         tokens = named and record.of.startswith("tokens")
         perplexity = f", a perplexity of at most {rounded_up(math.exp(row.value)):.4g}" if tokens else ""
-        return f"the {cut(row.quantity, LONGEST)} of {subject} is {limit}{perplexity}"
+        what, _, over = row.quantity.partition(" over ")
+        return f"the {cut(what, LONGEST)} of {subject} over {over} is {limit}{perplexity}"
     if row.bounds == "gibbs_risk_01":
         return f"{subject} errs on {limit} of new examples, averaged over its random weights"
     if row.bounds == "mean_iterate_risk_01":

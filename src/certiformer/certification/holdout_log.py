@@ -121,6 +121,15 @@ class Claim:
     nats: float
     value: float
     delta: float
+    not_checked: tuple[str, ...] = ()
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What the claim rests on and the chain cannot show."""
+        return (
+            "the held-out examples are independent draws from the population the claim is about",
+            "nobody saw their labels, or a score on them, but through this ledger",
+        )
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -131,6 +140,8 @@ class Claim:
             "nats": self.nats,
             "value": self.value,
             "confidence": 1.0 - self.delta,
+            "conditions": list(self.conditions),
+            "not_checked": list(self.not_checked),
         }
 
 
@@ -148,7 +159,9 @@ class Ledger:
     book: Book
 
     @staticmethod
-    def new(folder: str | Path, labels: npt.ArrayLike, rules: Rules | None = None) -> Ledger:
+    def new(
+        folder: str | Path, labels: npt.ArrayLike, rules: Rules | None = None, *, not_checked: Sequence[str] = ()
+    ) -> Ledger:
         """Keep the labels of a held-out set from now on, in the order in which predictions will come."""
         place, own = Path(folder), rules or Rules()
         values = _whole("heldout_labels", labels)
@@ -172,6 +185,7 @@ class Ledger:
                 "feedback": own.feedback,
                 "step": own.step,
                 "levels": own.levels,
+                "not_checked": list(not_checked),
             }
             return Ledger(place, (), Book(own, len(values)))._append(log, first)
 
@@ -238,7 +252,15 @@ class Ledger:
             labels, _ = _secrets(now.folder, now.entries)
             entry = next(entry for entry in now.entries if entry.get("round") == chosen)
             errors = _errors(labels, _predictions(now.folder, entry))
-            found = Claim(chosen, errors, book.m, book.price(chosen), book.limit(chosen, errors), book.rules.delta)
+            found = Claim(
+                chosen,
+                errors,
+                book.m,
+                book.price(chosen),
+                book.limit(chosen, errors),
+                book.rules.delta,
+                tuple(now.entries[0]["not_checked"]),
+            )
             return now._append(log, {"claim": found.as_json()}), found
 
     @contextmanager
@@ -423,7 +445,16 @@ def _sound(entry: Mapping[str, Any], number: int, rounds: int, last: bool) -> bo
     if not has({"time": str}):
         return False
     if number == 0:
-        fields = {"kind": str, "holdout": str, "m": int, "delta": float, "feedback": str, "step": int, "levels": int}
+        fields: dict[str, type] = {
+            "kind": str,
+            "holdout": str,
+            "m": int,
+            "delta": float,
+            "feedback": str,
+            "step": int,
+            "levels": int,
+        }
+        fields["not_checked"] = list
         return has(fields) and entry["kind"] == KIND and entry["m"] >= 1
     if "answer" in entry:
         kinds = {"round": int, "model": str, "answer": ANSWERS, "nats": (int, float), "sealed": str}

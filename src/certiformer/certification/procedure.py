@@ -18,8 +18,8 @@ from certiformer.certificates import Evidence
 from certiformer.certification import frameworks
 from certiformer.certification.betting import enough
 from certiformer.certification.counting import pair
+from certiformer.certification.declaration import Declaration
 from certiformer.certification.evidence import Findings
-from certiformer.certification.reading import Reading
 from certiformer.certification.sources.repeats import refuse_repeats
 from certiformer.certification.split import refuse_overlap
 from certiformer.core.errors import InputError
@@ -62,7 +62,7 @@ def classes_of(labels: npt.NDArray[Any]) -> tuple[Labels, int]:
 
 
 def of_procedures(
-    model: Any, train: Any, by: Sequence[Procedure], *, reading: Reading, params: Any = None, batched: bool = False
+    model: Any, train: Any, by: Sequence[Procedure], *, reading: Declaration, params: Any = None, batched: bool = False
 ) -> Findings:
     """Run every procedure on the same examples; their records share delta."""
     x, y = pair("train", train)
@@ -71,10 +71,9 @@ def of_procedures(
     if not by:
         raise InputError("by", [], "at least one procedure", "For example by=[PickToLearn()]")
     given = model if params is None else frameworks.with_params(model, params, batched=batched)
-    if reading.repeats == "group":
-        raise InputError(
-            "repeats", "group", '"refuse" or "natural"', "Procedures train on rows: keep one of each group"
-        )
+    if reading.repeats not in ("refuse", "natural"):
+        fix = "Procedures train on rows: keep one of each group"
+        raise InputError("repeats", reading.repeats, '"refuse" or "natural"', fix)
     repeated = refuse_repeats("train", x, allowed=reading.allow_twins or reading.repeats == "natural")
     conditions, not_checked = [], []
     if repeated:

@@ -29,8 +29,10 @@ from certiformer.certificates._proof import (
     refuse_many,
 )
 from certiformer.certificates._refutations import refutation_of
-from certiformer.certification import kernel, sources
-from certiformer.certification.sources.rows import rows_of, whole
+from certiformer.certification import kernel
+from certiformer.certification.declaration import Declaration
+from certiformer.certification.sample import Sample
+from certiformer.certification.sources.rows import whole
 from certiformer.core.errors import CertiformerError, InputError
 from certiformer.report.numbers import percent_down, percent_up
 
@@ -38,6 +40,10 @@ Pairs = Sequence[tuple[int, int]]
 
 LIMITS, COUNT = "limits", "count"
 """What `--proof` and `--proof=count` ask for."""
+MOST_DISCORDANT = 1_000_000
+"""Beyond this many examples on which two models differ, the exact p-value takes long."""
+LEAST_P = Fraction(1, 10**300)
+"""A smaller p-value is stated as this."""
 KINDS = ("holdout", "disagreement")
 """The certificates that the kernel reads; the others are numbers of other theorems."""
 CONDITIONS = "independent draws and models fixed beforehand"
@@ -97,14 +103,25 @@ def check_file(path: str | Path, data: str | Path | None = None, *, count: bool 
     # The file is read as text only, to see whether the counting was part of it.
     counts = count or (handed is not None and "Theorem counted_" in handed)
     if counts and data is None:
-        data = document.get("provenance", {}).get("predictions")
+        data = document.get("machine", {}).get("predictions")
         if data is None or not Path(data).is_file():
             raise InputError("--data", data, "the file with labels and predictions, for the kernel to count")
     return check(document, pairs_of(document, data) if counts and data is not None else None, handed)
 
 
 def claims_of(document: Mapping[str, Any], pairs: Pairs | None = None) -> list[Claim]:
-    """What a report states, as far as the kernel reads it. The adapter: nothing else here knows the fields."""
+    """What a report states, as far as the kernel reads it; what is no report is refused."""
+    try:
+        return _claims(document, pairs)
+    except CertiformerError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        told = f"a report.json, or what `compare --json` printed, with the numbers of a proof ({error!r})"
+        raise InputError("report", sorted(map(str, document))[:8], told) from error
+
+
+def _claims(document: Mapping[str, Any], pairs: Pairs | None) -> list[Claim]:
+    """The adapter: nothing else here knows how a report stores its numbers."""
     if "comparison" in document:
         return [
             sign_claim(int(one["discordant"][0]), int(one["discordant"][1]), float(one["p"]))
@@ -165,15 +182,18 @@ def sign_claim(only_a: int, only_b: int, p: float) -> Claim:
     """The sign test at four digits, rounded up from its exact p-value; `p` is that of the comparison."""
     m, few = only_a + only_b, min(only_a, only_b)
     refuse_many("discordant examples", few)
+    if not 0 <= few <= m <= MOST_DISCORDANT:
+        raise InputError("discordant", [only_a, only_b], f"two counts of together at most {MOST_DISCORDANT:,} examples")
     term = total = 1
     for i in range(few):
         term = term * (m - i) // (i + 1)
         total += term
     exact = min(Fraction(1), Fraction(2 * total, 2**m))
-    if not abs(exact - Fraction(p)) <= exact / 10**9:
+    if not abs(exact - Fraction(p)) <= exact / 10**9 + LEAST_P:
         raise InputError("p", p, f"{float(exact)!r}, the p-value of {only_a} against {only_b}")
     up = Context(prec=4, rounding=ROUND_CEILING)
-    return SignTest(only_a, only_b, Fraction(up.divide(Decimal(exact.numerator), Decimal(exact.denominator))))
+    rounded = Fraction(up.divide(Decimal(exact.numerator), Decimal(exact.denominator)))
+    return SignTest(only_a, only_b, max(rounded, LEAST_P))
 
 
 def gate_claim(errors: int, n: int, threshold: float, delta: float, models: int = 1) -> Claim:
@@ -184,12 +204,11 @@ def gate_claim(errors: int, n: int, threshold: float, delta: float, models: int 
 
 def pairs_of(document: Mapping[str, Any], path: str | Path) -> Pairs:
     """Labels and predictions of the file that a report was made from, coded as whole numbers."""
-    chosen = sources.Choice.from_text(str(document.get("provenance", {}).get("columns", "{}")))
-    found = sources.read(path, chosen)
+    parts = Sample.read(path, Declaration.recorded(document.get("declaration", {}))).parts
     names = ("heldout_labels", "heldout_predictions")
-    if any(name not in found for name in names):
-        raise InputError("--proof=count", sorted(found), "labels and predictions in the file, for the kernel to count")
-    labels, predictions = (np.asarray(whole(rows_of(found[name]))).ravel() for name in names)
+    if any(name not in parts for name in names):
+        raise InputError("--proof=count", sorted(parts), "labels and predictions in the file, for the kernel to count")
+    labels, predictions = (np.asarray(whole(parts[name])).ravel() for name in names)
     if len(labels) != len(predictions):
         raise InputError("--proof=count", [len(labels), len(predictions)], "as many predictions as labels")
     if labels.dtype.kind not in "iub" or predictions.dtype.kind not in "iub":

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from certiformer.certificates import Evidence, certificates
+from certiformer.certificates.compression import Compression
+from certiformer.certificates.progressive import Progressive
+from certiformer.certification.declaration import Declaration
 from certiformer.certification.handover import file_name
 from certiformer.certification.recount import CannotCount, Recount
 from certiformer.core.errors import CertiformerError
 from certiformer.core.report import Report
 
-DECLARED = (
-    *("models", "allow_twins", "seed", "title", "outputs", "classes", "abstain", "low", "high", "clip", "two_sided"),
-    *("order", "estimand", "max_size", "repeats", "slices", "delta", "only"),
-)
-"""What a report may declare to be read in its way: a closed list, none of which names a file or a function."""
 NOT_REPEATED = "the training was not repeated: its predictor was counted again"
 
 
@@ -40,7 +37,9 @@ def rebuild(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     """The report again from `sources` and what the document declares; CannotRebuild says what is missing."""
     flow = document["provenance"].get("flow")
     if "recipe" in document["provenance"]:
-        return _recipe(document)
+        return _recipe(document, sources)
+    if "verb" in document["provenance"]:
+        raise CannotRebuild("what was trained on the way is not trained again: its statements are counted one by one")
     if flow == "predictions":
         if "checkpoint" in document["machine"]:
             raise CannotRebuild("the checkpoint beside the predictions is not at hand: certify again to compare")
@@ -55,22 +54,21 @@ def rebuild(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
 
 
 def _options(document: Mapping[str, Any]) -> dict[str, Any]:
-    declared = document["declaration"]
-    return {name: declared[name] for name in DECLARED if name in declared}
+    """What a report may declare to be read in its way: a closed list, none of which names a file or a function."""
+    written = document["declaration"]
+    found = {name: written[name] for name in ("delta", "only") if name in written}
+    return {**found, "declaration": Declaration.recorded(written)}
 
 
 def _of_predictions(document: Mapping[str, Any], sources: Recount) -> Report:
     from certiformer.certification.api import certify
-    from certiformer.certification.sources import Choice
 
-    columns = document["declaration"].get("columns")
-    chosen = None if columns is None else Choice.from_text(json.dumps(columns))
-    return certify(predictions=sources.data, columns=chosen, **_options(document))
+    return certify(predictions=sources.data, **_options(document))
 
 
 def _of_model(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     """The handed-over model on the data: all of it but the training and what was known about it."""
-    from certiformer.certification.api import certify, heldout_and_train
+    from certiformer.certification.api import Subject, certify, heldout_and_train
     from certiformer.certification.handover.model import HouseModel
 
     entries = [entry for entry in document["statements"] if entry["predictor"] is not None]
@@ -89,7 +87,7 @@ def _of_model(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     if document["declaration"].keys() & {"initial", "training"}:
         raise CannotRebuild("the initial model and the facts about its training are not in the files")
     arrays, options, missing = sources.arrays(), _options(document), {}
-    house = model.model  # type: ignore[attr-defined]
+    house = model.model
     if document["provenance"]["flow"] == "training":
         if not {"inputs", "labels"} <= set(arrays):
             raise CannotRebuild("the data that were divided are needed: inputs and labels, in their order")
@@ -98,7 +96,7 @@ def _of_model(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     else:
         heldout, train = heldout_and_train(arrays, str(sources.data))
         more = {} if final is None else {"final": final.model, "unlabelled": arrays.get("unlabelled_inputs")}  # type: ignore[attr-defined]
-        made = certify(house, heldout=heldout, train=train, **more, **options)
+        made = certify(Subject(house, **more), heldout=heldout, train=train, **options)
     computed = tuple(f"provenance.heldout_{form}_sha256" for form in ("logits", "probabilities"))
     return Rebuilt(made, missing, HouseModel.tolerance, computed)
 
@@ -123,7 +121,7 @@ class Stored:
 def _of_procedures(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     """Every record counted again with its predictor; the training itself only by a replay."""
     from certiformer.certification.pipeline import DELTA, build
-    from certiformer.certification.procedures.run import of_procedures
+    from certiformer.certification.procedure import of_procedures
 
     kept: dict[str, str] = {}
     found: list[Evidence] = []
@@ -138,8 +136,8 @@ def _of_procedures(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
         except (CannotCount, CertiformerError, TypeError) as reason:
             raise CannotRebuild(f"{key}: {reason}") from reason
         label = key[len(kind.id) :].strip().removeprefix("(").removesuffix(")")
-        sides = {side: sources.trace(entry) if side == "trace" else sources.predictor(entry, side) for side in _SIDES}
-        record = replace(counted.record, label=label, **sides)
+        predictor, through = sources.predictor(entry, "predictor"), sources.predictor(entry, "through")
+        record = replace(counted.record, label=label, predictor=predictor, through=through, trace=sources.trace(entry))
         replayed = entry["id"] == "compression" and sources.replay and not counted.trusted
         if not replayed:
             record = replace(record, subject=entry["subject"], note=entry["reason"])
@@ -152,10 +150,10 @@ def _of_procedures(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
         found.insert(0 if any(own) else len(found), record)  # a file has the name of the first that it belongs to
     arrays = sources.arrays()
     options = _options(document)
-    findings = of_procedures(None, (arrays["train_inputs"], arrays["train_labels"]), [Stored(found)])
+    examples = (arrays["train_inputs"], arrays["train_labels"])
+    findings = of_procedures(None, examples, [Stored(found)], reading=options["declaration"])
     findings = replace(
         findings,
-        title=options.get("title", findings.title),
         configuration={**findings.configuration, "by": document["declaration"].get("by", [])},
         declaration={"by": document["declaration"].get("by", [])},
     )
@@ -166,7 +164,7 @@ def _of_procedures(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
 _SIDES = ("predictor", "through", "trace")
 
 
-def _recipe(document: Mapping[str, Any]) -> Rebuilt:
+def _recipe(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     """The demo, whose training results come with the package."""
     from certiformer.certification.pipeline import DELTA, build
     from certiformer.certification.recipes import mnist
@@ -175,6 +173,17 @@ def _recipe(document: Mapping[str, Any]) -> Rebuilt:
     seed = provenance.get("seed")
     if provenance["recipe"] != "mnist" or seed != mnist.SHIPPED_SEED or "shipped" not in str(provenance.get("trained")):
         raise CannotRebuild("it was trained in the run itself: its statements are counted one by one")
-    options = _options(document)
-    made = build(mnist.findings(), options.get("delta", DELTA), only=options.get("only"))
-    return Rebuilt(made, {}, 1e-5)
+    options, findings = _options(document), mnist.findings()
+    if not document["profile"]:
+        findings = replace(findings, model=None, sample=None, initial=None)
+    made = build(findings, options.get("delta", DELTA), only=options.get("only"))
+    missing = {}
+    for entry in document["statements"]:
+        kind = {"compression": Compression, "progressive": Progressive}.get(entry["id"])
+        if kind is not None and entry["evidence"] is not None:
+            written = {name: value for name, value in entry["evidence"].items() if name != "key"}
+            try:
+                missing[entry["key"]] = sources.again(entry["key"], entry, kind, kind.from_record(written)).trusted
+            except (CannotCount, TypeError) as reason:
+                missing[entry["key"]] = str(reason)
+    return Rebuilt(made, {key: why for key, why in missing.items() if why}, 1e-5)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -24,7 +23,7 @@ from certiformer.certification.handover import read_predictor, read_trace
 from certiformer.core.errors import InputError
 
 if TYPE_CHECKING:
-    from certiformer.certification.reading import Reading
+    from certiformer.certification.declaration import Declaration
 
 Labels = npt.NDArray[np.int64]
 RECIPES = ("mnist", "sparse_majority")
@@ -69,7 +68,7 @@ class Recount:
         if (recipe := self.provenance.get("recipe", RECIPES[0])) not in RECIPES:
             raise InputError("recipe", recipe, f"one of {', '.join(RECIPES)}")
         self._evidence: Mapping[str, Evidence] | None = None
-        self._arrays: Mapping[str, Any] | None = None
+        self._arrays: Any = None
         self._read: dict[str, tuple[Predictor, str]] = {}
 
     def again(self, key: str, entry: Mapping[str, Any], kind: type[Evidence], recorded: Evidence | None) -> Counted:
@@ -132,20 +131,21 @@ class Recount:
         from certiformer.certification import api
         from certiformer.certification.sources.npz import read_npz
 
-        return self._file(lambda path: read_npz(path, (*api.DATA_ARRAYS, "unlabelled_inputs")))
+        found: Mapping[str, Any] = self._file(lambda path: read_npz(path, (*api.DATA_ARRAYS, "unlabelled_inputs")))
+        return found
 
-    def _file(self, read: Callable[[Path], Mapping[str, Any]]) -> Mapping[str, Any]:
+    def _file(self, read: Callable[[Path], Any]) -> Any:
         if self.data is None:
             raise CannotCount("its counts come from the report: give the data it was certified with (--data FILE)")
         if self._arrays is None:
             self._arrays = read(self.data)
         return self._arrays
 
-    def _reading(self) -> Reading:
-        """What was declared when it was certified; overlap was looked at then."""
-        from certiformer.certification.reading import Reading
+    def _declared(self) -> Declaration:
+        """What was declared when it was certified."""
+        from certiformer.certification.declaration import Declaration
 
-        return replace(Reading.from_text(str(self.provenance["reading"])), allow_twins=True)
+        return Declaration.recorded(self.declaration)
 
     def _of_recipe(self, key: str) -> Examples:
         module = importlib.import_module(f"certiformer.certification.recipes.{self.provenance['recipe']}")
@@ -165,19 +165,19 @@ class Recount:
         return Examples(arrays["train_inputs"], labels, arrays.get("unlabelled_inputs"))
 
     def _of_predictions(self, key: str, predictor: Predictor | None, recorded: Evidence | None) -> Counted:
-        from certiformer.certification import predictions, sources
+        from certiformer.certification import predictions
+        from certiformer.certification.sample import Sample, class_names
 
-        columns = sources.Choice.from_text(json.dumps(self.declaration.get("columns", {})))
-        arrays = self._file(lambda path: sources.read(path, columns))
+        declared = self._declared()
+        sample: Sample = self._file(lambda path: Sample.read(path, declared))
         if predictor is not None:
-            if recorded is None or not {"head_features", "head_labels"} <= set(arrays):
+            if recorded is None or not {"head_features", "head_labels"} <= set(sample.parts):
                 raise CannotCount("head_features and head_labels are not in the data")
-            features, labels, _ = predictions.head_data(arrays, predictions.class_names(arrays, self._reading()))
+            features, labels, _ = predictions.head_data(sample.parts, class_names(sample.parts, declared))
             return Counted(predictor.recount(recorded, features, labels), tolerance=predictor.tolerance)
         if self._evidence is None:
-            aside = {name for name in arrays if name.startswith("head_") or name in sources.ASIDE}
-            rest = {name: array for name, array in arrays.items() if name not in aside}
-            self._evidence = _by_key(predictions.of_predictions(rest, self._reading()).evidence)
+            rest = {name: rows for name, rows in sample.parts.items() if not name.startswith("head_")}
+            self._evidence = _by_key(predictions.of_sample(replace(sample, parts=rest)).evidence)
         return self._known(key)
 
     def _of_model(
@@ -205,10 +205,10 @@ class Recount:
         _refuse_functionless(predictor)
         if issubclass(kind, Disagreement):
             # Labels in the coding of the report: what the sibling's hold-out row was counted with.
-            sibling = counting.of_model(_needed(through).outputs, heldout, reading=self._reading(), batched=True)
+            sibling = counting.of_model(_needed(through).outputs, heldout, reading=self._declared(), batched=True)
             errors = next(record for record in sibling.evidence if record.id == "holdout")
             return _transferred(_recorded(recorded), predictor, through, arrays.get("unlabelled_inputs"), errors)
-        found = counting.of_model(predictor.outputs, heldout, reading=self._reading(), batched=True)
+        found = counting.of_model(predictor.outputs, heldout, reading=self._declared(), batched=True)
         self._evidence = _by_key(found.evidence)
         return self._known(key, predictor.tolerance)
 

@@ -102,7 +102,7 @@ def refuse_overlap(
             f"{twins} of {len(certified)} that were also used for training or selection",
             "examples that played no part in choosing the model",
             "A certificate on seen examples guarantees nothing; hold others out. If equal inputs are independent "
-            "draws from a small input space, say so with --allow-twins.",
+            "draws from a small input space, say so with --repeats natural.",
         )
     return twins
 

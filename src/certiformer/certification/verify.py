@@ -18,9 +18,7 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 from certiformer.certificates import Evidence, certificates
-from certiformer.certification.delta import DeltaLedger
 from certiformer.certification.document import summary
-from certiformer.certification.evidence import Findings
 from certiformer.certification.headline import advice, decisive, headline
 from certiformer.certification.rebuild import CannotRebuild, Rebuilt, rebuild
 from certiformer.certification.recount import CannotCount, Recount
@@ -280,27 +278,17 @@ def _in_parts(document: Mapping[str, Any], sources: Recount, reason: str) -> Ver
         missing += [Unchecked(entry["id"], why)] if why else []
         stated[-1] = again or stated[-1]
     leading = decisive(stated)
+    tried = int(document["provenance"].get("configurations_tried", 1))
     words = {
         "headline": headline(leading, float(document["delta"])),
         "decisive": None if leading is None else leading.key,
         "basis": "" if leading is None else leading.seen,
         "advice": advice(leading),
-        "summary": _summary(document, stated),
+        "summary": summary(stated, float(document["delta"]), tried),
     }
     compared += len(words)
     found += [Difference(name, document[name], text) for name, text in words.items() if document[name] != text]
     return Verification(tuple(found), tuple(missing), tuple(rows), compared)
-
-
-def _summary(document: Mapping[str, Any], stated: list[Statement]) -> str:
-    """The summary, but for what only the model and the data tell."""
-    tried = int(document["provenance"].get("configurations_tried", 1))
-    nothing: dict[str, Any] = {"observed": {}, "evidence": (), "configuration": {}, "splits": {}}
-    findings = Findings(title="", classes=0, seed=0, tried=tried, **nothing)
-    found = summary(findings, tuple(stated), DeltaLedger(float(document["delta"]), document["shares"]))
-    said = str(document["summary"])
-    sample = "No training sample was given, so the papers' results are not listed."
-    return said if said.replace(f" {sample}", "") == found else found
 
 
 def _stated(entry: Mapping[str, Any]) -> Statement:

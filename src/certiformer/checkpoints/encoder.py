@@ -24,7 +24,8 @@ from certiformer.checkpoints.errors import CheckpointError
 from certiformer.checkpoints.parts import Parts
 from certiformer.checkpoints.readers import open_checkpoint
 from certiformer.checkpoints.readers._json import read_json
-from certiformer.checkpoints.roles import Settings, assign, settings
+from certiformer.checkpoints.roles import architecture, assign
+from certiformer.networks.architecture import Tables
 
 Array = npt.NDArray[Any]
 Pooling = Literal["mean", "cls"]
@@ -131,18 +132,23 @@ class Encoder:
             kind = "not recognised" if roles.family is None else roles.family.key
             raise CheckpointError(path, f"of family {kind}; run here: {', '.join(RUNS)}")
         self.roles = roles
-        self.settings: Settings = settings(roles)
-        if self.settings.activation not in ACTIVATIONS:
-            raise CheckpointError(path, f"activation {self.settings.activation} is not run here")
+        stated, keys = architecture(roles)
+        self.attention, self.feed_forward = stated.first
+        if not isinstance(stated.source, Tables) or stated.source.mapped:
+            raise CheckpointError(path, "its embeddings are mapped to another width, which is not run here")
+        self.depth = len(stated.blocks)
+        assert stated.blocks[0].halves[0].after is not None
+        self.eps = stated.blocks[0].halves[0].after.eps
+        if self.feed_forward.activation not in ACTIVATIONS:
+            raise CheckpointError(path, f"activation {self.feed_forward.activation} is not run here")
         self.dtype = np.dtype(np.float32 if precision == "single" else np.float64)
         self.pooling: Pooling = _pooling(Path(path))
-        self._parts = Parts(roles, self.settings)
-        model = str(roles.checkpoint.config.get("model_type", ""))
+        self._parts = Parts(roles, stated)
         padding = roles.checkpoint.config.get("pad_token_id", 1)
-        self.offset = int(padding) + 1 if model in OFFSETS and isinstance(padding, int) else 0
+        self.offset = int(padding) + 1 if keys.kind in OFFSETS and isinstance(padding, int) else 0
         self._words, self._fixed = self._tables()
         self._first = self._norm("embedding.norm", None)
-        self.layers = [self._layer(index) for index in range(self.settings.layers)]
+        self.layers = [self._layer(index) for index in range(self.depth)]
 
     @property
     def width(self) -> int:
@@ -168,7 +174,7 @@ class Encoder:
 
     def vector(self, tokens: Sequence[int]) -> npt.NDArray[np.float64]:
         """The pooled output of the last layer; not normalised."""
-        states = self.states(tokens, self.settings.layers)
+        states = self.states(tokens, self.depth)
         pooled = states[0] if self.pooling == "cls" else states.mean(axis=0)
         return np.asarray(pooled, dtype=np.float64)
 
@@ -177,7 +183,7 @@ class Encoder:
 
         What a text says is in the last state, how it says it is in earlier ones.
         """
-        depth = self.settings.layers
+        depth = self.depth
         places = sorted({round(place * depth / 3) for place in range(4)})
         x = self.states(tokens, 0)
         found = []
@@ -223,7 +229,7 @@ class Encoder:
     def _norm(self, role: str, layer: int | None) -> Norm:
         gain, shift = self._parts.need(f"{role}.gain", layer), self._parts.need(f"{role}.shift", layer)
         values = [part.assigned.tensor.array().astype(self.dtype) for part in (gain, shift)]
-        return Norm(values[0], values[1], self.settings.eps)
+        return Norm(values[0], values[1], self.eps)
 
     def _layer(self, index: int) -> Layer:
         names = ("query", "key", "value", "output", "up", "down")
@@ -237,8 +243,8 @@ class Encoder:
             up,
             down,
             self._norm("feedforward.norm", index),
-            self.settings.heads,
-            ACTIVATIONS[self.settings.activation],
+            self.attention.heads,
+            ACTIVATIONS[self.feed_forward.activation],
         )
 
 

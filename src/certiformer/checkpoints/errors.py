@@ -21,3 +21,7 @@ def shown(text: object) -> str:
     """A name from a file as it may be printed: one line, no control characters, not too long."""
     plain = "".join(letter if letter.isprintable() else "?" for letter in str(text))
     return plain if len(plain) <= _LONGEST else plain[: _LONGEST - 3] + "..."
+
+
+class NoNetwork(CheckpointError):
+    """A file whose tensors can be measured, but whose network is not known for sure: what stands in the way."""

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +18,17 @@ from certiformer import networks
 from certiformer.checkpoints.adapters import Adapter, is_adapter, read_adapter
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder
-from certiformer.checkpoints.errors import CheckpointError, shown
+from certiformer.checkpoints.errors import CheckpointError, NoNetwork, shown
 from certiformer.checkpoints.families import Row
 from certiformer.checkpoints.measuring import Measurer, Progress
-from certiformer.checkpoints.network import Builder, Built
-from certiformer.checkpoints.parts import Parts, whole
+from certiformer.checkpoints.network import Model, Tensors, told
+from certiformer.checkpoints.parts import whole
 from certiformer.checkpoints.readers import open_checkpoint
-from certiformer.checkpoints.roles import Assigned, Roles, Settings, assign, settings
-from certiformer.checkpoints.tensors import Checkpoint, Tensor
+from certiformer.checkpoints.roles import Assigned, Roles, assign
+from certiformer.checkpoints.tensors import Tensor
 from certiformer.checkpoints.violations import facts, violations
 from certiformer.networks import Analysis
+from certiformer.networks.architecture import Architecture, Built, Patches, Tokens
 
 LN10 = math.log(10.0)
 UNKNOWN = Row("", "not recognised", "bare")
@@ -48,12 +50,15 @@ class Options:
     activation: str | None = None
     norm_first: bool | None = None
     input_radius: float | None = None
+    assume_unused: tuple[str, ...] = ()
+    """Tensors (names or patterns) and keys of config.json that play no part: a hypothesis of the caller."""
     cache: bool = True
 
     @property
     def given(self) -> dict[str, Any]:
         """What the caller said about the architecture, to fill what the files leave out."""
-        return {"heads": self.heads, "activation": self.activation, "norm_first": self.norm_first}
+        names = ("heads", "activation", "norm_first", "input_radius")
+        return {name: getattr(self, name) for name in names}
 
 
 def inspect(path: str | Path, options: Options | None = None, progress: Progress | None = None) -> dict[str, Any]:
@@ -83,9 +88,9 @@ def _document(
     measurer: Measurer,
 ) -> dict[str, Any]:
     checkpoint = roles.checkpoint
-    weights = [one for one in roles.assigned if one.role != "buffer" and one.tensor.real]
+    known = [one for one in roles.assigned if one.role != "buffer" and one.tensor.real]
     unknown = [Assigned(tensor, "not recognised", None, UNKNOWN) for tensor in roles.unknown if tensor.real]
-    listed = sorted([*weights, *unknown], key=_order)
+    listed = sorted([*known, *unknown], key=_order)
     measurer.work = sum(_work(one.tensor) for one in listed)
     tensors = [_tensor(one, measurer, compared) for one in listed]
     document: dict[str, Any] = {
@@ -104,66 +109,91 @@ def _document(
         "log10_n_needed": None,
         "dominating": None,
         "shares": [],
+        "assumed_unused": [],
+        "no_network": None,
         "remarks": [*checkpoint.remarks],
     }
-    if roles.family is None:
-        document["remarks"].append(f"{roles.reason}: sizes only, no network")
+    try:
+        model = Model.of(roles, options.given, options.assume_unused)
+        around = None if centre is None else _centre(centre, roles, options)
+        ranks = {} if adapter is None or options.reference is not None else adapter.ranks
+
+        def analysed(*, fused: bool) -> tuple[Built, Tensors, Analysis]:
+            built, weights = model.build(
+                measurer, fused=fused, centre=None if around is None else around.parts, ranks=ranks
+            )
+            return built, weights, networks.analyse(built.output)
+
+        built, weights, analysis = analysed(fused=False)
+        if ranks and model.architecture.first[0].norm is None:
+            # A rank counts once for all heads together: usually cheaper than once per head.
+            together = analysed(fused=True)
+            if together[2].log_size(QUARTER) < analysis.log_size(QUARTER):
+                built, weights, analysis = together
+    except NoNetwork as error:
+        document["no_network"] = f"{error.problem}. {error.fix}" if error.fix else error.problem
         return document
-    chosen = settings(roles, options.given)
-    parts = None
-    if centre is not None:
-        if centre.family is not roles.family:
-            other = None if centre.family is None else centre.family.key
-            raise CheckpointError(centre.checkpoint.path, f"the reference is of family {other}, not {roles.family.key}")
-        parts = Parts(centre, settings(centre, options.given))
-    ranks = {} if adapter is None or options.reference is not None else adapter.ranks
-
-    def analysed(*, fused: bool) -> tuple[Built, Analysis]:
-        built = Builder(
-            roles, chosen, measurer, centre=parts, input_radius=options.input_radius, ranks=ranks, fused=fused
-        ).build()
-        return built, networks.analyse(built.output)
-
-    built, analysis = analysed(fused=False)
-    if ranks and roles.get("query.norm.gain", 0) is None:
-        # A rank counts once for all heads together: usually cheaper than once per head.
-        together = analysed(fused=True)
-        if together[1].log_size(QUARTER) < analysis.log_size(QUARTER):
-            built, analysis = together
-    document |= _network(built, analysis)
-    document["settings"] = {
-        "layers": chosen.layers,
-        "heads": chosen.heads,
-        "key_heads": chosen.kv_heads,
-        "positions": chosen.positions,
-        "eps": chosen.eps,
-        "activation": chosen.activation,
-        "normalisation": "before" if chosen.norm_first else "after",
-    }
-    document["violations"] = violations(facts(roles, chosen))
-    document["remarks"] += [*built.notes, PRICE]
+    document |= _network(model.architecture, built, weights, analysis)
+    document["settings"] = _settings(model.architecture)
+    document["violations"] = violations(facts(model.architecture))
+    everything = [*checkpoint.tensors, *map(str, checkpoint.config)]
+    document["assumed_unused"] = [
+        shown(name) for name in options.assume_unused if any(fnmatchcase(one, name) for one in everything)
+    ]
+    document["remarks"] += [*_inputs(model.architecture), told(model.architecture.end), PRICE]
     if adapter is not None:
         document["adapter"] = adapter.as_json(analysis.log_size(QUARTER))
     return document
 
 
-def _network(built: Built, analysis: Analysis) -> dict[str, Any]:
+def _centre(centre: Roles, roles: Roles, options: Options) -> Model:
+    if centre.family is not roles.family:
+        other, own = ("none" if family is None else family.key for family in (centre.family, roles.family))
+        raise CheckpointError(centre.checkpoint.path, f"the reference is of family {other}, not {own}")
+    return Model.of(centre, options.given, options.assume_unused)
+
+
+def _settings(it: Architecture) -> dict[str, Any]:
+    attention, feed_forward = it.first
+    norms = [norm for half in it.blocks[0].halves for norm in (half.before, half.after) if norm is not None]
+    return {
+        "layers": len(it.blocks),
+        "heads": attention.heads,
+        "key_heads": attention.key_heads,
+        "positions": it.source.positions,
+        "eps": norms[0].eps,
+        "activation": feed_forward.activation,
+        "normalisation": "after" if it.blocks[0].halves[1].after else "before",
+    }
+
+
+def _inputs(it: Architecture) -> list[str]:
+    """What is taken for granted about inputs that are not looked up in a table."""
+    if isinstance(it.source, Tokens):
+        return [f"input tokens of norm at most {it.source.radius:g} (not in the file; --input-radius changes it)"]
+    if isinstance(it.source, Patches):
+        return [f"patches of norm at most {it.source.radius:g}: pixels in [-1, 1] (--input-radius changes it)"]
+    return []
+
+
+def _network(it: Architecture, built: Built, weights: Tensors, analysis: Analysis) -> dict[str, Any]:
     layers = []
-    for block in built.blocks:
+    scores = {block.label: weights.scores(block) for block in it.blocks}
+    for index, (stated, block) in enumerate(zip(it.blocks, built.blocks, strict=True)):
         before, middle, after = (
             analysis.sensitivity(node).ln / LN10 for node in (block.before, block.middle, block.after)
         )
         layers.append(
             {
-                "index": block.index,
+                "index": index,
                 "lipschitz_log10": before - after,
                 "attention_log10": before - middle,
                 "feed_forward_log10": middle - after,
                 "sensitivity_log10": before,
-                "score_norms": list(built.heads[min(block.index, len(built.heads) - 1)]),
+                "score_norms": list(scores[stated.label]),
             }
         )
-    shares = _shares(analysis, built.roles)
+    shares = _shares(analysis, weights.roles)
     return {
         "layers": layers,
         "log10_coefficient": _number(_ln_reach(analysis) / LN10),
@@ -263,11 +293,3 @@ def _order(one: Assigned) -> tuple[Any, ...]:
 
 def _number(value: float) -> float | str:
     return value if math.isfinite(value) else "inf"
-
-
-def settings_of(path: str | Path, given: Mapping[str, Any] | None = None) -> tuple[Checkpoint, Roles, Settings]:
-    """A recognised checkpoint with its settings, for those who run it."""
-    roles = assign(open_checkpoint(path))
-    if roles.family is None:
-        raise CheckpointError(path, "no family's table fits the names of its tensors")
-    return roles.checkpoint, roles, settings(roles, given)

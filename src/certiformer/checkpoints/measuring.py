@@ -121,7 +121,7 @@ class Measurer:
         if exact:
             return scaled, 0.0
         steps = range(0, scaled.shape[0], ROWS)
-        return scaled, 2.0 * UNIT * sum(float(np.abs(scaled[start : start + ROWS]).sum()) for start in steps)
+        return scaled, 4.0 * UNIT * sum(float(np.abs(scaled[start : start + ROWS]).sum()) for start in steps)
 
     def _bias(self, part: FoldedBias) -> tuple[npt.NDArray[np.float64], float]:
         """c + W b in double precision; a sum of d products is off by at most (d + 2) units of its absolute terms."""

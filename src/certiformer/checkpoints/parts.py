@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.checkpoints.errors import CheckpointError, shown
-from certiformer.checkpoints.roles import Assigned, Roles, Settings
-from certiformer.checkpoints.tensors import Tensor
+from certiformer.checkpoints.roles import Assigned, Roles, oriented_shape
+from certiformer.checkpoints.tensors import Tensor, array_tensor
+from certiformer.networks.architecture import Architecture
 
 Matrix = npt.NDArray[Any]
 
@@ -86,20 +87,6 @@ Folded = Part | FoldedBias
 """A matrix of the network: as it is stored, or with the gain or shift of a norm in it."""
 
 
-def oriented_shape(assigned: Assigned) -> tuple[int, int]:
-    """(outputs, inputs) of a tensor; vectors are columns, convolutions maps on flattened patches."""
-    shape = assigned.tensor.shape
-    if assigned.role == "position" and len(shape) == 3:
-        return shape[1], shape[2]
-    if assigned.role == "class_token":
-        return int(np.prod(shape)), 1
-    if len(shape) <= 1:
-        return (shape[0] if shape else 1), 1
-    if len(shape) == 2:
-        return (shape[1], shape[0]) if assigned.row.stored == "in x out" else (shape[0], shape[1])
-    return shape[0], int(np.prod(shape[1:]))
-
-
 def oriented(assigned: Assigned) -> Matrix:
     """The tensor as the matrix that acts on columns."""
     values = assigned.tensor.array()
@@ -113,12 +100,20 @@ def whole(assigned: Assigned) -> Part:
 
 
 class Parts:
-    """Weights by role: fused tensors answer for their shares."""
+    """Weights by role: fused tensors answer for their shares, and tensors are as the family means them."""
 
-    def __init__(self, roles: Roles, settings: Settings) -> None:
-        self.roles, self.settings = roles, settings
-        # One lookup table: a role is asked for once per layer.
-        self._known = {(one.role, one.layer): one for one in roles.assigned}
+    def __init__(self, roles: Roles, architecture: Architecture) -> None:
+        self.path = roles.checkpoint.path
+        first, _ = architecture.first
+        self.heads, self.key_heads = first.heads, first.key_heads
+        assert roles.family is not None
+        gain, self._known = roles.family.gain, {}
+        for one in roles.assigned:
+            if one.row.stored == "by head":
+                one = replace(one, tensor=self._regrouped(one.tensor))
+            elif gain and one.role.endswith(".gain"):
+                one = replace(one, tensor=_added(one.tensor, gain))
+            self._known[one.role, one.layer] = one
 
     def get(self, role: str, layer: int | None = None) -> Part | None:
         found = self._known.get((role, layer))
@@ -140,16 +135,37 @@ class Parts:
         found = self.get(role, layer)
         if found is None:
             where = "" if layer is None else f" of layer {layer}"
-            raise CheckpointError(self.roles.checkpoint.path, f"the weights lack the {role}{where}")
+            raise CheckpointError(self.path, f"the weights lack the {role}{where}")
         return found
 
     def _share(self, fused: Assigned, base: str) -> Part:
         rows = oriented_shape(fused)[0]
-        heads, kv = self.settings.heads, self.settings.kv_heads
+        heads, kv = self.heads, self.key_heads
         if rows % (heads + 2 * kv):
             problem = f"{shown(fused.tensor.name)} has {rows} rows, which {heads} + 2 x {kv} heads cannot share"
-            raise CheckpointError(self.roles.checkpoint.path, problem)
+            raise CheckpointError(self.path, problem)
         width = rows // (heads + 2 * kv)
         edges = {"query": (0, heads), "key": (heads, heads + kv), "value": (heads + kv, heads + 2 * kv)}
         first, last = edges[base]
         return Part(fused, first * width, last * width)
+
+    def _regrouped(self, tensor: Tensor) -> Tensor:
+        """Queries, keys and values of one head after the other: all queries first, then all keys, then all values."""
+        rows = tensor.shape[0] if tensor.shape else 0
+        if rows == 0 or rows % (3 * self.heads):
+            problem = f"{shown(tensor.name)} has {rows} rows, which 3 x {self.heads} heads cannot share"
+            raise CheckpointError(self.path, problem)
+
+        def all_of() -> Matrix:
+            values = tensor.array().reshape(self.heads, 3, rows // (3 * self.heads), -1)
+            return np.ascontiguousarray(values.swapaxes(0, 1)).reshape(tensor.shape)
+
+        return replace(
+            tensor, rows=lambda start, stop: all_of()[start:stop], stored=lambda: memoryview(all_of().tobytes())
+        )
+
+
+def _added(tensor: Tensor, number: float) -> Tensor:
+    """A gain that the file stores without the number that is added to it."""
+    found = array_tensor(tensor.name, np.asarray(tensor.array(), np.float64) + number)
+    return replace(found, storage=tensor.storage)

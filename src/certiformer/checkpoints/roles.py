@@ -1,16 +1,18 @@
-"""Which tensor is what: a checkpoint read with the table of its family, and the settings no tensor shows."""
+"""Which tensor is what: a checkpoint read with the table of its family, and the architecture that the family states."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
-from certiformer.checkpoints.errors import CheckpointError, shown
+from certiformer.checkpoints.errors import CheckpointError, NoNetwork, shown
 from certiformer.checkpoints.families import COMMON_PREFIXES, FAMILIES, REFUSED, Family, Row
+from certiformer.checkpoints.keys import Keys
 from certiformer.checkpoints.tensors import Checkpoint, Tensor
-from certiformer.core.errors import InputError
+from certiformer.networks.architecture import Architecture
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,20 +23,6 @@ class Assigned:
     role: str
     layer: int | None
     row: Row
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What config.json, the GGUF header or the caller says about the architecture."""
-
-    heads: int
-    kv_heads: int
-    layers: int
-    eps: float
-    activation: str
-    positions: int
-    norm_first: bool
-    head_dimension: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,10 +42,33 @@ class Roles:
                 return one
         return None
 
+    def without(self, unused: Sequence[str]) -> Roles:
+        """The same without the tensors that play no part: names or patterns."""
+
+        def stays(tensor: Tensor) -> bool:
+            return not any(fnmatchcase(tensor.name, pattern) for pattern in unused)
+
+        assigned = tuple(one for one in self.assigned if stays(one.tensor))
+        return replace(self, assigned=assigned, unknown=tuple(tensor for tensor in self.unknown if stays(tensor)))
+
     @property
     def depth(self) -> int:
         """The number of different layers in the file."""
         return 1 + max((one.layer for one in self.assigned if one.layer is not None), default=-1)
+
+
+def oriented_shape(assigned: Assigned) -> tuple[int, int]:
+    """(outputs, inputs) of a tensor; vectors are columns, convolutions maps on flattened patches."""
+    shape = assigned.tensor.shape
+    if assigned.role == "position" and len(shape) == 3:
+        return shape[1], shape[2]
+    if assigned.role in ("class_token", "distillation_token"):
+        return math.prod(shape), 1
+    if len(shape) <= 1:
+        return (shape[0] if shape else 1), 1
+    if len(shape) == 2:
+        return (shape[1], shape[0]) if assigned.row.stored == "in x out" else (shape[0], shape[1])
+    return shape[0], math.prod(shape[1:])
 
 
 def assign(checkpoint: Checkpoint) -> Roles:
@@ -68,6 +79,8 @@ def assign(checkpoint: Checkpoint) -> Roles:
     named = str(checkpoint.config.get("model_type", checkpoint.config.get("general.architecture", "")))
     everything = tuple(checkpoint.tensors.values())
     candidates = [family for family in FAMILIES if named in family.model_types]
+    if checkpoint.format == "gguf":
+        candidates = [family for family in candidates if named in family.gguf]
     if named and not candidates:
         why = REFUSED.get(named, "stands in no table: what it computes with these tensors is not known")
         return Roles(checkpoint, None, (), everything, f"model type {shown(named)} {why}")
@@ -86,6 +99,8 @@ def assign(checkpoint: Checkpoint) -> Roles:
 
 def _with(checkpoint: Checkpoint, family: Family) -> Roles:
     patterns = family.patterns()
+    told = checkpoint.config.get("inner_group_num", 1)
+    inner = told if isinstance(told, int) and 0 < told < 10_000 else 1
     prefixes = (*family.prefixes, *COMMON_PREFIXES)
     assigned: list[Assigned] = []
     unknown: list[Tensor] = []
@@ -103,6 +118,8 @@ def _with(checkpoint: Checkpoint, family: Family) -> Roles:
             continue
         match, role, row = found
         layer = int(match["layer"]) if "layer" in match.re.groupindex else None
+        if layer is not None and "inner" in match.re.groupindex:
+            layer = layer * inner + int(match["inner"])
         if role != "buffer":
             other = taken.setdefault((role, layer), name)
             if other != name:
@@ -125,70 +142,18 @@ def _forms(name: str, prefixes: tuple[str, ...]) -> list[str]:
     return forms
 
 
-def settings(roles: Roles, given: Mapping[str, Any] | None = None) -> Settings:
-    """Settings from the caller first, then the file's own, then the family's; what nobody says is asked for."""
-    family, config = roles.family, roles.checkpoint.config
-    assert family is not None
-    architecture = str(config.get("general.architecture", ""))
-    flat = {key.removeprefix(f"{architecture}."): value for key, value in config.items()} if architecture else config
+def architecture(
+    roles: Roles, given: Mapping[str, Any] | None = None, unused: Sequence[str] = ()
+) -> tuple[Architecture, Keys]:
+    """What the file computes, as its family states it; what nobody says is asked for, what nobody reads is refused."""
+    if roles.family is None:
+        raise NoNetwork(roles.checkpoint.path, roles.reason)
 
-    def find(name: str, kind: type, fallback: Any = None) -> Any:
-        if given and given.get(name) is not None:
-            return given[name]
-        for key in family.config.get(name, ()):
-            if flat.get(key) is not None:
-                return _checked(roles, key, flat[key], kind)
-        return family.defaults.get(name, fallback)
+    def shape(role: str) -> tuple[int, int] | None:
+        found = roles.get(role) or roles.get(role, 0) or roles.get(role, 1)
+        return None if found is None else oriented_shape(found)
 
-    def asked(name: str, option: str) -> InputError:
-        return InputError(
-            name,
-            "nothing",
-            f"a value: it is not in {shown(roles.checkpoint.path.name)}",
-            f"Give {option}, or put config.json beside the weights",
-        )
-
-    heads = find("heads", int)
-    if heads is None:
-        raise asked("heads", "--heads")
-    activation = find("activation", str)
-    if activation is None:
-        raise asked("activation", "--activation relu or gelu")
-    norm_first = find("norm_first", bool, None if family.inputs == "tokens" else family.normalisation == "pre")
-    if norm_first is None:
-        raise asked("norm_first", "--norm-first or --norm-last")
-    position = roles.get("position")
-    positions = find("positions", int, position.tensor.shape[-2] if position and position.tensor.shape else 512)
-    if position is not None and len(position.tensor.shape) >= 2:
-        positions = position.tensor.shape[-2]
-    layers = find("layers", int, roles.depth)
-    if not family.shared_layers and layers != roles.depth:
-        raise CheckpointError(
-            roles.checkpoint.path, f"config.json says {layers} layers, the weights have {roles.depth}"
-        )
-    if not 1 <= layers <= 10_000 or not 1 <= heads <= 10_000:
-        raise CheckpointError(roles.checkpoint.path, f"{layers} layers with {heads} heads")
-    eps = float(find("eps", float))
-    if not 0 < eps < math.inf:
-        raise CheckpointError(roles.checkpoint.path, f"a normalisation with eps = {eps}")
-    kv = find("kv_heads", int, heads)
-    if kv < 1 or heads % kv:
-        raise CheckpointError(roles.checkpoint.path, f"{heads} heads cannot share {kv} key heads")
-    return Settings(
-        heads=heads,
-        kv_heads=kv,
-        layers=layers,
-        eps=eps,
-        activation=str(activation),
-        positions=max(1, positions),
-        norm_first=bool(norm_first),
-        head_dimension=find("head_dimension", int),
-    )
-
-
-def _checked(roles: Roles, key: str, value: Any, kind: type) -> Any:
-    if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise CheckpointError(roles.checkpoint.path, f"config.json: {key} is {shown(value)}, expected {kind.__name__}")
-    return value
+    keys = Keys(roles.checkpoint.path, roles.checkpoint.config, shape, given, unused)
+    found = roles.family.architecture(keys, roles.depth)
+    keys.finish()
+    return found, keys

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from certiformer.checkpoints.roles import Roles, Settings
+from certiformer.networks.architecture import Architecture, Tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,7 @@ class Facts:
     layers: int
     heads: int
     normalisation: str
+    gains: bool
     biases: bool
     trained_embeddings: bool
     activation: str
@@ -26,19 +27,20 @@ class Facts:
     scalar: bool
 
 
-def facts(roles: Roles, settings: Settings) -> Facts:
-    assert roles.family is not None
-    present = {one.role for one in roles.assigned}
+def facts(it: Architecture) -> Facts:
+    attention, feed_forward = it.first
+    norms = [norm for half in it.blocks[-1].halves for norm in (half.before, half.after) if norm is not None]
     return Facts(
-        layers=settings.layers,
-        heads=settings.heads,
-        normalisation="RMSNorm" if roles.family.norm == "rms" else "LayerNorm",
-        biases=any(role.endswith(".bias") for role in present),
-        trained_embeddings=bool(present & {"word", "position", "class_token"}),
-        activation=settings.activation,
-        gated=bool(present & {"gate", "gate_up"}),
-        rotary=roles.family.rotary,
-        scalar=not (present & {"classifier", "head"} or roles.family.ties_head),
+        layers=len(it.blocks),
+        heads=attention.heads,
+        normalisation="RMSNorm" if norms[0].kind == "rms_norm" else "LayerNorm",
+        gains=norms[0].gain,
+        biases=bool(attention.biases or feed_forward.biases),
+        trained_embeddings=not isinstance(it.source, Tokens),
+        activation=feed_forward.activation,
+        gated=feed_forward.gated,
+        rotary=attention.rotary,
+        scalar=it.end.classes == 1,
     )
 
 
@@ -51,7 +53,11 @@ def _residual(it: Facts) -> str:
 
 
 def _projection(it: Facts) -> str:
-    return f"tokens are projected on a ball: here they pass {it.normalisation} with trained gains"
+    return f"tokens are projected on a ball: here they pass {_norm(it)}"
+
+
+def _norm(it: Facts) -> str:
+    return f"{it.normalisation} with{'' if it.gains else 'out'} trained gains"
 
 
 def _merged(it: Facts) -> str:
@@ -96,7 +102,7 @@ SHARED: tuple[Hypothesis, ...] = (_residual, _projection, _merged, _biases, _fix
 SHALLOW: tuple[Hypothesis, ...] = (
     _one_layer,
     _residual,
-    lambda it: f"no normalisation: here {it.normalisation} with trained gains",
+    lambda it: f"no normalisation: here {_norm(it)}",
     _relu,
     _biases,
     _summed_heads,

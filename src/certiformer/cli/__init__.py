@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
 import typer.core
 
 from certiformer._version import __version__
-from certiformer.core.errors import CertiformerError
+from certiformer.core.errors import CertiformerError, InputError
+from certiformer.core.report import visible
 
 VERBS = (
-    "theorems", "search", "explain", "bound", "compare", "compose", "inspect", "train", "certify", "probe", "verify",
-    "holdout", "plan", "watch", "select", "audit", "reproduce",
+    "demo", "theorems", "search", "explain", "bound", "check", "compare", "compose", "inspect", "train", "certify",
+    "probe",
+    "verify", "holdout", "plan", "watch", "select", "audit", "reproduce",
 )  # fmt: skip
 """In the order of the help; each is a module of this package with a function of its name, or a group `app`."""
 
 EXTRAS = {
     "jax": "train", "jaxlib": "train", "equinox": "train", "optax": "train", "jaxtyping": "train", "numba": "fast",
     "dask": "cluster", "distributed": "cluster", "dask_jobqueue": "cluster", "tokenizers": "text",
-    "pyarrow": "files",
+    "pyarrow": "files", "zstandard": "files",
 }  # fmt: skip
 """The extra that brings an optional package."""
 
@@ -54,8 +57,21 @@ def application(verbs: Sequence[str] = VERBS) -> typer.Typer:
         if isinstance(found, typer.Typer):
             app.add_typer(found, name=verb)
         else:
-            app.command(cls=_Command)(found)
+            app.command(cls=_Command)(_one_form(found))
     return app
+
+
+def _one_form(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that refuses two forms of output at once."""
+
+    @functools.wraps(command)
+    def run(*args: object, **given: object) -> None:
+        asked = [f"--{name}" for name in ("json", "csv", "markdown") if given.get(name) is True]
+        if len(asked) > 1:
+            raise InputError("output", " ".join(asked), "one form of output", f"Choose {' or '.join(asked)}")
+        command(*args, **given)
+
+    return run
 
 
 def _show_version(requested: bool) -> None:
@@ -98,5 +114,6 @@ def main() -> None:
 
 
 def _fail(message: str) -> None:
-    typer.secho(f"error: {message}", err=True, fg=typer.colors.RED)
+    # Names from files stand in it: control characters are made visible.
+    typer.secho(f"error: {visible(message)}", err=True, fg=typer.colors.RED)
     sys.exit(2)

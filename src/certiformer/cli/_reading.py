@@ -1,77 +1,120 @@
-"""Options that say which columns of a file are meant and what their numbers mean: the same for every verb."""
+"""The options that a declaration has, made from its fields: the same for every verb."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import Field
+from typing import Annotated, Any
 
 import typer
 
-COLUMNS = "Which columns or fields are meant"
-MEANING = "What the numbers mean"
+from certiformer.certification.declaration import MEANING, Declaration
+from certiformer.cli._output import console
+from certiformer.core.errors import InputError
 
-Metric = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME", help="A loss or score; several may be given.", rich_help_panel=COLUMNS),
-]
-Label = Annotated[str | None, typer.Option(metavar="COLUMN", help="True labels.", rich_help_panel=COLUMNS)]
-Prediction = Annotated[str | None, typer.Option(metavar="COLUMN", help="Predicted labels.", rich_help_panel=COLUMNS)]
-Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Ids of examples.", rich_help_panel=COLUMNS)]
-Group = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="What was drawn independently, e.g. document.", rich_help_panel=COLUMNS),
-]
-Confidence = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="The model's confidence.", rich_help_panel=COLUMNS)
-]
-Slice = Annotated[
-    str | None,
-    typer.Option(
-        "--slice", metavar="COLUMN", help="Certify each value too; `label`: each class.", rich_help_panel=COLUMNS
-    ),
-]
-Filter = Annotated[
-    str | None, typer.Option(help="Which filter of an lm-evaluation-harness file.", rich_help_panel=COLUMNS)
-]
-Score = Annotated[
-    str | None, typer.Option(metavar="NAME[.KEY]", help="Which scorer of an inspect_ai log.", rich_help_panel=COLUMNS)
-]
-Unscored = Annotated[
-    str, typer.Option(help="Samples without a score: refuse, or count as wrong.", rich_help_panel=COLUMNS)
-]
-Range = Annotated[
-    tuple[float, float] | None,
-    typer.Option("--range", metavar="LOW HIGH", help="The range a loss cannot leave.", rich_help_panel=MEANING),
-]
-Clip = Annotated[
-    float | None, typer.Option(help="Cut a loss off here; the rate beyond is certified too.", rich_help_panel=MEANING)
-]
-TwoSided = Annotated[bool, typer.Option("--two-sided", help="Lower limits as well.", rich_help_panel=MEANING)]
-Order = Annotated[str, typer.Option(help="Of betting: average (16 orders) or hash (one).", rich_help_panel=MEANING)]
-Estimand = Annotated[str, typer.Option(help="The mean over groups, or over rows.", rich_help_panel=MEANING)]
-MaxSize = Annotated[
-    int | None, typer.Option(help="Most rows a group can have, for the mean over rows.", rich_help_panel=MEANING)
-]
-Repeats = Annotated[
-    str, typer.Option(help="Equal examples: refuse, group, or natural (independent draws).", rich_help_panel=MEANING)
-]
-Outputs = Annotated[
-    str | None, typer.Option(help="What a model's outputs are: logits, probabilities, labels.", rich_help_panel=MEANING)
-]
-Classes = Annotated[
-    str | None, typer.Option(help="Number of classes, or names in column order: ham,spam.", rich_help_panel=MEANING)
-]
-Abstain = Annotated[
-    str | None, typer.Option(help="The prediction that is no answer (an error).", rich_help_panel=MEANING)
-]
+Delta = Annotated[float | None, typer.Option(help="Probability that any claim is wrong; 0.05 if nothing is said.")]
+Confidence = Annotated[float | None, typer.Option(help="1 - delta, e.g. 0.99.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+
+TEXTS = {"classes": "N|NAMES", "abstain": "LABEL"}
+"""Fields of several kinds are typed as text."""
 
 
-def classes_of(text: str | None) -> int | list[str] | None:
-    """3, or ham,spam."""
-    if text is None:
-        return None
-    return int(text) if text.strip().isdigit() else [name.strip() for name in text.split(",")]
+def declared(*left_out: str, only: tuple[str, ...] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of a declaration in place of its parameter `declaration`."""
+    chosen = [one for one in Declaration.options() if one.name not in left_out and (not only or one.name in only)]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True)
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            said = {one.name: given.pop(_parameter(one), one.default) for one in chosen if one.name != "better"}
+            if any(one.name == "better" for one in chosen):
+                said["better"] = _better(given.pop("higher_is_better", False), given.pop("lower_is_better", False))
+            command(**given, declaration=_declaration(said))
+
+        parameters = [one for one in own.parameters.values() if one.name != "declaration"]
+        parameters += [parameter for one in chosen for parameter in _parameters(one)]
+        parameters.sort(key=lambda one: one.name in ("json", "csv", "markdown"))
+        kept = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+        run.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in kept}
+        return run
+
+    return decorate
 
 
-def abstain_of(text: str | None) -> int | str | None:
-    """-1, or a name."""
-    return int(text) if text is not None and text.lstrip("-").isdigit() else text
+def _parameter(one: Field[Any]) -> str:
+    return f"declared_{one.name}"
+
+
+def _parameters(one: Field[Any]) -> list[inspect.Parameter]:
+    """A field as parameters of a command; a direction has two flags."""
+    if one.name == "better":
+        texts = {
+            "higher": "The metric is better when it is higher (1 means right).",
+            "lower": "The metric is better when it is lower (1 means wrong).",
+        }
+        return [
+            _option(f"{way}_is_better", bool, False, f"--{way}-is-better", text, "", MEANING)
+            for way, text in texts.items()
+        ]
+    kind: Any
+    if one.name == "metric":
+        kind = list[str] | None
+    elif one.name == "range":
+        kind = tuple[float, float] | None
+    elif one.name in ("clip",):
+        kind = float | None
+    elif one.name in ("max_size", "seed"):
+        kind = int | None
+    elif isinstance(one.default, (bool, int)):
+        kind = type(one.default)
+    else:
+        kind = str if isinstance(one.default, str) else str | None
+    default = None if one.name == "metric" else one.default
+    metavar = one.metadata["metavar"] or TEXTS.get(one.name, "")
+    option = Declaration.flag(one)
+    return [_option(_parameter(one), kind, default, option, one.metadata["says"], metavar, one.metadata["group"])]
+
+
+def _option(name: str, kind: Any, default: Any, option: str, says: str, metavar: str, group: str) -> inspect.Parameter:
+    info = typer.Option(option, help=says, metavar=metavar or None, rich_help_panel=group)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info])
+
+
+def conditions(holds_if: Iterable[str], not_checked: Iterable[str], warnings: Iterable[str]) -> None:
+    """What a verdict rests on, in the same words for every verb."""
+    for text in holds_if:
+        console.print(f"Condition: {plain(text)}.", style="dim")
+    for text in not_checked:
+        console.print(f"[yellow]NOT CHECKED:[/yellow] {plain(text)}.")
+    for text in dict.fromkeys(warnings):
+        console.print(f"[yellow]Warning:[/yellow] {plain(text)}.")
+
+
+def plain(text: str) -> str:
+    """Square brackets are rich's markup; names from files must not be."""
+    return text.replace("[", r"\[")
+
+
+def _better(higher: bool, lower: bool) -> str | None:
+    if higher and lower:
+        raise InputError("--higher-is-better", "--lower-is-better too", "one of the two")
+    return "higher" if higher else "lower" if lower else None
+
+
+def _declaration(said: dict[str, Any]) -> Declaration:
+    found = dict(said)
+    if "metric" in found:
+        found["metric"] = tuple(found["metric"] or ())
+    if found.get("classes") is not None:
+        text = found["classes"]
+        found["classes"] = int(text) if text.strip().isdigit() else tuple(name.strip() for name in text.split(","))
+    if found.get("abstain") is not None:
+        text = found["abstain"]
+        found["abstain"] = int(text) if text.lstrip("-").isdigit() else text
+    return Declaration(**found)

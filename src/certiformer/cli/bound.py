@@ -1,4 +1,4 @@
-"""`certiformer bound ID key=value ...`: evaluate a result, sweep an input, plot."""
+"""`certiformer bound ID key=value ...`: evaluate a result, sweep an input or solve for it, plot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
 from certiformer.core import Evaluation, Result, find
 from certiformer.core.errors import InputError
-from certiformer.report.table import evaluation_table, sweep_table
+from certiformer.report.table import evaluation_table, solution_table, sweep_table
 
 if TYPE_CHECKING:
     from certiformer.core.sweeping import Sweep
@@ -25,6 +25,12 @@ def bound(
         str | None,
         typer.Option("--sweep", metavar="KEY=FROM:TO:POINTS", help="A geometric range, e.g. n=1e2:1e8:40."),
     ] = None,
+    solve_for: Annotated[
+        str | None,
+        typer.Option("--solve", metavar="KEY", help="The least (or largest) KEY at which the bound meets --below."),
+    ] = None,
+    below: Annotated[float | None, typer.Option(metavar="VALUE", help="With --solve: at most this.")] = None,
+    above: Annotated[float | None, typer.Option(metavar="VALUE", help="With --solve, lower bounds: at least.")] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the sweep (.png, .pdf or .svg).")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     csv: Csv = False,
@@ -33,6 +39,13 @@ def bound(
     """Evaluate a result at the given inputs: as printed and sound, side by side, with every hypothesis checked."""
     result = find(id)
     given = _pairs(result, inputs or [])
+    if solve_for is not None:
+        if sweep_over is not None or plot is not None:
+            raise InputError("--solve", solve_for, "no --sweep and no --plot beside it")
+        _solve(result, given, solve_for, below, above, json=json, rows=csv or markdown, markdown=markdown)
+        return
+    if below is not None or above is not None:
+        raise InputError("--below, --above", below if above is None else above, "--solve KEY", "Say what to solve for")
     if sweep_over is None:
         if plot is not None:
             raise InputError("--plot", str(plot), "a sweep to draw", "Add for example --sweep n=1e2:1e8:40")
@@ -57,6 +70,28 @@ def bound(
         console.print(sweep_table(swept))
         if plot is not None:
             console.print(f"wrote {plot}")
+
+
+def _solve(
+    result: type[Result],
+    given: dict[str, str],
+    name: str,
+    below: float | None,
+    above: float | None,
+    *,
+    json: bool,
+    rows: bool,
+    markdown: bool,
+) -> None:
+    from certiformer.core.solving import solve
+
+    solution = solve(result, given, name, below=below, above=above)
+    if json:
+        print_json(solution.as_json())
+    elif rows:
+        print_rows(solution.rows(), markdown=markdown)
+    else:
+        console.print(solution_table(solution))
 
 
 def _sides(evaluation: Evaluation) -> list[dict[str, object]]:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from certiformer.certification.declaration import Declaration
 from certiformer.cli import _reading as reading
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
+from certiformer.cli._reading import conditions, plain
 from certiformer.core.errors import InputError
 from certiformer.core.sweeping import Range, parse_sweep
 from certiformer.report.numbers import of_bound
@@ -22,7 +24,9 @@ MOST_LINES = 21
 COLUMNS = ("id", "sound", "variant", "printed")
 
 
+@reading.declared("models", "two_sided", "slices", "seed", "title", "confidence")
 def compare(
+    declaration: Declaration,
     what: Annotated[
         list[str],
         typer.Argument(
@@ -30,7 +34,8 @@ def compare(
             help="Predictions of models on the same items, the reference first; or results that bound one quantity.",
         ),
     ],
-    delta: Annotated[float, typer.Option(help="Models: probability that an interval is wrong.")] = 0.05,
+    delta: reading.Delta = None,
+    confidence: reading.Confidence = None,
     margin: Annotated[
         float | None, typer.Option(help="Models: is the second at most this much worse than the first?")
     ] = None,
@@ -38,66 +43,34 @@ def compare(
         str | None, typer.Option(metavar="KEY=FROM:TO:POINTS", help="Results: along a range, e.g. n=1e2:1e8:40.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Results: draw the sweep (.png, .svg).")] = None,
-    metric: reading.Metric = None,
-    label: reading.Label = None,
-    prediction: reading.Prediction = None,
-    id: reading.Id = None,
-    group: reading.Group = None,
-    filter: reading.Filter = None,
-    score: reading.Score = None,
-    unscored: reading.Unscored = "refuse",
-    limits: reading.Range = None,
-    clip: reading.Clip = None,
-    order: reading.Order = "average",
-    estimand: reading.Estimand = "groups",
-    max_size: reading.MaxSize = None,
-    classes: reading.Classes = None,
-    outputs: reading.Outputs = None,
     proof_file: Annotated[
         Path | None,
         typer.Option("--proof", metavar="FILE", help="Models: write the sign test as a proof for a kernel (.v)."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    json: reading.Json = False,
     csv: Csv = False,
     markdown: Markdown = False,
 ) -> None:
     """Which of two models is better on new items, or which of several results bounds a quantity best."""
-    from certiformer.certification import sources
+    from certiformer.certification.comparing import compare as run
+    from certiformer.certification.sources.files import READERS
 
-    files = [word for word in what if Path(word).suffix.lower() in sources.ENDINGS or Path(word).is_file()]
+    files = [word for word in what if Path(word).suffix.lower() in READERS or Path(word).exists()]
     if not files:
+        models_only = {"delta": delta, "confidence": confidence, "margin": margin, "proof": proof_file}
+        models_only |= declaration.as_json()
+        for name, value in models_only.items():
+            if value is not None:
+                raise InputError(
+                    f"--{name}", value, "files of predictions to compare", "Results have inputs: KEY=VALUE"
+                )
         _results(what, sweep, plot, json, "csv" if csv else "markdown" if markdown else "")
         return
     if len(files) < len(what):
         raise InputError("compare", [word for word in what if word not in files], "files, or ids, not both")
-    from certiformer.certification.comparing import compare_files
-    from certiformer.certification.reading import Reading
-
-    found = compare_files(
-        files,
-        delta=delta,
-        margin=margin,
-        columns=sources.Choice(
-            metric=tuple(metric or ()),
-            label=label,
-            prediction=prediction,
-            id=id,
-            group=group,
-            filter=filter,
-            score=score,
-            unscored=unscored,
-        ),
-        reading=Reading(
-            low=0.0 if limits is None else limits[0],
-            high=None if limits is None else limits[1],
-            clip=clip,
-            order=order,  # type: ignore[arg-type]
-            estimand=estimand,  # type: ignore[arg-type]
-            max_size=max_size,
-            classes=reading.classes_of(classes),
-            outputs=outputs,  # type: ignore[arg-type]
-        ),
-    )
+    if sweep is not None or plot is not None:
+        raise InputError("--sweep, --plot", sweep or str(plot), "results (ids) to compare, not files")
+    found = run(*files, delta=delta, confidence=confidence, margin=margin, declaration=declaration)
     document: dict[str, Any] = {"comparison": found[0].as_json()}
     if len(found) > 1:
         document["comparisons"] = [one.as_json() for one in found]
@@ -114,18 +87,26 @@ def compare(
         return
     for one in found:
         low, high = one.interval
-        console.print(f"[bold]{one.a} against {one.b}: {one.verdict}.[/bold]")
+        console.print(f"[bold]{plain(one.a)} against {plain(one.b)}: {plain(one.verdict)}.[/bold]")
+        measured = f"The {one.what}" if one.what == "error rate" else f"The mean {one.what}"
         console.print(
-            f"The mean loss of {one.a} minus that of {one.b} is {one.difference:+.4g} here, and between {low:+.4g} and "
-            f"{high:+.4g} on new {one.unit}s, with confidence {100 * (1 - one.delta):g} % ({one.items:,} {one.unit}s)."
+            plain(
+                f"{measured} of {one.a} minus that of {one.b} is {one.difference:+.4g} here, and between {low:+.4g} "
+                f"and {high:+.4g} on new {one.unit}s, with confidence {100 * (1 - one.delta):g} % "
+                f"({one.items:,} {one.unit}s)."
+            )
         )
         if one.discordant is not None:
             a, b = one.discordant
-            tested = "" if one.p is None else f"; sign test p = {one.p:.3g}, at a level of its own"
-            console.print(f"{a:,} items only {one.a} got wrong, {b:,} only {one.b}{tested}.")
-        for text in one.warnings:
-            console.print(f"[yellow]Warning:[/yellow] {text}.")
-    console.print("Both models must have been fixed before either was scored on these items.", style="dim")
+            tested = ""
+            if one.p_adjusted is not None:
+                tested = f"; sign test p = {one.p_adjusted:.3g} (a test of its own, not part of the interval)"
+            console.print(plain(f"{a:,} items only {one.a} got wrong, {b:,} only {one.b}{tested}."))
+        if one.needed is not None:
+            console.print(
+                f"About {one.needed:,} items would decide, with a chance of 80 %, if the models differ as here."
+            )
+    conditions(found[0].conditions, found[0].not_checked, [text for one in found for text in one.warnings])
     if told:
         console.print(told, highlight=False)
 
@@ -137,6 +118,9 @@ def _results(words: list[str], sweep: str | None, plot: Path | None, json: bool,
     given = dict(word.split("=", 1) for word in words if "=" in word)
     along = None if sweep is None else parse_sweep(sweep)
     found = compare_results(ids, given, along)
+    rows = [row for rows in found.by_quantity().values() for row in rows]
+    if not given and along is None and all(row.value is None and row.log10 is None for row in rows):
+        raise InputError("compare", ids, "inputs to evaluate them at", f"KEY=VALUE. {rows[0].why}")
     if plot is not None:
         if along is None:
             raise InputError("--plot", str(plot), "a sweep to draw", "Add for example --sweep n=1e2:1e8:40")

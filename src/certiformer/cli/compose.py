@@ -1,4 +1,4 @@
-"""`certiformer compose FILE`: the bound of an architecture written as TOML, or of a model's config.json."""
+"""`certiformer compose FILE`: the bound of an architecture written as TOML, of a config.json or of a checkpoint."""
 
 from __future__ import annotations
 
@@ -16,22 +16,26 @@ if TYPE_CHECKING:
 
 
 def compose(
-    file: Annotated[Path, typer.Argument(help="An architecture as TOML (docs/compose.md), or a config.json.")],
+    file: Annotated[Path, typer.Argument(help="TOML (docs/compose.md), a config.json or a checkpoint.")],
     n: Annotated[int | None, typer.Option("-n", help="Sample size, for the complexity.", min=1)] = None,
     radius: Annotated[list[float] | None, typer.Option(help="A radius for ln N; may be given again.")] = None,
     spectral: Annotated[float, typer.Option(help="config.json only: the assumed norm of every matrix.")] = 1.0,
-    classes: Annotated[int, typer.Option(help="config.json only: outputs of a classifier.", min=2)] = 2,
+    classes: Annotated[int | None, typer.Option(help="config.json only: outputs of a classifier.", min=1)] = None,
+    assume_unused: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A key or tensor that plays no part; may be given again.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the layers (.png, .pdf or .svg).")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     csv: Csv = False,
     markdown: Markdown = False,
 ) -> None:
     """Sensitivities, radii, covering number and complexity of a network, what dominates and what would help."""
-    from certiformer.networks import api
+    from certiformer.checkpoints.composing import compose as run
 
-    if not file.is_file():
-        raise InputError("file", str(file), "a TOML file or a config.json", "examples/networks/ has one per family")
-    found = api.compose(file, n=n, radii=radius or None, spectral=spectral, classes=classes)
+    if not file.exists():
+        expected = "a TOML file, a config.json or a checkpoint"
+        raise InputError("file", str(file), expected, "examples/networks/ has one per family")
+    found = run(file, n=n, radii=radius or None, spectral=spectral, classes=classes, assume_unused=assume_unused or ())
     if plot is not None:
         from certiformer.report.figure import save
         from certiformer.report.networks import network_figure
@@ -49,7 +53,8 @@ def compose(
 
 
 def _print(found: Composition) -> None:
-    table = Table(title=found.network.name, show_header=False)
+    unused = f", if {', '.join(found.network.unused)} play no part" if found.network.unused else ""
+    table = Table(title=f"{found.network.name}{unused}", show_header=False)
     for label, value in found.lines():
         table.add_row(label, value)
     console.print(table)

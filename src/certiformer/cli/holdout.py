@@ -9,57 +9,63 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from certiformer.certification.declaration import Declaration
+from certiformer.cli import _reading as reading
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
-from certiformer.core.errors import InputError
 from certiformer.core.report import visible
 from certiformer.report.numbers import percent_up
 
 holdout = typer.Typer(help="A held-out set with a ledger: adaptive use, priced.", no_args_is_help=True)
 Folder = Annotated[Path, typer.Argument(help="The ledger's folder.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
-PREDICTIONS = ("heldout_predictions", "heldout_logits")
 
 
 @holdout.command()
+@reading.declared(only=("label", "id", "repeats"))
 def new(
     ledger: Folder,
-    data: Annotated[Path, typer.Option(metavar="FILE", help="The labels (.npz): heldout_labels.")],
+    declaration: Declaration,
+    data: Annotated[
+        Path, typer.Option(metavar="FILE", help="The labels (.npz with heldout_labels, .csv, .jsonl, ...).")
+    ],
     feedback: Annotated[str, typer.Option(help="ladder (better or not), count, levels, none.")] = "ladder",
     step: Annotated[int, typer.Option(help="ladder: how many errors fewer count as better.")] = 1,
     levels: Annotated[int, typer.Option(help="levels: how many values the rounded error rate has.")] = 10,
-    delta: Annotated[float, typer.Option(help="Probability that any claim of this ledger is wrong.")] = 0.05,
+    delta: reading.Delta = None,
+    confidence: reading.Confidence = None,
     json: Json = False,
 ) -> None:
     """Take over a held-out set, and write down the rules before anybody asks."""
     from certiformer.certification.holdout_log import Ledger, Rules
-    from certiformer.certification.sources.npz import read_npz
+    from certiformer.certification.sample import labels_of
+    from certiformer.evaluation._given import failure_probability
 
-    arrays = read_npz(data, ("heldout_labels", "heldout_inputs", "heldout_ids"))
-    if "heldout_labels" not in arrays:
-        raise InputError("data", sorted(arrays), "heldout_labels", f"In {data}")
-    made = Ledger.new(ledger, arrays["heldout_labels"], Rules(delta, feedback, step, levels))
+    labels, not_checked = labels_of(data, declaration)
+    rules = Rules(failure_probability(delta, confidence), feedback, step, levels)
+    made = Ledger.new(ledger, labels, rules, not_checked=not_checked)
     if json:
         print_json({"ledger": str(ledger), "m": made.book.m, "head": made.head})
         return
     console.print(f"{made.book.m} held-out examples, feedback: {feedback}. Publish this hash now: {made.head}")
+    reading.conditions((), not_checked, ())
 
 
 @holdout.command()
+@reading.declared(only=("prediction",))
 def ask(
     ledger: Folder,
+    declaration: Declaration,
     predictions: Annotated[
-        Path, typer.Option(metavar="FILE", help="heldout_predictions (classes) or heldout_logits (.npz).")
+        Path,
+        typer.Option(metavar="FILE", help="heldout_predictions (classes) or heldout_logits (.npz), or a table."),
     ],
     json: Json = False,
 ) -> None:
     """Hand in a model's predictions; the answer is all that anybody may learn from the held-out set."""
     from certiformer.certification.holdout_log import Ledger
-    from certiformer.certification.sources.npz import read_npz
+    from certiformer.certification.sample import answers_of
 
-    arrays = read_npz(predictions, PREDICTIONS)
-    if len(arrays) != 1:
-        raise InputError("predictions", sorted(arrays), f"one of {' and '.join(PREDICTIONS)}")
-    found, answer = Ledger.open(ledger).ask(next(iter(arrays.values())))
+    found, answer = Ledger.open(ledger).ask(answers_of(predictions, declaration))
     price = found.book.price(answer.round)
     if json:
         print_json({"round": answer.round, "answer": answer.says, "nats": price, "head": found.head})
@@ -86,6 +92,7 @@ def claim(
         f"with confidence {1 - found.delta:.6g} for all rounds together: {found.errors} errors of {found.n}, and "
         f"{found.nats:.4g} nats for what the answers told. The ledger is closed."
     )
+    reading.conditions(found.conditions, found.not_checked, ())
 
 
 @holdout.command()

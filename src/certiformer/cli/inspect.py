@@ -30,6 +30,10 @@ def inspect(
         bool | None, typer.Option("--norm-first/--norm-last", help="Where the file does not say.")
     ] = None,
     input_radius: Annotated[float | None, typer.Option(help="Bound on the input tokens of a bare encoder.")] = None,
+    assume_unused: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A tensor or key of config.json that plays no part; may be given again."),
+    ] = None,
     tensors: Annotated[bool, typer.Option("--tensors", help="A row per tensor, too.")] = False,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write page, JSON, CSV and figure there.")] = None,
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep norms on disk, by content.")] = True,
@@ -51,6 +55,7 @@ def inspect(
             activation=activation,
             norm_first=norm_first,
             input_radius=input_radius,
+            assume_unused=tuple(assume_unused or ()),
             cache=cache,
         )
         with _bar(path.name, quiet=json or csv or markdown) as progress:

@@ -7,22 +7,27 @@ from typing import Annotated, Any
 
 import typer
 
+from certiformer.cli import _reading as reading
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
 from certiformer.core.errors import InputError
 
 
 def plan(
     error: Annotated[float | None, typer.Option(help="The error rate to be certified, e.g. 0.02.")] = None,
-    confidence: Annotated[float, typer.Option(help="With which confidence.")] = 0.95,
-    expect: Annotated[float, typer.Option(help="The error rate you expect; 0: no error at all.")] = 0.0,
+    confidence: reading.Confidence = None,
+    delta: reading.Delta = None,
+    expect: Annotated[
+        float | None, typer.Option(help="The error rate you expect; without it, no error at all.")
+    ] = None,
     power: Annotated[float, typer.Option(help="With which chance of success.")] = 0.8,
     models: Annotated[int, typer.Option(help="Models compared on the same examples, all fixed beforehand.")] = 1,
     difference: Annotated[
         float | None, typer.Option(help="Two models: the difference of their error rates that shall be seen.")
     ] = None,
     discordance: Annotated[
-        float, typer.Option(help="Two models: the fraction of items that exactly one of them gets right.")
-    ] = 0.1,
+        float | None,
+        typer.Option(help="Two models: the fraction of items that exactly one gets right; 0.1 if not said."),
+    ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the chance of success (.png, .svg).")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     csv: Csv = False,
@@ -31,11 +36,17 @@ def plan(
     """How many labels, for which certificate, with which chance of success; and the whole curve."""
     if (error is None) == (difference is None):
         raise InputError("--error", error, "an error rate to certify, or --difference for two models")
-    delta = 1.0 - confidence
+    from certiformer.evaluation._given import failure_probability
+
+    level = failure_probability(delta, confidence)
     if error is not None:
-        document = _errors(error, delta, expect, power, models)
+        if discordance is not None:
+            raise InputError("--discordance", discordance, "--difference, for two models")
+        document = _errors(error, level, expect or 0.0, power, models)
     else:
-        document = _pairs(float(difference or 0.0), discordance, delta, power)
+        if expect is not None or models != 1:
+            raise InputError("--expect, --models", (expect, models), "--error, for one error rate")
+        document = _pairs(float(difference or 0.0), 0.1 if discordance is None else discordance, level, power)
     if plot is not None:
         _draw(document, plot)
     if json:

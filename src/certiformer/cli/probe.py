@@ -85,9 +85,9 @@ def probe(
     if json:
         print_json(result.report.document)
         return
-    from certiformer.cli.certify import show
+    from certiformer.report.screen import first_screen
 
-    show(console, result.report.document)
+    console.print(first_screen(result.report, page, report))
     read = result.report.document["provenance"]
     console.print(f"{read['rows']:,} rows, {read['repeated_texts']:,} of them with a text that occurred before")
     console.print(f"wrote {page}, {report}, features.npz and the heads {', '.join(result.report.files)}")
@@ -108,8 +108,8 @@ def _adapted(
     *,
     json: bool,
 ) -> None:
-    from certiformer.cli.certify import show
     from certiformer.probing.adapter import AdapterSettings, adapt, told
+    from certiformer.report.screen import first_screen
 
     found = adapt(
         path,
@@ -127,7 +127,7 @@ def _adapted(
     if json:
         print_json({**found.report.document, "adapter": found.card})
         return
-    show(console, found.report.document)
+    console.print(first_screen(found.report, page, report))
     console.print(told(found.card))
     console.print(f"wrote {page}, {report} and adapter.json")
 

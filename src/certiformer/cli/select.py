@@ -2,76 +2,61 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from certiformer.certification.declaration import Declaration
 from certiformer.cli import _reading as reading
 from certiformer.cli._output import console, print_json
+from certiformer.cli._reading import conditions
 from certiformer.core.errors import InputError
 from certiformer.report.numbers import percent_up
 
 
+@reading.declared("slices", "two_sided", "estimand", "max_size", "order", "range", "clip", "title", "seed")
 def select(
+    declaration: Declaration,
     source: Annotated[Path, typer.Argument(metavar="FILE", help="Predictions with confidences (.csv, .npz, ...).")],
     error: Annotated[float, typer.Option(help="The error rate among answered examples that is allowed.")],
     thresholds: Annotated[
         str | None,
         typer.Option(help="Thresholds fixed beforehand, most cautious first: 0.95,0.9,0.8. Without: ten counts."),
     ] = None,
-    delta: Annotated[float, typer.Option(help="Probability that the claim about the error is wrong.")] = 0.05,
-    label: reading.Label = None,
-    prediction: reading.Prediction = None,
+    delta: reading.Delta = None,
     confidence: reading.Confidence = None,
-    metric: reading.Metric = None,
-    id: reading.Id = None,
-    classes: reading.Classes = None,
-    outputs: reading.Outputs = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    json: reading.Json = False,
 ) -> None:
     """Choose a threshold on the confidence so that the error among answered examples is certified."""
-    from certiformer.certification.outcomes import outcomes_of
-    from certiformer.certification.reading import Reading
-    from certiformer.certification.sources import Choice
-    from certiformer.evaluation import choose_threshold
+    from certiformer.certification.selecting import select as run
 
-    columns = Choice(metric=tuple(metric or ()), label=label, prediction=prediction, id=id, confidence=confidence)
-    declared = Reading(classes=reading.classes_of(classes), outputs=outputs)  # type: ignore[arg-type]
-    found = outcomes_of(source, columns, declared)
-    if not found.binary:
-        raise InputError(
-            "file", source.name, "right or wrong answers", "A loss between has no error rate among answered"
-        )
-    if found.confidences is None:
-        raise InputError("file", source.name, "confidences", "A column `confidence` (--confidence COLUMN), or logits")
     fixed = None if thresholds is None else [_number(text) for text in thresholds.split(",")]
-    chosen = choose_threshold(found.confidences, found.losses, error, delta, fixed)
+    found = run(source, error=error, thresholds=fixed, delta=delta, confidence=confidence, declaration=declaration)
     if json:
-        document = asdict(chosen)
-        if chosen.threshold is not None and chosen.threshold == float("-inf"):
-            document["threshold"] = "-inf"
-        print_json(document)
+        print_json(found.as_json())
         return
+    chosen = found.selection
+    level = f"with confidence {100 * (1 - chosen.delta * found.models):g} %"
     if chosen.threshold is None:
         console.print(
             f"[bold]Answer nothing: no threshold is certified to err on at most {percent_up(error)}.[/bold] "
             "More labels, or a larger --error, would help."
         )
-        return
-    sign = ">" if chosen.strict else ">="
-    where = "always" if chosen.threshold == float("-inf") else f"where confidence {sign} {chosen.threshold:.6g}"
-    console.print(
-        f"[bold]Answer {where}: the error among answered examples is at most {percent_up(chosen.error_upper)}, with "
-        f"confidence {100 * (1 - delta):g} %.[/bold]"
-    )
-    low, high = chosen.coverage
-    console.print(
-        f"Evidence: {chosen.errors:,} errors among {chosen.answered:,} answered of {chosen.n:,} examples. About "
-        f"{100 * chosen.answered / chosen.n:.1f} % of new examples are answered (between {100 * low:.1f} and "
-        f"{100 * high:.1f} %, with a confidence of its own of {100 * (1 - delta):g} %)."
-    )
+    else:
+        sign = ">" if chosen.strict else ">="
+        where = "always" if chosen.threshold == float("-inf") else f"where confidence {sign} {chosen.threshold:.6g}"
+        console.print(
+            f"[bold]Answer {where}: the error among answered examples is at most {percent_up(chosen.error_upper)}, "
+            f"{level}.[/bold]"
+        )
+        low, high = chosen.coverage
+        console.print(
+            f"Evidence: {chosen.errors:,} errors among {chosen.answered:,} answered of {chosen.n:,} {found.unit}. "
+            f"About {100 * chosen.answered / chosen.n:.1f} % of new examples are answered (between {100 * low:.1f} and "
+            f"{100 * high:.1f} %, with a confidence of its own of {100 * (1 - chosen.delta):g} %)."
+        )
+    conditions(found.conditions, found.not_checked, found.warnings)
 
 
 def _number(text: str) -> float:

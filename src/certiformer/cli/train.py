@@ -74,6 +74,7 @@ def train(
         return
     chosen = None if preset is None else find_preset(preset)
     model_name = _either("MODEL", model, chosen.model if chosen else None)
+    models.model_type(model_name)  # an unknown name is said before anything else is asked for
     task_name = _either("--task", task, chosen.task if chosen else None)
     given: dict[str, Any] = {
         "optimiser": optimiser,

@@ -70,8 +70,8 @@ def verify(
             again = "-" if row.recomputed is None else guaranteed(row.recomputed)
             style = None if row.agrees else "red"
             source = "the data" if row.counted else "the report itself"
-            name = Text(visible(row.key or row.id))
-            table.add_row(name, guaranteed(row.reported), again, "yes" if row.agrees else "NO", source, style=style)
+            shown = Text(visible(row.key or row.id))
+            table.add_row(shown, guaranteed(row.reported), again, "yes" if row.agrees else "NO", source, style=style)
         if found.rows:
             console.print(table)
         for difference in found.differences[:MOST]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Callable, Iterable
-from typing import ParamSpec, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ParamSpec, TypeVar, overload
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
@@ -44,12 +44,20 @@ class FormulaError(CertiformerError, ArithmeticError):
         )
 
 
+MOST_LISTED = 30
+"""Names that an error lists; of more it says how many."""
+
+
 class UnknownNameError(CertiformerError, KeyError):
-    """A name nobody knows, with the nearest ones that somebody does."""
+    """A name nobody knows, with the nearest ones that somebody does, or with all of them."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
         self.kind, self.name = kind, name
-        self.nearest = nearest(name, known)
+        names = [str(one) for one in known]
+        self.nearest = nearest(name, names)
+        if not hint and not self.nearest and names:
+            more = f", ... ({len(names)} in all)" if len(names) > MOST_LISTED else ""
+            hint = f"Known: {', '.join(names[:MOST_LISTED])}{more}"
         near = f"; did you mean {' or '.join(self.nearest)}?" if self.nearest else "."
         self.message = f"unknown {kind} {name!r}{near}" + (f" {hint}" if hint else "")
         super().__init__(self.message)
@@ -65,14 +73,26 @@ def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
     return [by_lower[candidate] for candidate in close]
 
 
-def refuse_unknown_options(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
-    """`function`, which answers a misspelt option with the nearest that it has."""
+@overload
+def refuse_unknown_options(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]: ...
+@overload
+def refuse_unknown_options(
+    function: None = None, *, moved: Mapping[str, str]
+) -> Callable[[Callable[Parameters, Answer]], Callable[Parameters, Answer]]: ...
+def refuse_unknown_options(
+    function: Callable[Parameters, Answer] | None = None, *, moved: Mapping[str, str] | None = None
+) -> Any:
+    """`function`, which answers a misspelt option with the nearest it has, one that moved with its new place."""
+    if function is None:
+        return functools.partial(refuse_unknown_options, moved=moved)
     code = function.__code__
     known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
     @functools.wraps(function)
     def checked(*args: Parameters.args, **options: Parameters.kwargs) -> Answer:
         for name in options:
+            if name not in known and name in (moved or {}):
+                raise InputError(name, options[name], "an option", f"It is said elsewhere now: {(moved or {})[name]}")
             if name not in known:
                 raise UnknownNameError("option", name, known, f"of {function.__name__} (it has {', '.join(known)})")
         return function(*args, **options)

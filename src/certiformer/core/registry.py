@@ -62,7 +62,7 @@ def register(result: AnyResult) -> AnyResult:
             "register", result.id, f"an id that is free: {taken.__module__} has it", "Change paper or place"
         )
     _registered[result.id] = result
-    for cached in (_loaded, find):
+    for cached in (_loaded, _found):
         cached.cache_clear()
     return result
 
@@ -138,7 +138,6 @@ def _of_other_packages() -> Loaded:
     return Loaded(found, tuple(faults))
 
 
-@functools.cache
 def find(id: str | type[Result]) -> type[Result]:
     """The result with this id; long spellings (`trauger.theorem4.1`), places and any case are understood.
 
@@ -147,10 +146,15 @@ def find(id: str | type[Result]) -> type[Result]:
     >>> find("trauger.theorem4.1").id, find("Trauger Theorem 4.1").id
     ('trauger.thm4.1', 'trauger.thm4.1')
     """
-    if not isinstance(id, str):
-        if isinstance(id, type) and issubclass(id, Result):
-            return id
-        raise InputError("id", id, "the id of a result, or a subclass of Result")
+    if isinstance(id, str):
+        return _found(id)
+    if isinstance(id, type) and issubclass(id, Result):
+        return id
+    raise InputError("id", id, "the id of a result, or a subclass of Result")
+
+
+@functools.cache
+def _found(id: str) -> type[Result]:
     normal = normalise(id)
     for result in _registered.values():
         if result.id.lower() == normal:

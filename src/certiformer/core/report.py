@@ -11,15 +11,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from certiformer.core import notebook
 from certiformer.core.bound import json_number
 from certiformer.core.errors import CertiformerError, InputError
 from certiformer.core.hypothesis import Hypothesis
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 FORMAT = 2
 SHOWN = 3
@@ -204,13 +201,11 @@ class Report:
 
     def to_frame(self) -> Any:
         """Every statement with a number as a row of a pandas DataFrame."""
-        try:
-            import pandas
-        except ModuleNotFoundError as error:
-            raise CertiformerError("pandas is not installed: pip install pandas, or use report.rows()") from error
-        return pandas.DataFrame(self.rows())
+        from certiformer.core.arrays import frame
 
-    def plot(self) -> Figure:
+        return frame(self.rows())
+
+    def plot(self) -> Any:
         """The limits that say more than guessing, with what was observed, as a matplotlib figure."""
         from certiformer.report.figure import report_figure
 

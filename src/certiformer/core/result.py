@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, dataclass_transform
+from typing import Any, ClassVar, Literal, Self, dataclass_transform
 
 from certiformer.core import docstring_sections, notebook
 from certiformer.core.bound import Bound, json_number
@@ -16,6 +17,7 @@ from certiformer.core.errors import CertiformerError, FormulaError, RangeError, 
 from certiformer.core.hypothesis import Hypothesis, assumed, together
 from certiformer.core.inputs import Input, InputTable, check_inputs, choice, count, flag, integers, real, reals
 from certiformer.core.quantity import Direction, Quantity
+from certiformer.core.report import Report, Statement
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -367,6 +369,57 @@ class Evaluation:
             "status": {"printed": self.result.status.value, "reason": self.result.reason},
         }
 
+    def report(self) -> Report:
+        """The evaluation as a report: the best sound variant leads, every variant of both sides is a statement."""
+        result, delta = self.result, self.inputs.get("delta")
+        sides: list[tuple[Literal["sound", "printed"], str, Bound]]
+        sides = [("sound", name, bound) for name, bound in self.sound.items()]
+        sides.sort(key=lambda side: side[1] != self.best)
+        sides += [("printed", name, bound) for name, bound in self.printed.items()]
+        statements = tuple(self._statement(*side) for side in sides)
+        best = None if self.best is None else self.sound[self.best]
+        up = result.bounds.direction is not Direction.LOWER
+        word = "at most" if up else "at least"
+        known = "" if not isinstance(delta, float) else f", with confidence {100 * (1 - delta):g} %"
+        headline = (
+            f"{result.id}: no sound form of it applies to these inputs."
+            if best is None
+            else f"By {result.id} the {result.bounds.value} is {word} {_rounded(best, up)}{known}."
+        )
+        needed = () if best is None else tuple(one.requires for one in best.hypotheses if one.state != "verified")
+        return Report(
+            title=result.title,
+            headline=headline,
+            statements=statements,
+            decisive=None if best is None else result.id,
+            summary=f"{len(self.sound)} sound and {len(self.printed)} printed forms were evaluated.",
+            conditions=needed,
+            delta=delta if isinstance(delta, float) else None,
+            declaration={name: _plain(value) for name, value in self.inputs.items() if value is not None},
+        )
+
+    def _statement(self, side: Literal["sound", "printed"], name: str, bound: Bound) -> Statement:
+        vacuous = "vacuous" if bound.vacuous else "informative"
+        return Statement(
+            self.result.id,
+            side,
+            self.result.title,
+            (bound.bounds or self.result.bounds).value,
+            bound.value,
+            bound.log10,
+            bound.trivial,
+            None,
+            vacuous if bound.applies else "does not apply",
+            quantity=(bound.bounds or self.result.bounds).value,
+            conditions=bound.hypotheses,
+            terms=dict(bound.terms),
+            reason=bound.note,
+            variant=name,
+        )
+
+    def __str__(self) -> str:
+        return str(self.report())
+
     def _repr_html_(self) -> str:
         rows = [
             (side, name, _told(bound), "best" if side == "sound" and name == self.best else "", _rests_on(bound))
@@ -381,6 +434,15 @@ class Evaluation:
 
 def _told(bound: Bound) -> str | float:
     return f"10^{bound.log10:.1f}" if bound.overflowed and bound.log10 is not None else bound.value
+
+
+def _rounded(bound: Bound, up: bool) -> str:
+    """Six digits, rounded outward: what is printed is still a bound."""
+    value = _told(bound)
+    if isinstance(value, str) or value == 0 or not math.isfinite(value):
+        return str(value)
+    unit = 10.0 ** (math.floor(math.log10(abs(value))) - 5)
+    return f"{(math.ceil if up else math.floor)(value / unit) * unit:.6g}"
 
 
 def _rests_on(bound: Bound) -> str:

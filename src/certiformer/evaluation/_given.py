@@ -56,3 +56,18 @@ def binary(name: str, values: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         odd = x[(x != 0) & (x != 1)][:1].tolist() if x.dtype.kind in "iuf" else str(x.dtype)
         raise InputError(name, odd, "0 or 1 for every example")
     return np.asarray(x == 1)
+
+
+def failure_probability(delta: float | None, confidence: float | None) -> float:
+    """delta, from itself or from the confidence 1 - delta; 0.05 where neither is said."""
+    if delta is not None and confidence is not None:
+        raise InputError("delta, confidence", (delta, confidence), "one of the two", "confidence is 1 - delta")
+    if confidence is not None:
+        if not 0.0 < confidence < 1.0:
+            raise InputError("confidence", confidence, "a number in (0, 1)", "For example 0.95")
+        # 1 - 0.99 is a hair above 0.01 in binary: the digits that were written are meant.
+        return float(f"{1.0 - confidence:.12g}")
+    chosen = 0.05 if delta is None else delta
+    if not 0.0 < chosen < 1.0:
+        raise InputError("delta", chosen, "a number in (0, 1)", "For example 0.05")
+    return float(chosen)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from certiformer.calculus.tails import binomial_cdf
 from certiformer.core.errors import InputError
-from certiformer.evaluation._given import probability
+from certiformer.evaluation._given import failure_probability, probability
 
 MOST_ERRORS = 2_000_000
 _CHUNK = 512
@@ -46,6 +46,36 @@ class PairPlan:
     delta: float
     only_a_wrong: float
     only_b_wrong: float
+
+
+def plan(
+    *,
+    error: float | None = None,
+    difference: float | None = None,
+    expect: float = 0.0,
+    discordance: float = 0.1,
+    models: int = 1,
+    power: float = 0.8,
+    delta: float | None = None,
+    confidence: float | None = None,
+) -> Plan | PairPlan:
+    """How many labels: to certify an `error` rate, or to see a `difference` of two models' error rates.
+
+    `expect` is the error rate you expect, `discordance` the fraction of items that exactly one of two models gets
+    right, `power` the chance of success.
+
+    >>> plan(error=0.02, expect=0.01, confidence=0.95).n
+    969
+    """
+    if (error is None) == (difference is None):
+        raise InputError("error, difference", (error, difference), "one of the two")
+    level = failure_probability(delta, confidence)
+    if error is not None:
+        return plan_errors(error, level, expect, power, models=models)
+    wished = float(difference or 0.0)
+    if not 0.0 < wished <= discordance < 1.0:
+        raise InputError("difference", wished, f"a number in (0, {discordance:g}], the discordance")
+    return plan_pairs((discordance + wished) / 2.0, (discordance - wished) / 2.0, level, power)
 
 
 def plan_errors(error: float, delta: float, expect: float = 0.0, power: float = 0.8, *, models: int = 1) -> Plan:
@@ -107,11 +137,13 @@ def success_curve(
 def _least_sizes(counts: npt.NDArray[np.float64], eps: float, level: float) -> npt.NDArray[np.float64]:
     """The least n with P(Bin(n, eps) <= k) <= level, for every k at once, by bisection."""
     low = counts.copy()  # with n = k the probability is 1
-    high = np.maximum(2.0 * counts, 8.0) / eps
+    high = np.ceil(np.maximum(2.0 * counts, 8.0) / eps)  # whole, so that the bisection has a last step
     while np.any(short := binomial_cdf(counts, high, eps) > level):
         high = np.where(short, 2.0 * high, high)
     while np.any(high - low > 1):
         middle = np.floor(0.5 * (low + high))
+        if np.all((middle <= low) | (middle >= high)):
+            break  # beyond 2^53 whole numbers have gaps
         small = binomial_cdf(counts, middle, eps) <= level
         low, high = np.where(small, low, middle), np.where(small, middle, high)
     return high

@@ -2,12 +2,11 @@ r"""The unit is what was drawn independently: a document, a writer, a patient, a
 
 Mean over groups: x_g = t_g/n_g with weight 1, whatever the sizes. Mean over rows: theta = E t_g / E n_g, with weights
 n_g/N for a largest size N declared beforehand; without N there is no bound (a group of 1/eps^2 rows, all wrong, is
-unseen with probability (1-eps)^G). Rows beyond N are left out by the hash of their ids, never by their losses.
+unseen with probability (1-eps)^G). A group of more than N rows is refused: to cut it would change the population.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -42,7 +41,6 @@ def units_of(
     *,
     estimand: Estimand = "groups",
     max_size: int | None = None,
-    row_ids: Sequence[str] | None = None,
     sizes: npt.ArrayLike | None = None,
 ) -> Units:
     """The groups of rows as units for `mean_limits`.
@@ -69,24 +67,19 @@ def units_of(
     distinct, index = np.unique(np.array(names), return_inverse=True)
     if len(distinct) < 2:
         raise InputError("groups", f"{len(distinct)} group", "at least 2 groups", "A single group is a single draw")
-    kept = np.ones(len(x), dtype=bool)
     tokens = np.ones(len(x)) if sizes is None else _sizes(sizes, len(x))
-    if estimand == "rows" and max_size is not None and sizes is None:
-        kept = _kept(index, max_size, row_ids)
-    rows = np.bincount(index[kept], weights=tokens[kept], minlength=len(distinct))
-    totals = np.bincount(index[kept], weights=(tokens * x)[kept], minlength=len(distinct))
+    rows = np.bincount(index, weights=tokens, minlength=len(distinct))
+    totals = np.bincount(index, weights=tokens * x, minlength=len(distinct))
     warnings = []
     if len(distinct) < FEW_GROUPS:
         warnings.append(f"only {len(distinct)} groups: the limit is wide")
     if rows.max() > LARGE_SHARE * rows.sum():
         warnings.append(f"one group holds {100 * rows.max() / rows.sum():.0f} % of the rows")
-    if not kept.all():
-        warnings.append(f"{int((~kept).sum())} rows beyond {max_size} per group were left out, by hash")
     return Units(
         losses=np.clip(totals / rows, np.min(x), np.max(x)),  # the mean of equal numbers may round beyond them
         weights=None if estimand == "groups" else shares_of(rows, max_size),
         ids=tuple(distinct.tolist()),
-        rows=int(kept.sum()),
+        rows=len(x),
         estimand=estimand,
         warnings=tuple(warnings),
     )
@@ -125,20 +118,3 @@ def _name(group: Any, row: int) -> str:
     if not text:
         raise InputError("groups", f"no group in row {row}", "a group for every row")
     return text
-
-
-def _kept(index: npt.NDArray[np.int64], most: int, row_ids: Sequence[str] | None) -> npt.NDArray[np.bool_]:
-    """At most `most` rows of each group: those whose ids (or places in the group) hash smallest."""
-    if most < 1:
-        raise InputError("max_size", most, "a whole number of at least 1")
-    seen: dict[int, int] = {}
-    members: dict[int, list[tuple[bytes, int]]] = {}
-    for row, group in enumerate(index.tolist()):
-        place = seen.get(group, 0)
-        seen[group] = place + 1
-        name = str(place) if row_ids is None else row_ids[row]
-        members.setdefault(group, []).append((hashlib.sha256(f"{group}\x00{name}".encode()).digest(), row))
-    kept = np.zeros(len(index), dtype=bool)
-    for rows in members.values():
-        kept[[row for _, row in sorted(rows)[:most]]] = True
-    return kept

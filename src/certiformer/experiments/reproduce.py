@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import json
 import math
@@ -47,6 +48,9 @@ from certiformer.sweep.origin import described
 from certiformer.sweep.progress import duration
 from certiformer.sweep.published_runs import SUFFIX
 from certiformer.sweep.run import canonical
+
+TIMES = Path(__file__).with_name("processor_times.json")
+"""Written by `tools/generate_reproduction.py` from the published runs."""
 
 
 class NothingFinished(CertiformerError):
@@ -207,7 +211,15 @@ def time_left(grid: Experiment, book: Ledger | None, *, retry: bool = False, pro
     states = {} if book is None else book.states(grid)
     settled = {"done"} if retry else {"done", "failed"}
     missing = [run for run in grid.runs if states.get(run.key) not in settled]
-    return estimate(grid, missing, [] if book is None else book.rows(grid.name), probe=probe)
+    finished = [] if book is None else book.rows(grid.name)
+    return estimate(grid, missing, finished, published=published_times().get(grid.name), probe=probe)
+
+
+@functools.cache
+def published_times() -> Mapping[str, Mapping[str, float]]:
+    """Seconds of the processor that published runs took, by experiment and by the name of a shape."""
+    found: dict[str, dict[str, float]] = json.loads(TIMES.read_text(encoding="utf-8"))
+    return found
 
 
 @contextmanager
@@ -379,6 +391,8 @@ def _announcement(study: Study, scale: Scale, told: Estimate, workers: int) -> s
     if not told.lengths:
         return todo
     how = "projected from steps measured here" if told.probed else "as such runs took before"
+    if told.published:
+        how = f"{how}; published times of {told.published} runs" if told.probed else "by published times"
     return f"{todo}, about {duration(told.on(workers))} on {workers} worker{'s' if workers > 1 else ''} ({how})"
 
 

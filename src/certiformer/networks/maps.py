@@ -154,6 +154,29 @@ def scale(z: Node, factor: float) -> Node:
 
 
 @dataclass(frozen=True, slots=True)
+class Gain(Layer):
+    """z -> g*z, coordinate by coordinate: lambda = max|g|; g: beta = B in the sup metric; output times max|ghat|."""
+
+    factors: Weight
+
+    @property
+    def weights(self) -> tuple[Weight, ...]:
+        return (self.factors,)
+
+    def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
+        (z,) = inputs
+        self.factors.expect(z.dimension, 1)
+        c = hats.row(self.factors)
+        out = signal(z.dimension, z.positions, c * z.radius, c * z.half_diameter, c * z.l1, c * z.sup)
+        return Effect(out, (self.factors.row_norm,), (constant_use(self.factors, z.radius, Geometry.ROWS),))
+
+
+def gain(z: Node, factors: Weight) -> Node:
+    """g*z on every token, without a normalisation: LayerScale; g is d x 1."""
+    return Node(Gain(factors), (z,))
+
+
+@dataclass(frozen=True, slots=True)
 class Projection(Layer):
     """Rowwise projection on the ball of radius r: lambda = 1; output min(B, r), half-diameter min(output, rho)."""
 

@@ -25,6 +25,7 @@ class Network:
     """A graph, a name, the sample size it is asked about, and how the norms of its class are known.
 
     `origin`: "stated" by whoever wrote the file, "assumed" where they are guesses, "measured" on a checkpoint.
+    `unused`: what is in the file and said to play no part in the network.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Network:
     samples: int | None = None
     radii: tuple[float, ...] = (1.0, 0.1, 0.01)
     origin: str = "stated"
+    unused: tuple[str, ...] = ()
 
     @cached_property
     def analysis(self) -> Analysis:
@@ -40,9 +42,9 @@ class Network:
 
     @property
     def parameters(self) -> int:
-        """Entries of all weights that may move; tied ones count once."""
+        """Entries of all weights that may move, every expert and copy; tied ones count once."""
         weights = {part.name: part.use.weight for part in self.analysis.contributions}
-        return sum(math.prod(weight.shape) for weight in weights.values() if weight.frobenius_radius > 0.0)
+        return sum(weight.parameters for weight in weights.values() if weight.frobenius_radius > 0.0)
 
     def compose(self) -> Composition:
         """Everything the engine has to say."""
@@ -107,13 +109,13 @@ class Composition:
         """Who pays at the smallest radius: nats and parameters by kind of weight, the most expensive first."""
         terms = self.analysis.terms
         found = split(terms, math.log(min(self.network.radii)))
-        shapes = {part.name: part.use.weight.shape for part in self.analysis.contributions}
+        counts = {part.name: part.use.weight.parameters for part in self.analysis.contributions}
         groups: dict[str, list[float]] = {}
         for term, ln_radius in zip(terms, found.ln_radii, strict=True):
             nats = term.copies * term.cover.log_size_ln(ln_radius) if math.isfinite(ln_radius) else 0.0
             entry = groups.setdefault(_kind(term.name), [0.0, 0.0])
             entry[0] += nats
-            entry[1] += math.prod(shapes[term.name])
+            entry[1] += counts[term.name]
         whole = math.fsum(entry[0] for entry in groups.values()) or 1.0
         rows = [
             {"weight": name, "nats": nats, "share": nats / whole, "parameters": int(count)}
@@ -166,6 +168,9 @@ class Composition:
             _hypothesis("fixed", "bounds, references and radii are fixed before the sample", "open", "not stated"),
             _hypothesis("independent", "the examples are independent", "open", "not stated"),
         ]
+        if self.network.unused:
+            requires = f"{', '.join(self.network.unused)} play no part in the network"
+            found.insert(0, _hypothesis("unused", requires, "vouched", "stated by the caller"))
         if self.analysis.conditional:
             requires = f"examples below {len(self.analysis.conditional)} floors are counted (cover.floors)"
             found.append(_hypothesis("floors", requires, "open", "a floor is a condition on examples"))

@@ -106,6 +106,11 @@ class Weight:
         if self.shape != wanted:
             raise InputError(f"shape of {self.name}", self.shape, f"{wanted} (outputs x inputs)")
 
+    @property
+    def parameters(self) -> int:
+        """Entries of every matrix that the record stands for."""
+        return math.prod(self.shape) * self.alternatives * self.copies
+
     # --- the class, centred at the reference -----------------------------------------------------------------------
 
     @property

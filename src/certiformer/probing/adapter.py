@@ -32,9 +32,9 @@ from scipy.special import expit
 from certiformer import networks
 from certiformer.certificates._covers import Scale, frontier
 from certiformer.certificates.cover_floors import CoverWithFloors
+from certiformer.certification.declaration import Repeats
 from certiformer.certification.evidence import Findings
 from certiformer.certification.pipeline import build
-from certiformer.certification.sources.repeats import Repeats
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder
 from certiformer.checkpoints.encoder import Affine, Encoder
@@ -177,7 +177,7 @@ class Frozen:
     def deviations(self, z: Array, tokens: Statistics) -> Array:
         """s(h_t + p <z, Q m_t>) of every token; the mean is already removed, and p has mean zero and length one."""
         moved = tokens.read @ z
-        eps = self.encoder.settings.eps
+        eps = self.encoder.eps
         return np.sqrt((tokens.squares + 2.0 * moved * tokens.along + moved * moved) / self.encoder.width + eps)
 
     def outputs(self, z: Array, y: Array, tokens: Statistics) -> Array:
@@ -247,7 +247,7 @@ class Frozen:
             s,
             _frozen("gains", last.final_norm.gain[:, None]),
             _frozen("shift", last.final_norm.shift[:, None]),
-            eps=self.encoder.settings.eps,
+            eps=self.encoder.eps,
             floor=self.settings.floor,
         )
         pooled = networks.bias(networks.mean_pool(norm), _frozen("centre", -self.centre[:, None]))
@@ -460,7 +460,7 @@ def _card(
 
 def _middle(encoder: Encoder, tokens: Sequence[int]) -> npt.NDArray[Any]:
     """Tokens behind the attention of the last layer."""
-    return encoder.layers[-1].middle(encoder.states(tokens, encoder.settings.layers - 1))
+    return encoder.layers[-1].middle(encoder.states(tokens, encoder.depth - 1))
 
 
 def _directions(vectors: Array, first: int, count: int) -> Array:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.surrogate import Surrogate
+from certiformer.certification.declaration import Declaration, Repeats
 from certiformer.certification.handover import content_of, load_predictor
 from certiformer.certification.handover.heldout_head import HeldOutHead
 from certiformer.certification.handover.linear_head import mistakes, prepared
@@ -27,8 +28,6 @@ from certiformer.certification.linear_head import fit
 from certiformer.certification.pipeline import build
 from certiformer.certification.predictions import of_predictions
 from certiformer.certification.procedures.head import picked_head
-from certiformer.certification.reading import Reading
-from certiformer.certification.sources.repeats import Repeats
 from certiformer.certification.split import split
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder
@@ -111,7 +110,7 @@ def probe(
     arrays, head, penalty = _arrays(features, labels, classes, seed)
     findings = of_predictions(
         arrays,
-        Reading(models=models, seed=seed, of=data.of, title=f"{Path(texts).name} with {Path(path).name}"),
+        Declaration(models=models, seed=seed, population=data.of, title=f"{Path(texts).name} with {Path(path).name}"),
         provenance=_provenance(path, texts, data, used, tokens),
     )
     evidence = tuple(
@@ -128,9 +127,10 @@ def probe(
         files["head-final.safetensors"] = content_of(final)
     findings = replace(
         findings,
-        evidence=tuple(replace(record, of=data.of) for record in evidence),
+        evidence=tuple(replace(record, population=data.of) for record in evidence),
         conditions=(*findings.conditions, *data.conditions),
         not_checked=(*_unchecked(data, findings.not_checked), "whether the encoder had seen the labels of these texts"),
+        configuration={**findings.configuration, "verb": "probe"},
     )
     report = build(findings, delta, command=command)
     card = {

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certification.sources import csv
-from certiformer.certification.sources.repeats import Repeats, hashes
+from certiformer.certification.declaration import Repeats
+from certiformer.certification.sources import files
+from certiformer.certification.sources.repeats import hashes
 from certiformer.core.errors import InputError
 
 Labels = npt.NDArray[np.int64]
@@ -138,7 +139,7 @@ def _columns(path: str | Path, names: Sequence[str]) -> dict[str, list[str]]:
     if not Path(path).is_file():
         raise InputError("texts", str(path), "an existing CSV file")
     field_size_limit(min(sys.maxsize, 2**31 - 1))  # mails are long
-    found = csv.read(Path(path))
+    found = files.read_csv(Path(path)).columns
     missing = [name for name in names if name not in found]
     if missing:
         raise InputError(

@@ -43,7 +43,9 @@ def headline(document: Document) -> str:
     """One sentence: what it is, and what the covering bound of its architecture asks for."""
     what = f"{document['title']}, {document['parameters']:,} parameters"
     if document["log10_n_needed"] is None:
-        return f"{what}: sizes only"
+        return f"{what}: sizes only, no network, because {document['no_network']}"
+    if document["assumed_unused"]:
+        what += f", if {', '.join(document['assumed_unused'])} play no part"
     class_of = (
         "of fine-tuned models as far from the reference" if document["reference"] else "of networks of these norms"
     )

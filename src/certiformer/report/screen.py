@@ -23,7 +23,7 @@ def first_screen(report: Report, page: Path | None = None, text: Path | None = N
     if page is not None and text is not None:
         parts.append(Text(f"Report:  {visible(str(page))}"))
         if report.files:
-            parts.append(Text(f"Models:  {', '.join(report.files)} (certiformer.load_predictor)"))
+            parts.append(Text(f"Models:  {len(report.files)} predictor files beside it (certiformer.load_predictor)"))
         data = report.machine.get("predictions") or report.machine.get("data")
         given = f" --data {visible(str(data))}" if data else ""
         parts.append(Text(f"Next:    check this report        certiformer verify {visible(str(text))}{given}"))

@@ -10,10 +10,11 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from certiformer.core import Bound, Evaluation, Hypothesis, Quantity, Result, Status
+from certiformer.core import Bound, Direction, Evaluation, Hypothesis, Quantity, Result, Status
 from certiformer.report import numbers
 
 if TYPE_CHECKING:
+    from certiformer.core.solving import Solution
     from certiformer.core.sweeping import Sweep
 
 STATUS_STYLES = {
@@ -125,6 +126,32 @@ def _hypothesis_table(evaluation: Evaluation) -> Table | None:
             Text.assemble(hypothesis.requires, why, (f"  [{who}]", "dim")),
         )
     return table
+
+
+def solution_table(solution: Solution) -> RenderableType:
+    """The answers of the two sides, each with the neighbour at which the bound misses the target."""
+    lower = solution.result.bounds.direction is Direction.LOWER
+    relation = "at least" if lower else "at most"
+    kind = "least" if solution.least else "largest"
+    title = Text.assemble((solution.result.id, "bold"), f"  {solution.result.title}")
+    asked = (
+        f"the {kind} {solution.name} with {solution.result.bounds.value} {relation} {numbers.short(solution.target)}"
+    )
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("side", "variant", solution.name, "bound there", "neighbour", "bound there"):
+        table.add_column(column, justify="left" if column in ("side", "variant") else "right")
+    for side, found in (("sound", solution.sound), ("printed", solution.printed)):
+        if found is None:
+            table.add_row(side, f"none: {solution.reasons[side]}", "", "", "", "")
+            continue
+        beyond = ("", "") if found.neighbour is None else (f"{found.neighbour:.12g}", _value(found.neighbour_value))
+        table.add_row(side, found.variant, f"{found.answer:.12g}", _value(found.value), *beyond)
+    note = Text("The printed side is shown for comparison: what it promises need not hold.", "dim")
+    return Group(title, Text(asked, "dim"), Text(), table, *([Text(), note] if solution.printed else []))
+
+
+def _value(value: float | None) -> str:
+    return "does not apply" if value is None else f"{value:.10g}"
 
 
 def sweep_table(swept: Sweep) -> RenderableType:

@@ -1,31 +1,37 @@
 """How long a sweep will take: the processor's time of the runs that are missing.
 
-A run takes as long as finished ones of the same shape took, by the ledger; where there are none, two shortened runs of
-that shape are timed here and now: their difference is the price of a step, and what is left is set-up, which is paid
-once. Time of the processor, not of the clock: a busy machine is no reason to expect more work.
+A run takes as long as finished ones of the same shape took, by the ledger, or else by what was published of them. Where
+nothing was published of an experiment, two shortened runs of a shape are timed here and now: their difference is the
+price of a step, and what is left is set-up, which is paid once. Time of the processor, not of the clock: a busy machine
+is no reason to expect more work.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from certiformer.sweep.ledger import Row
 from certiformer.sweep.run import Config, Experiment, Run, Shortened, canonical, function_of
 
-PATIENCE = 2.0  # seconds
+PATIENCE = 2.0  # seconds for the repetitions of one short run
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds of work for each missing run whose length is known, by key; how many of them were timed here."""
+    """Seconds of work for each missing run whose length is known, by key.
+
+    `probed` counts the short runs that were timed here, `published` the runs whose length was published.
+    """
 
     runs: int
     missing: int
     lengths: Mapping[str, float]
     probed: int
+    published: int = 0
 
     @property
     def unknown(self) -> int:
@@ -44,25 +50,37 @@ class Estimate:
 
 
 def estimate(
-    experiment: Experiment, missing: Sequence[Run], finished: Sequence[Row] = (), *, probe: bool = True
+    experiment: Experiment,
+    missing: Sequence[Run],
+    finished: Sequence[Row] = (),
+    *,
+    published: Mapping[str, float] | None = None,
+    probe: bool = True,
 ) -> Estimate:
-    """The time for `missing` runs of an experiment, from `finished` ones of whatever version, or from probes."""
-    times = _times(experiment, finished)
-    probes: dict[str, float] = {}
-    lengths: dict[str, float] = {}
+    """The time for `missing` runs: from `finished` ones of whatever version, from `published` times, or from probes.
+
+    `published` are seconds by `shape_name`; where there are any, nothing is timed here.
+    """
+    times, told = processor_times(finished, experiment.version), published or {}
+    by_shape: dict[str, list[Run]] = {}
     for run in missing:
-        shape = _shape(run.config)
-        if shape in times:
-            lengths[run.key] = times[shape]
-        elif probe and experiment.shorten is not None:
-            timed = []
-            for short, part in experiment.shorten(dict(run.config)):
-                # runs that differ only in their length share a probe
-                if (probed := _shape(short)) not in probes:
-                    probes[probed] = _probe(experiment, short)
-                timed.append((probes[probed], part))
-            lengths[run.key] = whole(*timed)
-    return Estimate(len(experiment.runs), len(missing), lengths, len(probes))
+        by_shape.setdefault(shape(run.config), []).append(run)
+    known = {s: times.get(s, told.get(shape_name(s))) for s in by_shape}
+    lengths = {run.key: seconds for s, seconds in known.items() if seconds is not None for run in by_shape[s]}
+    from_files = sum(len(by_shape[s]) for s, seconds in known.items() if seconds is not None and s not in times)
+    unknown = [s for s, seconds in known.items() if seconds is None]
+    probes: dict[str, float] = {}
+    for s in unknown if probe and not told and experiment.shorten is not None else ():
+        assert experiment.shorten is not None
+        pair = experiment.shorten(dict(by_shape[s][0].config))
+        # runs that differ only in their length share a probe
+        fresh = [short for short, _ in pair if shape(short) not in probes]
+        for short in fresh:
+            if shape(short) not in probes:
+                probes[shape(short)] = _probe(experiment, short)
+        seconds = whole(*((probes[shape(short)], part) for short, part in pair))
+        lengths |= {run.key: seconds for run in by_shape[s]}
+    return Estimate(len(experiment.runs), len(missing), lengths, len(probes), from_files)
 
 
 def two_lengths(config: Config, name: str, short: int, long: int) -> Shortened:
@@ -82,23 +100,28 @@ def whole(first: tuple[float, float], second: tuple[float, float]) -> float:
     return t2 if p1 == p2 else max(t2, t1 + (t2 - t1) * (1.0 - p1) / (p2 - p1))
 
 
-def _times(experiment: Experiment, finished: Sequence[Row]) -> dict[str, float]:
-    """Mean time by shape; runs of the present version count alone where there are any."""
+def processor_times(finished: Iterable[Row], version: int) -> dict[str, float]:
+    """Mean seconds by shape; runs of this version count alone where there are any."""
     found: dict[str, list[tuple[bool, float]]] = {}
     for row in finished:
         taken = row.cpu if row.cpu is not None else row.seconds
         if row.state == "done" and taken is not None:
-            found.setdefault(_shape(row.config), []).append((row.version == experiment.version, taken))
+            found.setdefault(shape(row.config), []).append((row.version == version, taken))
     times = {}
-    for shape, pairs in found.items():
+    for name, pairs in found.items():
         own = [seconds for ours, seconds in pairs if ours] or [seconds for _, seconds in pairs]
-        times[shape] = math.fsum(own) / len(own)
+        times[name] = math.fsum(own) / len(own)
     return times
 
 
-def _shape(config: Config) -> str:
+def shape(config: Config) -> str:
     """What decides how long a run takes: its configuration but for the seed."""
     return canonical({name: entry for name, entry in config.items() if name != "seed"})
+
+
+def shape_name(shape: str) -> str:
+    """A short name for a shape, for files of published times."""
+    return hashlib.sha256(shape.encode()).hexdigest()[:12]
 
 
 def _probe(experiment: Experiment, short: Config) -> float:

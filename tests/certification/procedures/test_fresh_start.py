@@ -63,27 +63,27 @@ PROCEDURES = {
 
 @pytest.mark.parametrize("name", PROCEDURES)
 def test_weights_that_saw_the_examples_are_never_certified_without_a_condition(name):
-    report = certify(apply, params=PARAMS, train=(X, COINS), by=[PROCEDURES[name](None)])
+    report = certify((apply, PARAMS), train=(X, COINS), by=[PROCEDURES[name](None)])
     document = report.document
     assert any(UNSAID in said for said in document["conditions"])
     assert any("pretrained_on=" in said for said in document["not_checked"])
     with pytest.raises(InputError, match="60 of 60 that were also used for training"):
-        certify(apply, params=PARAMS, train=(X, COINS), by=[PROCEDURES[name](X)])
+        certify((apply, PARAMS), train=(X, COINS), by=[PROCEDURES[name](X)])
     seen = (np.concatenate([ELSEWHERE, X[:1]]), np.zeros(21))
     with pytest.raises(InputError, match="1 of 60 that were also used for training"):
-        certify(apply, params=PARAMS, train=(X, COINS), by=[PROCEDURES[name](seen)])
+        certify((apply, PARAMS), train=(X, COINS), by=[PROCEDURES[name](seen)])
 
 
 def test_what_was_said_stands_there():
     fresh = {"w": jnp.zeros(80)}
     by = [OnePass(steps=1, pretrained_on="nothing"), Occam(2, Code(steps=5), pretrained_on=ELSEWHERE)]
-    document = certify(apply, params=fresh, train=(X, COINS), by=by).document
+    document = certify((apply, fresh), train=(X, COINS), by=by).document
     assert not any(UNSAID in said for said in document["conditions"])
     assert "the weights that training starts from had seen no data, as the caller says" in document["conditions"]
     assert any("saw nothing but the 20 inputs of pretrained_on" in said for said in document["conditions"])
     assert any("only exact copies" in said for said in document["not_checked"])
     with pytest.raises(InputError, match='"nothing", or the inputs'):
-        certify(apply, params=fresh, train=(X, COINS), by=[OnePass(pretrained_on="imagenet")])
+        certify((apply, fresh), train=(X, COINS), by=[OnePass(pretrained_on="imagenet")])
 
 
 def test_not_checked_is_never_empty():
@@ -113,7 +113,7 @@ def test_a_procedure_from_elsewhere():
 
 def test_nothing_to_pick():
     """A model without errors picks nobody: a row with no picks, and not an error of the program."""
-    report = certify(apply, params=PARAMS, train=(X, COINS), by=[PickToLearn(steps=5)])
+    report = certify((apply, PARAMS), train=(X, COINS), by=[PickToLearn(steps=5)])
     row = report["compression"].evidence
     assert (row.k, row.left) == (0, 0)
 

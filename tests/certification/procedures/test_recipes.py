@@ -22,7 +22,7 @@ def apply(params, x):
 
 def test_procedures_for_a_function_with_parameters():
     by = [Occam(2, Code(steps=60)), OnePass(steps=20), HeadPosterior(features=lambda batch: batch)]
-    report = certify(apply, params=PARAMS, train=(X, 2 * Y - 1), by=by)
+    report = certify((apply, PARAMS), train=(X, 2 * Y - 1), by=by)
     shares = report.document["shares"]
     assert set(shares) == {"occam", "progressive", "pacbayes.gibbs", "pacbayes.single"}
     assert report["progressive"].value < 0.6
@@ -135,6 +135,11 @@ def test_a_recipe_from_a_file(tmp_path):
     report = certify(fit=tmp_path / "recipe.toml")
     assert set(report.document["shares"]) == {"progressive", "compression"}
     assert report.document["title"] == "a small one"
+    # The recipe draws the initial weights itself: they have seen nothing.
+    assert "the weights that training starts from had seen no data, as the caller says" in report.document["conditions"]
+    np.savez(tmp_path / "examples.npz", train_inputs=np.ones((40, 1, 3)), train_labels=Y[:40])
+    with pytest.raises(InputError, match="39 of 40 inputs repeat"):
+        certify(fit=tmp_path / "recipe.toml")
 
 
 @pytest.mark.parametrize(
@@ -143,6 +148,7 @@ def test_a_recipe_from_a_file(tmp_path):
         ("data = 'a.npz'\n[[by]]\nprocedure = 'PickToLean'", UnknownNameError, "PickToLearn"),
         ("data = 'a.npz'", InputError, "at least one"),
         ("dat = 'a.npz'", UnknownNameError, "data"),
+        ("data = 'a.npz'\nrepeats = 'drop'\n[[by]]\nprocedure = 'OnePass'", InputError, "natural"),
         ("data = 'a.npz'\n[[by]]\nprocedure = 'OnePass'\nspeed = 3", InputError, "speed"),
     ],
 )
@@ -193,7 +199,7 @@ def test_three_classes_and_a_surrogate_from_a_recipe_at_the_command_line(tmp_pat
     assert {row.id: (row.agrees, row.counted) for row in found.rows} == dict.fromkeys(
         ("compression", "surrogate", "surrogate.loss"), (True, True)
     )
-    assert found.unchecked == ()
+    assert {one.id for one in found.unchecked} == {"surrogate", "surrogate.loss"}
 
 
 def test_labels_are_no_logits():

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import certiformer
-from certiformer.certification import sources
-from certiformer.certification.sources import Choice
+from certiformer.certification.sources import rows as rows_module
 from certiformer.core.errors import CertiformerError
+from declaring import certified as certify
 
 RANDOM = np.random.default_rng(0)
 NAMES = np.array(["ham", "spam", "eggs"])
@@ -28,13 +28,6 @@ def write_csv(path, header, rows):
 def write_lines(path, objects):
     path.write_text("".join(json.dumps(entry) + "\n" for entry in objects))
     return path
-
-
-def certify(path, **options):
-    columns = {name: options.pop(name) for name in list(options) if name in Choice.__dataclass_fields__}
-    if "slices" in columns and path.suffix == ".npz":
-        options["slices"] = columns.pop("slices")
-    return certiformer.certify(predictions=path, columns=Choice(**columns), **options)
 
 
 def same_table(folder):
@@ -115,8 +108,8 @@ def test_lm_evaluation_harness(tmp_path):
         ({"f1": [1, 0], "metrics": ["f1"]}, {}, "corpus figure"),
         ({"metrics": ["acc", "acc_norm"], "acc": 1.0, "acc_norm": 1.0}, {}, "one metric"),
         ({"metrics": ["perplexity"], "perplexity": 12.0}, {}, "ln p"),
-        ({"metrics": ["ter"], "ter": 0.4}, {}, "more is better"),
-        ({"metrics": ["bleu"], "bleu": 31.0}, {}, r"a number in \[0, 1\]"),
+        ({"metrics": ["ter"], "ter": 0.4}, {}, "the range that ter cannot leave"),
+        ({"metrics": ["bleu"], "bleu": 31.0}, {}, "--metric bleu --range"),
         ({}, {"metric": ("exakt_match",)}, "did you mean exact_match"),
     ],
 )
@@ -149,17 +142,20 @@ def inspect_log(samples=40, epochs=1, **more):
 def test_inspect_logs(tmp_path):
     path = tmp_path / "log.json"
     path.write_text(json.dumps(inspect_log()))
-    report = certify(path)
+    with pytest.raises(CertiformerError, match="--metric match --range 0 1"):
+        certify(path)  # some are partially correct
+    report = certify(path, range=(0, 1))
     assert report["mean_loss"].evidence.observed == pytest.approx((4 + 4 * 0.5) / 40)
+    assert "The mean of 1 - match of the model" in report.headline
     with zipfile.ZipFile(tmp_path / "log.eval", "w") as archive:
         log = inspect_log()
         archive.writestr("header.json", json.dumps({k: v for k, v in log.items() if k != "samples"}))
         for sample in log["samples"]:
             archive.writestr(f"samples/{sample['id']}_epoch_1.json", json.dumps(sample))
-    assert certify(tmp_path / "log.eval")["mean_loss"].evidence.observed == pytest.approx(0.15)
+    assert certify(tmp_path / "log.eval", range=(0, 1))["mean_loss"].evidence.observed == pytest.approx(0.15)
     path.write_text(json.dumps(inspect_log(epochs=3)))
-    assert certify(path)["mean_loss"].evidence.unit == "group"
-    assert certify(path, group="doc")["mean_loss"].evidence.size == 20
+    assert certify(path, range=(0, 1))["mean_loss"].evidence.unit == "group"
+    assert certify(path, group="doc", range=(0, 1))["mean_loss"].evidence.size == 20
 
 
 def test_inspect_logs_that_are_selections(tmp_path):
@@ -172,10 +168,10 @@ def test_inspect_logs_that_are_selections(tmp_path):
     path.write_text(json.dumps(log))
     with pytest.raises(CertiformerError, match="--unscored wrong"):
         certify(path)
-    assert certify(path, unscored="wrong")["mean_loss"].evidence.observed == pytest.approx(0.175)
+    assert certify(path, unscored="wrong", range=(0, 1))["mean_loss"].evidence.observed == pytest.approx(0.175)
     log["samples"][3]["scores"] = {"match": {"value": {"a": 1, "b": 0}}}
     path.write_text(json.dumps(log))
-    with pytest.raises(CertiformerError, match=r"match\.a, match\.b"):
+    with pytest.raises(CertiformerError, match=r"--metric match or --metric match\.a or --metric match\.b"):
         certify(path)
 
 
@@ -189,7 +185,7 @@ def test_inspect_logs_that_are_selections(tmp_path):
         (("label", "pred"), ("1", "1"), {"label": "lable"}, "did you mean label"),
         (("loss",), ("2.5",), {}, r"--range A B"),
         (("loss",), ("x",), {}, "a number"),
-        (("score", "loss"), ("1", "0"), {}, "Choose with --metric"),
+        (("score", "loss"), ("1", "0"), {}, "--metric score or --metric loss"),
     ],
 )
 def test_tables_that_leave_something_open(tmp_path, header, row, options, message):
@@ -206,9 +202,9 @@ def test_tables_of_losses(tmp_path):
     report = certify(path, two_sided=True)
     row = report["mean_loss"]
     assert row.lower < losses.mean() < row.value
-    assert [entry["lower"] for entry in report.document["statements"] if "lower" in entry] == [row.lower]
+    assert [entry["lower"] for entry in report.document["statements"] if entry["lower"] is not None] == [row.lower]
     assert any("--group doc" in text for text in report.document["not_checked"])
-    both = certify(path, metric=("loss", "other"))
+    both = certify(path, metric=("loss", "other"), better="lower", range=(0, 1))
     assert both["mean_loss (other)"].value < both["mean_loss (loss)"].value
     assert sum(both.document["shares"].values()) == pytest.approx(0.05)
     assert certify(path, group="doc")["mean_loss"].evidence.size == 20
@@ -233,11 +229,11 @@ def test_tables_of_losses(tmp_path):
 def test_files_that_cannot_be_read(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(CertiformerError, match=message):
-        sources.read(tmp_path / name)
+        certiformer.Sample.read(tmp_path / name)
 
 
 def test_arrays_are_read_in_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources.rows, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(rows_module, "BLOCK_BYTES", 1000)
     logits = RANDOM.normal(size=(500, 3)) + 3 * np.eye(3)[np.arange(500) % 3]
     given = {"heldout_logits": logits, "heldout_labels": np.arange(500) % 3}
     expected = certiformer.certify(predictions=given)
@@ -279,7 +275,11 @@ def test_perplexities_of_the_harness(tmp_path):
     assert words.evidence.observed == pytest.approx((39 * 1.5 + 1.0) / 40)
     corpus = certify(path, metric=("word_perplexity",), clip=5.0, estimand="rows", max_size=100)["mean_loss"]
     assert corpus.evidence.observed == pytest.approx((39 * 30 + 60) / (39 * 20 + 60))
-    assert "perplexity" in certify(path, metric=("bits_per_byte",), classes=256).headline
+    bits = certify(path, metric=("bits_per_byte",), classes=256)
+    assert "The mean bits per byte of the model smoothed with 1 %" in bits.headline
+    assert bits["mean_loss"].evidence.observed == pytest.approx((30 / 90 - np.log(0.99)) / np.log(2))
+    tokens = certify(path, metric=("word_perplexity",), classes=50_000, estimand="rows", max_size=100)
+    assert "a perplexity of at most" in tokens.headline
     assert certify(path, metric=("perplexity",), clip=9.0)["mean_loss"].evidence.observed == pytest.approx(3.0)
 
 

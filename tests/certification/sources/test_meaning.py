@@ -5,13 +5,14 @@ import pytest
 
 import certiformer
 from certiformer.core.errors import CertiformerError, InputError, UnknownNameError
+from declaring import certified
 
 RANDOM = np.random.default_rng(1)
 N = 200
 
 
 def certify(options=None, **arrays):
-    return certiformer.certify(predictions=arrays, **(options or {}))
+    return certified(arrays, **(options or {}))
 
 
 def errors(report):
@@ -81,11 +82,13 @@ def test_outputs_are_asked_about():
     with pytest.raises(InputError, match="give them as heldout_predictions"):
         certify(heldout_labels=HALVES, heldout_logits=3 * HALVES)
     with pytest.raises(InputError, match="heldout_probabilities"):
-        certiformer.certify(lambda x: x, heldout=(probability, HALVES), batched=True)
+        certiformer.certify(certiformer.Subject(lambda x: x, batched=True), heldout=(probability, HALVES))
     declared = certify({"outputs": "logits"}, heldout_labels=HALVES, heldout_logits=probability)
     assert errors(declared) == N // 2
     by_labels = certiformer.certify(
-        lambda x: HALVES, heldout=(RANDOM.normal(size=N), HALVES), batched=True, outputs="labels"
+        certiformer.Subject(lambda x: HALVES, batched=True),
+        heldout=(RANDOM.normal(size=N), HALVES),
+        declaration={"outputs": "labels"},
     )
     assert errors(by_labels) == 0
 
@@ -216,7 +219,7 @@ def test_slices_share_delta():
         ({"heldout_losses": [2.0] * 20}, {}, "--range A B"),
         ({"heldout_losses": [0.5] * 20, "heldout_groups": [1] * 19}, {}, "one for each of 20"),
         ({"heldout_losses": [0.5] * 20}, {"order": "best"}, "order"),
-        ({"heldout_losses": [0.5] * 20}, {"clip": 1.0, "high": 2.0}, "not both"),
+        ({"heldout_losses": [0.5] * 20}, {"clip": 1.0, "range": (0, 2.0)}, "not both"),
         ({"heldout_losses": [0.5] * 20}, {"repeats": "drop"}, "repeats"),
         ({"heldout_correct": [1] * 20}, {"slices": "label"}, "labels for slices"),
     ],
@@ -278,7 +281,7 @@ def test_log_losses_of_documents_and_of_their_tokens():
 
     ids = {"heldout_ids": np.arange(60)}
     clipped = certify({"clip": 2.0, "two_sided": True}, heldout_log_losses=NATS, **ids)
-    assert "a perplexity of at most" in clipped.headline
+    assert "perplexity" not in clipped.headline  # of a clipped loss exp is none
     assert clipped["mean_loss"].evidence.observed == pytest.approx(NATS.mean())
     corpus = certify(
         {"clip": 2.0, "estimand": "rows", "max_size": 10, "order": "hash", "only": "mean_loss"},

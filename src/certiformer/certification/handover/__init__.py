@@ -91,7 +91,8 @@ def read_predictor(path: Path, *, apply: Callable[..., Any] | None = None) -> tu
     kind = kind_of(metadata.get("kind", ""))
     try:
         # `apply` comes from the caller and never from a file.
-        return kind.restore(tensors, {**json.loads(metadata["settings"]), "apply": apply}), digest
+        settings = {name: value for name, value in json.loads(metadata["settings"]).items() if name != "apply"}
+        return kind.restore(tensors, settings if apply is None else {**settings, "apply": apply}), digest
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
         if isinstance(error, CertiformerError):
             raise

@@ -114,7 +114,8 @@ class PickedModel(Picked):
         network = kind_of(settings["network"]["kind"])
         if not issubclass(network, Network):
             raise InputError("network", network.kind, "a network")
-        given = {**settings["network"], "apply": settings.get("apply")}
+        given = {name: value for name, value in settings["network"].items() if name != "apply"}
+        given |= {"apply": settings["apply"]} if "apply" in settings else {}
         return cls(
             network.restore(part_of("network", tensors), given),
             _loop(tensors, settings),

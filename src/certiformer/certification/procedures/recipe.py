@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from certiformer.certification.declaration import Declaration
 from certiformer.certification.evidence import Findings
 from certiformer.certification.procedure import of_procedures
-from certiformer.certification.reading import Reading
 from certiformer.certification.sources.npz import read_npz
 from certiformer.core.errors import InputError, UnknownNameError
 
@@ -47,7 +47,7 @@ def findings(path: str | Path) -> Findings:
             raise InputError("data", sorted(arrays), "train_inputs and train_labels", f"In {recipe['data']}")
     model = _model(recipe.get("model"))
     by = [_procedure(table, arrays, folder) for table in recipe["by"]]
-    reading = Reading(title=recipe.get("title", Path(path).name), repeats=recipe.get("repeats", "refuse"))
+    reading = Declaration(title=recipe.get("title", Path(path).name), repeats=recipe.get("repeats", "refuse"))
     return of_procedures(model, (arrays["train_inputs"], arrays["train_labels"]), by, reading=reading)
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.surrogate import Surrogate as Record
+from certiformer.certification.declaration import Declaration
 from certiformer.certification.frameworks import answer, is_jax
 from certiformer.certification.handover.model import predictor_of
 from certiformer.certification.outputs import checked_outputs
@@ -21,7 +22,6 @@ from certiformer.certification.predictions import decisions
 from certiformer.certification.procedures._model import Array, Labels
 from certiformer.certification.procedures._picking import Stage
 from certiformer.certification.procedures.pick_to_learn import PickToLearn
-from certiformer.certification.reading import Reading
 from certiformer.certification.sources.repeats import refuse_repeats
 from certiformer.certification.split import refuse_overlap
 from certiformer.certification.surrogate_losses import ANSWERS, LOSSES, loss_record, proper_loss
@@ -129,7 +129,7 @@ class Surrogate:
         if isinstance(self.target, Predictor):
             outputs, handed = self.target.outputs(pool), self.target
         else:
-            found = answer(self.target, pool, Reading(outputs=self.outputs), "pool")
+            found = answer(self.target, pool, Declaration(outputs=self.outputs), "pool")
             outputs = checked_outputs("the target's outputs", found.values, len(pool))
             handed = predictor_of(self.target) if is_jax(self.target) else None
             labels = found.form == "labels"

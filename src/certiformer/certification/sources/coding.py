@@ -30,17 +30,16 @@ class Coding:
 
     def code(self, name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Classes of the values; -1 for an abstention."""
-        found = np.empty(len(values), np.int64)
         distinct, index = np.unique(normal(name, values), return_inverse=True)
+        codes = np.empty(len(distinct), np.int64)
         for place, value in enumerate(distinct.tolist()):
             if value in self.codes:
-                code = self.codes[value]
+                codes[place] = self.codes[value]
             elif self.abstain is not None and value == self.abstain:
-                code = -1
+                codes[place] = -1
             else:
                 raise InputError(name, value, f"one of the classes {preview(self.codes)}")
-            found[index == place] = code
-        return found
+        return codes[index]
 
 
 def normal(name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -120,6 +119,8 @@ def _named(names: list[str], columns: int | None, abstain: Value | None) -> Codi
     codes: dict[Value, int] = {name: place for place, name in enumerate(names)}
     if all(_is_whole(name) for name in names):
         codes |= {int(name): place for place, name in enumerate(names)}
+    elif set(names) == {"False", "True"}:
+        codes |= {0: names.index("False"), 1: names.index("True")}
     return Coding(codes, len(names), f"classes by name: {', '.join(names[:8])}", abstain)
 
 
@@ -157,11 +158,11 @@ def _columns(numbers: list[int], count: int, abstain: Value | None) -> Coding:
     """Labels beside columns: indices from 0, from 1 if the last index occurs and 0 does not, or signs."""
     if count == 2 and -1 in numbers and set(numbers) <= {-1, 1}:
         return Coding({-1: 0, 1: 1}, 2, "signs -1 and +1", abstain)
-    if set(numbers) <= set(range(count)):
-        return Coding({k: k for k in range(count)}, count, f"classes 0 to {count - 1}", abstain)
-    if set(numbers) <= set(range(1, count + 1)):
-        return Coding({k + 1: k for k in range(count)}, count, f"classes 1 to {count}", abstain)
-    odd = sorted(set(numbers) - set(range(count)))
+    if all(0 <= k < count for k in numbers):
+        return Coding({k: k for k in numbers}, count, f"classes 0 to {count - 1}", abstain)
+    if all(1 <= k <= count for k in numbers):
+        return Coding({k: k - 1 for k in numbers}, count, f"classes 1 to {count}", abstain)
+    odd = sorted({k for k in numbers if not 0 <= k < count})
     allowed = f"class indices 0 to {count - 1} (or 1 to {count})" + (" or signs -1 and +1" if count == 2 else "")
     raise InputError("labels", odd[:5], allowed)
 
@@ -193,7 +194,7 @@ def _refuse_shifted(labels: set[int], predictions: set[int], classes: int | None
     """Labels 0..K-1 beside predictions 1..K (or the reverse) are two codings, unless K+1 classes were declared."""
     for mine, other in ((labels, predictions), (predictions, labels)):
         last = max(mine, default=0)
-        from_zero = last >= 1 and mine == set(range(last + 1))
+        from_zero = last >= 1 and len(mine) == last + 1 and min(mine) == 0
         if from_zero and 0 not in other and max(other, default=0) == last + 1 and classes != last + 2:
             raise InputError(
                 "labels, predictions",

@@ -1,8 +1,9 @@
 """Repeats inside the held-out set: exact ones by hash, near ones by their words.
 
-Twenty-five examples forty times each are not a thousand examples. Equal ids are an error. Equal inputs are refused with
-their count, grouped (`repeats="group"`: made by oversampling), or declared to be independent draws of a stream that
-repeats (`repeats="natural"`). Near repeats are only warned of: no effective number of examples is invented.
+Twenty-five examples forty times each are not a thousand examples. Equal ids or inputs are refused with their count, or
+grouped (`repeats="group"`): the units are then the connected components of equal id, equal input and equal group. Equal
+inputs may be declared to be independent draws of a stream that repeats (`repeats="natural"`). Near repeats are only
+warned of: no effective number of examples is invented.
 """
 
 from __future__ import annotations
@@ -12,16 +13,16 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from certiformer.certification.declaration import Repeats
 from certiformer.certification.split import example_hashes
 from certiformer.core.errors import InputError
 
-Repeats = Literal["refuse", "group", "natural"]
-
+_WRITTEN_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})\.0*")
 SHINGLE = 8
 SIMILAR = 0.8
 MOST_COMPARED = 20_000
@@ -29,43 +30,97 @@ MOST_COMPARED = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What repeats: `keys` name the unit of each row if rows are to be grouped; sentences for the reader."""
+    """What repeats: `groups` name the unit of each row if rows are grouped; sentences for the reader."""
 
-    keys: npt.NDArray[Any] | None
+    groups: npt.NDArray[Any] | None
     facts: dict[str, Any]
     warnings: tuple[str, ...]
     conditions: tuple[str, ...]
 
 
-def look(ids: npt.NDArray[Any] | None, inputs: npt.NDArray[Any] | None, repeats: Repeats) -> Found:
-    """Exact and near repeats among ids and inputs of the held-out examples."""
-    if repeats not in ("refuse", "group", "natural"):
-        raise InputError("repeats", repeats, '"refuse", "group" or "natural"')
+def look(
+    ids: npt.NDArray[Any] | None,
+    inputs: npt.NDArray[Any] | None,
+    groups: npt.NDArray[Any] | None,
+    repeats: Repeats,
+) -> Found:
+    """Exact and near repeats among ids and inputs of the held-out examples, within and across their groups."""
     facts: dict[str, Any] = {}
     warnings: list[str] = []
     conditions: list[str] = []
-    keys: npt.NDArray[Any] | None = None
+    keys: dict[str, list[str]] = {}
     if ids is not None:
-        names = np.array([str(plain(value)) for value in ids.tolist()])
-        keys, repeated = _count(names, "ids", repeats, facts)
-        if repeated and repeats == "natural":
-            raise InputError("heldout_ids", f"{repeated} rows with an id that occurred before", "different ids")
+        keys["ids"] = as_text(ids)
     if inputs is not None:
-        digests = np.array([digest.hex() for digest in hashes(inputs)])
-        grouped, repeated = _count(digests, "inputs", repeats, facts)
-        keys = grouped if keys is None or (repeated and repeats == "group") else keys
-        if repeated and repeats == "natural":
+        keys["inputs"] = [digest.hex() for digest in hashes(inputs)]
+    units = None if groups is None else as_text(groups)
+    merged = False
+    for kind, names in keys.items():
+        if units is None:
+            repeated = len(names) - len(set(names))
+            facts[f"repeated_{kind}"] = repeated
+        else:
+            repeated = len(set(zip(names, units, strict=True))) - len(set(names))
+            facts[f"{kind}_in_several_groups"] = repeated
+        if not repeated:
+            continue
+        if repeats == "refuse" or (repeats == "natural" and kind == "ids"):
+            raise _refused(kind, repeated, names, units is not None)
+        merged = merged or repeats == "group"
+        if repeats == "natural":
             conditions.append(
                 f"the {repeated} repeated inputs are independent draws of a stream that really repeats, not copies"
             )
-            keys = None
+    if inputs is not None:
         near = near_repeats(inputs)
         if near:
             facts["near_repeats"] = near
             warnings.append(f"{near} inputs nearly repeat another one (same words): they may not be independent")
-    if repeats != "group" or not any(facts.get(f"repeated_{kind}") for kind in ("ids", "inputs")):
-        keys = None
-    return Found(keys, facts, tuple(warnings), tuple(conditions))
+    if merged:
+        groups = components([*keys.values(), *([] if units is None else [units])])
+    return Found(groups, facts, tuple(warnings), tuple(conditions))
+
+
+def _refused(kind: str, repeated: int, names: list[str], grouped: bool) -> InputError:
+    natural = (
+        ', or repeats="natural" (--repeats natural) if these are independent draws of a stream that really repeats'
+    )
+    fix = "" if kind == "ids" else natural
+    if grouped:
+        return InputError(
+            f"heldout_{kind}", f"{repeated} that stand in more than one group", "groups that share nothing",
+            f'Say repeats="group" (--repeats group) to merge these groups{fix}',
+        )  # fmt: skip
+    what, distinct = "rows" if kind == "ids" else "inputs", len(set(names))
+    return InputError(
+        f"heldout_{kind}", f"{repeated} of {len(names)} {what} repeat another one ({distinct} distinct)",
+        "independent examples",
+        f'Copies count as one: say repeats="group" (--repeats group) to take equal rows as one unit{fix}',
+    )  # fmt: skip
+
+
+def components(keys: list[list[str]]) -> npt.NDArray[Any]:
+    """The unit of each row: rows that share a key of any kind belong together, and so on from row to row."""
+    n = len(keys[0])
+    parent = list(range(n))
+
+    def root(row: int) -> int:
+        while parent[row] != row:
+            parent[row] = parent[parent[row]]
+            row = parent[row]
+        return row
+
+    for names in keys:
+        first: dict[str, int] = {}
+        for row, name in enumerate(names):
+            a, b = root(first.setdefault(name, row)), root(row)
+            parent[max(a, b)] = min(a, b)
+    return np.array([f"unit {root(row)}" for row in range(n)])
+
+
+def as_text(values: npt.NDArray[Any]) -> list[str]:
+    """Ids or groups as text in one way."""
+    return [str(plain(value)) for value in values.tolist()]
 
 
 def plain(value: Any) -> Any:
@@ -74,7 +129,10 @@ def plain(value: Any) -> Any:
         value = value.decode("utf-8", "backslashreplace")
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    return value.strip() if isinstance(value, str) else value
+    if isinstance(value, str):
+        text = value.strip()
+        return int(float(text)) if _WRITTEN_WHOLE.fullmatch(text) else text
+    return value
 
 
 def refuse_repeats(name: str, inputs: npt.NDArray[Any], *, allowed: bool) -> int:
@@ -85,8 +143,8 @@ def refuse_repeats(name: str, inputs: npt.NDArray[Any], *, allowed: bool) -> int
             name,
             f"{repeated} of {len(inputs)} inputs repeat another one",
             "independent examples",
-            "Copies count as one: leave them out before drawing, or say allow_twins (--allow-twins) if these are "
-            "independent draws of a stream that really repeats",
+            "Copies count as one: leave them out before drawing, or say allow_twins if these are independent draws of "
+            "a stream that really repeats",
         )
     return repeated
 
@@ -99,26 +157,6 @@ def hashes(inputs: npt.NDArray[Any]) -> list[bytes]:
             for text in inputs.tolist()
         ]
     return example_hashes(inputs)
-
-
-def _count(names: npt.NDArray[Any], kind: str, repeats: Repeats, facts: dict[str, Any]) -> tuple[npt.NDArray[Any], int]:
-    distinct = len(np.unique(names))
-    repeated = len(names) - distinct
-    facts[f"repeated_{kind}"] = repeated
-    if repeated and repeats == "refuse":
-        what = "rows" if kind == "ids" else "inputs"
-        raise InputError(
-            f"heldout_{kind}",
-            f"{repeated} of {len(names)} {what} repeat another one ({distinct} distinct)",
-            "independent examples",
-            'Copies count as one: say repeats="group" (--repeats group) to take equal rows as one unit'
-            + (
-                ', or repeats="natural" if the stream really repeats and these are independent draws of it'
-                if kind == "inputs"
-                else ""
-            ),
-        )
-    return names, repeated
 
 
 def near_repeats(inputs: npt.NDArray[Any]) -> int:

@@ -1,128 +1,502 @@
-"""Columns of a table, by the names that people give them; two candidates of one kind are asked about."""
+"""One reading for all formats: from columns to outcomes, ids, groups and slices. What is ambiguous is asked.
+
+Every refusal names the options that settle it, ready to paste. What was decided is written down.
+"""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from certiformer.certification.declaration import Declaration
+from certiformer.certification.sources import metrics
+from certiformer.certification.sources.files import Column, Table, filtered
+from certiformer.certification.sources.rows import rows_of, whole
 from certiformer.core.errors import InputError, UnknownNameError
+from certiformer.core.report import Decision
 
-Column = Sequence[Any] | npt.NDArray[Any]
+Array = npt.NDArray[np.float64]
 
 NAMES: Mapping[str, tuple[str, ...]] = {
-    "loss": ("loss", "error"),
-    "score": ("score", "correct", "acc", "accuracy", "exact_match"),
     "label": ("label", "labels", "y_true", "target", "gold", "reference"),
-    "prediction": ("prediction", "pred", "y_pred", "predicted", "output"),
+    "prediction": ("prediction", "predictions", "pred", "y_pred", "predicted", "output"),
     "id": ("id", "example_id", "sample_id", "doc_id", "idx", "question_id"),
     "group": ("group", "group_id", "cluster", "document", "doc", "writer", "patient", "subject", "template"),
     "confidence": ("confidence", "prob", "max_prob"),
-    "model": ("model",),
     "input": ("input", "text", "question", "prompt"),
 }
 """What a column is by default, whatever its case."""
-BINARY_SCORES = ("correct",)
-"""Scores that are right/wrong by construction; others are numbers in [0, 1], whatever values are seen."""
+WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 
+FORMS = ("logits", "probabilities", "predictions")
+SEVERAL = "heldout_losses_"
+ARRAYS = (
+    *(f"{part}_{form}" for part in ("heldout", "train") for form in (*FORMS, "labels", "inputs", "ids", "groups")),
+    "heldout_correct",
+    "heldout_losses",
+    "heldout_label_probabilities",
+    "heldout_log_losses",
+    "heldout_sizes",
+    "heldout_slices",
+    "heldout_confidences",
+    "progressive_losses",
+    "unlabelled_predictions",
+    "unlabelled_final_predictions",
+    "unlabelled_inputs",
+    "head_features",
+    "head_labels",
+    "classes",
+)
+"""The names of arrays; heldout_losses_NAME is a metric of this name."""
 
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.0*)?")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Which columns to take where the default names do not say it: `--metric`, `--label`, `--group` and so on."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Outcome:
+    """One number for each row, of which less is better.
 
-    metric: tuple[str, ...] = ()
-    label: str | None = None
-    prediction: str | None = None
-    id: str | None = None
-    group: str | None = None
-    confidence: str | None = None
+    `kind`: a rate (0 right, 1 wrong, by construction), a number in [low, high], or a log-loss. `what` it is the mean
+    of, in words: "error rate", "wer", "of 1 - f1". `label` names it among several. `sizes`: how many words each has.
+    """
+
+    name: str
+    losses: Array
+    kind: metrics.Kind
+    what: str
+    low: float = 0.0
+    high: float | None = 1.0
+    label: str = ""
+    sizes: Array | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Given:
+    """What a file or an object holds: arrays by name, and outcomes that were told without labels and predictions."""
+
+    name: str
+    arrays: Mapping[str, Any]
+    outcomes: tuple[Outcome, ...] = ()
+    prompts: npt.NDArray[Any] | None = None
     slices: str | None = None
-    filter: str | None = None
-    score: str | None = None
-    unscored: str = "refuse"
-
-    def as_text(self) -> str:
-        """What was chosen, as JSON: a report can be counted again from it."""
-        return json.dumps({name: value for name, value in asdict(self).items() if value not in (None, (), "refuse")})
-
-    @classmethod
-    def from_text(cls, text: str) -> Self:
-        """The choice again from what `as_text` wrote."""
-        found = json.loads(text)
-        return cls(**{**found, "metric": tuple(found.get("metric", ()))})
+    """What the slices are called: label, file, or their column."""
+    candidate: str | None = None
+    """A column that may name groups."""
+    decisions: tuple[Decision, ...] = ()
+    warnings: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
 
 
-def arrays_of(columns: Mapping[str, Column], choice: Choice, where: str) -> dict[str, Any]:
-    """The arrays `certify` knows from the columns of a table."""
-    if not columns or not len(next(iter(columns.values()))):
-        raise InputError("file", where, "a table with at least one row")
-    found: dict[str, Any] = {}
-    for kind, chosen, name in (
-        ("id", choice.id, "heldout_ids"),
-        ("group", choice.group, "heldout_groups"),
-        ("confidence", choice.confidence, "heldout_confidences"),
-        ("input", None, "heldout_inputs"),
-    ):
-        column = _column(columns, kind, chosen, where)
-        if column is not None and (kind != "group" or chosen is not None):
-            found[name] = _filled(columns[column], column, where)
-    if "heldout_groups" not in found and (candidate := _column(columns, "group", None, where, ask=False)) is not None:
-        found["group_candidate"] = candidate
-    if choice.slices is not None:
-        found["heldout_slices"] = _filled(columns[_known(columns, choice.slices, where)], choice.slices, where)
-    found |= _outcomes(columns, choice, where)
-    return found
+def given_of(table: Table, declared: Declaration) -> Given:
+    """What the table says, as declared."""
+    if table.arrays is not None:
+        arrays = dict(table.arrays)
+        if any(name in ARRAYS or name.startswith(("heldout_", "train_", "head_", "unlabelled_")) for name in arrays):
+            return _named_arrays(arrays, table, declared)
+        columns = {name: whole(value) for name, value in arrays.items()}
+        table = Table(table.name, columns, decisions=table.decisions)
+    table = filtered(table, declared.filter)
+    sizes = {len(column) for column in table.columns.values()}
+    if not sizes or sizes == {0}:
+        raise InputError("file", table.name, "a table with at least one row")
+    if len(sizes) > 1:
+        raise InputError("columns", {name: len(c) for name, c in table.columns.items()}, "columns of equal length")
+    return _Reading(table, declared).given()
 
 
-def _outcomes(columns: Mapping[str, Column], choice: Choice, where: str) -> dict[str, Any]:
-    """Losses, scores, or labels with predictions."""
-    if choice.metric:
-        return _metrics(columns, choice.metric, where)
-    label = _column(columns, "label", choice.label, where)
-    prediction = _column(columns, "prediction", choice.prediction, where)
-    score, loss = (_column(columns, kind, None, where) for kind in ("score", "loss"))
-    if choice.label is None and choice.prediction is None and score is not None and loss is None:
-        return _metrics(columns, (score,), where)
-    if choice.label is None and choice.prediction is None and loss is not None and score is None:
-        return _metrics(columns, (loss,), where)
-    if label is not None and prediction is not None:
-        both = _filled(columns[label], label, where), _filled(columns[prediction], prediction, where)
-        labels, predictions = (_whole(each) for each in both) if all(map(_is_whole, both)) else both
-        return {"heldout_labels": labels, "heldout_predictions": predictions}
-    if score is not None and loss is not None:
-        raise InputError("columns", [score, loss], "one of them", "Choose with --metric")
-    raise InputError(
-        "columns",
-        list(columns),
-        "labels with predictions, a loss, or a score",
-        "Name them: --label COLUMN --prediction COLUMN, or --metric COLUMN",
-    )
+def _named_arrays(arrays: dict[str, Any], table: Table, declared: Declaration) -> Given:
+    """Arrays under the names of `certify`: what they are is in their names."""
+    for name in arrays:
+        if name not in ARRAYS and not (name.startswith(SEVERAL) and len(name) > len(SEVERAL)):
+            raise UnknownNameError("array", name, ARRAYS, f"in {table.name} (known: {', '.join(ARRAYS)})")
+    for option in ("label", "prediction", "id", "group", "confidence", "filter", "better"):
+        if getattr(declared, option) is not None:
+            raise InputError(
+                option, getattr(declared, option), "a table or a log",
+                f"The arrays of {table.name} have fixed names: heldout_labels, heldout_ids, heldout_groups, ...",
+            )  # fmt: skip
+    chosen = [f"{SEVERAL}{name}" for name in declared.metric]
+    several = chosen or [name for name in arrays if name.startswith(SEVERAL)]
+    outcomes = []
+    for name in several:
+        if name not in arrays:
+            known = [other.removeprefix(SEVERAL) for other in arrays if other.startswith(SEVERAL)]
+            raise UnknownNameError("metric", name.removeprefix(SEVERAL), known, f"in {table.name}")
+        own = name.removeprefix(SEVERAL)
+        metric = metrics.known(own)
+        if metric is not None and metric.better == "higher":
+            raise InputError(
+                name, f"a loss called {own}, of which more is better", "a loss, of which less is better",
+                f"If it is 1 - {own}, call it {SEVERAL}one_minus_{own}; a table takes {own} as it is: --metric {own}",
+            )  # fmt: skip
+        outcomes.append(_of_array(name, arrays[name], own, own, declared))
+    kept = {name: value for name, value in arrays.items() if not name.startswith(SEVERAL)}
+    if "heldout_losses" in kept:
+        outcomes.insert(0, _of_array("heldout_losses", kept.pop("heldout_losses"), "loss", "", declared))
+    if "heldout_log_losses" in kept:
+        values = _checked_numbers("heldout_log_losses", kept.pop("heldout_log_losses"))
+        outcomes.append(
+            Outcome(name="heldout_log_losses", losses=values, kind="log", what="log-loss", high=None,
+                    sizes=_sizes_in(kept))
+        )  # fmt: skip
+    slices = "slice" if "heldout_slices" in kept else None
+    if declared.slices is not None:
+        if declared.slices == "label" and "heldout_labels" in kept:
+            kept["heldout_slices"], slices = whole(kept["heldout_labels"]), "label"
+        elif declared.slices == "group":
+            raise InputError(
+                "slices", "group", "slices that hold several groups",
+                "A group is a single draw: nothing follows about one of them. If the groups are fixed by design, and "
+                "the rows inside are independent, they are slices: heldout_slices (--slice COLUMN), without groups",
+            )  # fmt: skip
+        elif not (declared.slices == "slice" and slices):
+            raise InputError(
+                "slices", declared.slices, "label, beside heldout_labels; or an array heldout_slices",
+                "There are no labels for slices" if declared.slices == "label" else "It has a name for every row",
+            )  # fmt: skip
+    return Given(
+        name=table.name, arrays=kept, outcomes=tuple(outcomes), slices=slices, decisions=table.decisions,
+        warnings=table.warnings, conditions=table.conditions,
+    )  # fmt: skip
 
 
-def _metrics(columns: Mapping[str, Column], names: Sequence[str], where: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for given in names:
-        name = _known(columns, given, where)
-        values = numbers(columns[name], name, where)
-        if name.lower() in BINARY_SCORES or _boolean(columns[name]):
-            key, values = "heldout_correct", values
-        elif name.lower() in NAMES["score"]:
-            key, values = "heldout_losses", 1.0 - values
+def _sizes_in(arrays: Mapping[str, Any]) -> Array | None:
+    return np.asarray(whole(arrays["heldout_sizes"]), np.float64) if "heldout_sizes" in arrays else None
+
+
+def _of_array(name: str, rows: Any, what: str, label: str, declared: Declaration) -> Outcome:
+    low, high = declared.range or (0.0, 1.0)
+    values = _checked_numbers(name, rows)
+    return Outcome(name=name, losses=values, kind="number", what=what, low=low, high=high, label=label)
+
+
+def _checked_numbers(name: str, rows: Any) -> Array:
+    values = whole(rows_of(rows))
+    if values.dtype.kind not in "fiub" or values.ndim != 1:
+        raise InputError(name, f"type {values.dtype}, shape {values.shape}", "one number per example, at least one")
+    if not np.all(np.isfinite(values)):
+        raise InputError(name, f"nan or infinity at example {int(np.flatnonzero(~np.isfinite(values))[0])}", "numbers")
+    return values.astype(np.float64)
+
+
+class _Reading:
+    """The one reading of a table: roles, outcomes, decisions."""
+
+    def __init__(self, table: Table, declared: Declaration) -> None:
+        self.table, self.declared, self.where = table, declared, table.name
+        self.columns = table.columns
+        self.decisions: list[Decision] = list(table.decisions)
+
+    def given(self) -> Given:
+        declared, arrays = self.declared, dict[str, Any]()
+        conditions = self.table.conditions
+        id = self._role("id", declared.id)
+        if id is not None:
+            arrays["heldout_ids"] = self._filled(id)
+        text = self._role("input", None)
+        if text is not None:
+            arrays["heldout_inputs"] = self._filled(text)
+        confidence = self._role("confidence", declared.confidence)
+        if confidence is not None:
+            arrays["heldout_confidences"] = self._filled(confidence)
+        group, candidate = declared.group, None
+        if group is not None:
+            self._decide("unit", f"groups by {group}", "declared")
+        elif self.table.groups is not None:
+            group = self.table.groups[0]
+            self._decide("unit", f"groups by {group}", self.table.groups[1])
         else:
-            key = "heldout_losses"
-        if len(names) > 1:
-            key = f"heldout_losses_{name}"
-            values = 1.0 - values if name.lower() in NAMES["score"] or _boolean(columns[name]) else values
-        found[key] = values
-    return found
+            candidate = self._role("group", None, quiet=True)
+        if group is not None:
+            arrays["heldout_groups"] = self._filled(group)
+        slices = declared.slices
+        if slices is None and "file" in self.columns and len(set(self.columns["file"])) > 1:
+            slices = "file"
+        if slices == "label" and "label" not in self.columns:
+            slices = self._role("label", declared.label) or slices
+        if slices is not None:
+            arrays["heldout_slices"] = self._filled(slices)
+        prompts = self.table.roles.get("prompt")
+        told, outcomes = self._outcomes(confidence)
+        if outcomes and outcomes[0].sizes is not None:
+            arrays["heldout_sizes"] = outcomes[0].sizes
+        return Given(
+            name=self.where,
+            arrays={**arrays, **told},
+            outcomes=outcomes,
+            prompts=None if prompts is None else np.array([str(cell) for cell in self.columns[prompts]]),
+            slices=slices,
+            candidate=candidate,
+            decisions=tuple(self.decisions),
+            warnings=self.table.warnings,
+            conditions=conditions,
+        )
+
+    def _decide(self, subject: str, choice: str, why: str) -> None:
+        self.decisions.append(Decision(subject, choice, why))
+
+    # --- columns ------------------------------------------------------------------------------------------------------
+
+    def _role(self, kind: str, chosen: str | None, *, quiet: bool = False) -> str | None:
+        """The column of one kind: the declared one, what the format says, or the only one with a usual name."""
+        if chosen is not None:
+            self._column(chosen)
+            self._decide(kind, f"column {chosen}", "declared")
+            return chosen
+        if kind in self.table.roles:
+            return self.table.roles[kind]
+        if self.table.metrics and kind in ("label", "prediction", "confidence", "group"):
+            return None  # a log says itself what is what
+        by_lower = {str(name).lower(): name for name in self.columns}
+        found = [by_lower[name] for name in NAMES[kind] if name in by_lower]
+        if len(found) > 1 and kind in ("label", "prediction"):
+            options = " or ".join(f"--{kind} {name}" for name in found)
+            raise InputError("columns", found, f"one {kind}", f"Choose with {options}")
+        if found and not quiet:
+            self._decide(kind, f"column {found[0]}", "by its name")
+        return found[0] if found else None
+
+    def _column(self, name: str) -> Column:
+        if name in self.columns:
+            return self.columns[name]
+        inside = None if self.table.lookup is None else self.table.lookup(name)
+        if inside is not None:
+            return inside
+        known = ", ".join(map(str, self.columns))
+        raise UnknownNameError("column", name, map(str, self.columns), f"in {self.where} (it has {known})")
+
+    def _filled(self, name: str) -> npt.NDArray[Any]:
+        """A column without gaps: an empty cell is named by its row, never dropped."""
+        column = self._column(name)
+        cells = column.tolist() if isinstance(column, np.ndarray) else list(column)
+        for row, cell in enumerate(cells):
+            if _missing(cell):
+                raise InputError(
+                    f"column {name}", "an empty cell", "a value in every row", f"Row {row + 1} of {self.where}"
+                )
+            if isinstance(cell, (list, dict)):
+                raise InputError(f"column {name}", type(cell).__name__, "a plain value", self._place(row))
+        if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
+            return column
+        if all(isinstance(cell, (bool, int, float)) for cell in cells):
+            return np.array(cells)
+        return np.array([str(cell).strip() for cell in cells])
+
+    def _place(self, row: int) -> str:
+        return f"Row {row + 1} of {self.where}"
+
+    # --- outcomes -----------------------------------------------------------------------------------------------------
+
+    def _outcomes(self, confidence: str | None) -> tuple[dict[str, Any], tuple[Outcome, ...]]:
+        """The metrics that were named, or labels with predictions, or the one metric there is."""
+        declared = self.declared
+        if declared.metric:
+            return {}, self._metrics(declared.metric, "declared")
+        taken = {confidence, declared.id, declared.group, declared.slices, declared.label, declared.prediction}
+        told = self.table.metrics or tuple(name for name in self.columns if str(name).lower() in metrics.COLUMNS)
+        told = tuple(name for name in told if name not in taken)
+        label, prediction = (self._role(kind, getattr(declared, kind)) for kind in ("label", "prediction"))
+        both = label is not None and prediction is not None
+        if both and (not told or declared.label is not None or declared.prediction is not None):
+            return self._answers(str(label), str(prediction)), ()
+        options = [f"--metric {name}" for name in told]
+        if both:
+            said = f"--label {label} --prediction {prediction}"
+            raise InputError(
+                "columns", [label, prediction, *told], "one way to tell right from wrong",
+                f"Say which is meant: {' or '.join([said, *options])}",
+            )  # fmt: skip
+        if len(told) > 1:
+            every = " ".join(options)
+            raise InputError(
+                "--metric", list(told), "one metric", f"Say which is meant: {' or '.join(options)}; {every}"
+            )
+        if len(told) == 1:
+            if told[0].lower() == "score" and label is not None:
+                raise InputError(
+                    "columns", [label, told[0]], "outcomes",
+                    f"A score beside {label} may be a confidence, and then nothing here is the truth. Add a column of "
+                    f"true labels: --label TRUTH --prediction {label} --confidence-column score; or say --metric score",
+                )  # fmt: skip
+            return {}, self._metrics(told, "by its name")
+        raise InputError(
+            "columns", list(map(str, self.columns)), "labels with predictions, a loss, or a score",
+            "Name them: --label COLUMN --prediction COLUMN, or --metric COLUMN",
+        )  # fmt: skip
+
+    def _answers(self, label: str, prediction: str) -> dict[str, Any]:
+        both = [self._filled(name) for name in (label, prediction)]
+        if all(map(_is_truth, both)):
+            true = ("true", "1", "1.0")
+            both = [np.array([str(cell).lower() in true for cell in column], np.int64) for column in both]
+        elif all(map(_is_whole, both)):
+            both = [column.astype(np.float64).astype(np.int64) for column in both]
+        self._decide("answers", f"{label} against {prediction}", "right where they agree")
+        return {"heldout_labels": both[0], "heldout_predictions": both[1]}
+
+    def _metrics(self, names: Sequence[str], why: str) -> tuple[Outcome, ...]:
+        if len(set(names)) < len(names):
+            raise InputError("--metric", list(names), "different metrics")
+        found = tuple(self._metric(name, why, several=len(names) > 1) for name in names)
+        if len(found) > 1 and any(one.kind == "log" for one in found):
+            raise InputError("--metric", list(names), "a log-loss alone", "It has a unit and a range of its own")
+        known = [metrics.known(name) for name in names]
+        if len(found) > 1 and self.declared.range is not None and all(map(_own_range, known)):
+            raise InputError("range", self.declared.range, "a metric without a range of its own", "Certify them apart")
+        return found
+
+    def _metric(self, name: str, why: str, *, several: bool) -> Outcome:
+        column, metric = self._told(name), metrics.known(name)
+        label = name if several else ""
+        if metric is not None and metric.kind == "log" and any(isinstance(cell, (list, tuple)) for cell in column):
+            return self._log(name, column, label)
+        if metric is not None and metric.kind == "log" and name == "perplexity" and self.table.metrics:
+            return self._log(name, [[cell, 1] for cell in column], label)
+        values, missing, form = self._numbers(name, column)
+        better = self._direction(name, metric, form, several=several)
+        kind: metrics.Kind = "rate" if form != "numbers" or (metric is not None and metric.kind == "rate") else "number"
+        low, high = (0.0, 1.0) if metric is None or metric.kind == "log" else (metric.low, metric.high)
+        if self.declared.range is not None and not (several and _own_range(metric)):
+            kind, (low, high) = "number", self.declared.range
+        elif kind == "number" and (metric is None or high is None) and self.declared.clip is None:
+            paste = f"--metric {name} --range 0 1" if metric is not None else self._paste(name, better) + " --range 0 1"
+            raise InputError(
+                "range", None, f"the range that {name} cannot leave",
+                f"For example {paste}" + (f", or --metric {name} --clip 2" if better == "lower" else ""),
+            )  # fmt: skip
+        kept = values[~missing]
+        if kind == "rate" and np.any((kept != 0.0) & (kept != 1.0)):
+            row = int(np.flatnonzero((values != 0.0) & (values != 1.0) & ~missing)[0])
+            raise InputError(
+                f"column {name}", float(values[row]), "right or wrong (1 or 0)",
+                f"{self._place(row)}. A score between is certified as a number: --metric {name} --range 0 1",
+            )  # fmt: skip
+        if better == "higher":
+            if high is None or self.declared.clip is not None:
+                raise InputError(
+                    "clip", self.declared.clip, f"a range for {name}, of which more is better", "--range LOW HIGH"
+                )
+            self._inside(name, values, missing, low, high)
+            losses, low, high, what = high - values, 0.0, high - low, f"of {high:g} - {name}"
+        else:
+            losses, what = values, name
+        what = "error rate" if kind == "rate" else what
+        if missing.any():
+            losses = np.where(missing, high if self.declared.clip is None else self.declared.clip, losses)
+            self._decide("rows without an outcome", f"{int(missing.sum())} counted as wrong", "declared")
+        said = "right or wrong: the error rate" if kind == "rate" else f"the mean {what}"
+        self._decide("outcome", f"column {name}: {said}, {better} is better", why)
+        return Outcome(name=name, losses=losses, kind=kind, what=what, low=low, high=high, label=label)
+
+    def _told(self, name: str) -> list[Any]:
+        """The column of a metric; a scorer with several values is asked about."""
+        if name not in self.columns:
+            parts = [other for other in self.table.metrics if other.startswith(f"{name}.")]
+            if parts:
+                options = " or ".join(f"--metric {other}" for other in parts)
+                raise InputError("--metric", name, "a single value", f"It has several: choose one of {options}")
+            known = self.table.metrics or tuple(map(str, self.columns))
+            raise UnknownNameError("metric", name, known, f"in {self.where} (it has {', '.join(known)})")
+        column = self.columns[name]
+        return column.tolist() if isinstance(column, np.ndarray) else list(column)
+
+    def _paste(self, name: str, better: str | None) -> str:
+        return f"--metric {name}" + (f" --{better}-is-better" if better else "")
+
+    def _direction(
+        self, name: str, metric: metrics.Metric | None, form: str, *, several: bool
+    ) -> Literal["higher", "lower"]:
+        declared = self.declared.better
+        if declared is not None and (metric is None or not several):
+            return declared
+        if metric is not None:
+            return metric.better
+        if form == "letters":
+            return "higher"
+        raise InputError(
+            "--metric", name, "a metric whose direction is known",
+            f"Say it: {self._paste(name, 'higher')} or {self._paste(name, 'lower')}",
+        )  # fmt: skip
+
+    def _inside(self, name: str, values: Array, missing: npt.NDArray[np.bool_], low: float, high: float) -> None:
+        outside = ~missing & ((values < low) | (values > high))
+        if outside.any():
+            row = int(np.flatnonzero(outside)[0])
+            raise InputError(
+                f"column {name}", float(values[row]), f"a number in [{low:g}, {high:g}]",
+                f"{self._place(row)}. Declare the range that it cannot leave: --metric {name} --range LOW HIGH",
+            )  # fmt: skip
+
+    def _numbers(self, name: str, column: list[Any]) -> tuple[Array, npt.NDArray[np.bool_], str]:
+        """Numbers, which are missing, and what form they have: truths, letters (C, P, I, N) or numbers."""
+        values, missing = np.zeros(len(column)), np.zeros(len(column), np.bool_)
+        forms = set()
+        for row, cell in enumerate(column):
+            if _missing(cell):
+                missing[row] = True
+                continue
+            text = str(cell).strip()
+            if isinstance(cell, (bool, np.bool_)) or text.lower() in WORDS:
+                values[row], form = WORDS[text.lower()], "truths"
+            elif isinstance(cell, str) and text.upper() in metrics.LETTERS:
+                values[row], form = metrics.LETTERS[text.upper()], "letters"
+            elif isinstance(cell, (int, float, np.number)) or _NUMBER.fullmatch(text):
+                values[row], form = float(text), "numbers"
+            else:
+                raise self._no_number(name, cell, row)
+            forms.add(form)
+        if missing.any() and self.declared.unscored != "wrong":
+            raise InputError(
+                f"column {name}", "an empty cell", "an outcome in every row",
+                f"{self._place(int(np.flatnonzero(missing)[0]))} and {int(missing.sum()) - 1} others. Dropping them is "
+                "a selection; count them as wrong with --unscored wrong",
+            )  # fmt: skip
+        if not missing.any() and self.declared.unscored == "wrong":
+            raise InputError("unscored", "wrong", "rows without an outcome", f"Every row of {self.where} has one")
+        if missing.all():
+            raise InputError(f"column {name}", "empty cells", "outcomes")
+        return values, missing, forms.pop() if len(forms) == 1 else "numbers"
+
+    def _no_number(self, name: str, cell: Any, row: int) -> InputError:
+        if isinstance(cell, (list, tuple, dict)):
+            return InputError(
+                "--metric", f"{name}: {cell!r}"[:80], "a number for each row",
+                "Pairs are parts of a corpus figure (F1, perplexity), which is no mean of documents: no bound of a "
+                "mean speaks about it",
+            )  # fmt: skip
+        return InputError(f"column {name}", str(cell)[:40], "a number, true or false", self._place(row))
+
+    def _log(self, name: str, column: list[Any], label: str) -> Outcome:
+        """-ln p per word (byte) of every document, and how many it has."""
+        sums, sizes = np.empty(len(column)), np.ones(len(column))
+        for row, pair in enumerate(column):
+            numbers = isinstance(pair, (list, tuple)) and len(pair) == 2
+            if not numbers or not all(isinstance(part, (int, float)) and np.isfinite(part) for part in pair):
+                expected = "[sum of ln p, number of words]" if name != "perplexity" else "ln p"
+                raise InputError("--metric", f"{name}: {pair!r}"[:80], expected, self._place(row))
+            if not (pair[0] <= 0.0 and pair[1] > 0):
+                raise InputError("--metric", pair, "ln p <= 0, and words", self._place(row))
+            sums[row], sizes[row] = -float(pair[0]), float(pair[1])
+        what = metrics.LOG_UNITS[name]
+        self._decide("outcome", f"{name}: the mean {what}", "sums of ln p and counts")
+        losses = sums / sizes / (np.log(2.0) if name == "bits_per_byte" else 1.0)
+        counts = None if name == "perplexity" else sizes
+        return Outcome(name=name, losses=losses, kind="log", what=what, high=None, label=label, sizes=counts)
+
+
+def _own_range(metric: metrics.Metric | None) -> bool:
+    """Whether the table of metrics says in which range it lies."""
+    return metric is not None and metric.high is not None
+
+
+def _missing(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, float) and cell != cell) or (isinstance(cell, str) and not cell.strip())
 
 
 def _is_whole(column: npt.NDArray[Any]) -> bool:
@@ -132,72 +506,6 @@ def _is_whole(column: npt.NDArray[Any]) -> bool:
     return all(_WHOLE.fullmatch(cell) for cell in np.unique(column).tolist())
 
 
-def _whole(column: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    return column.astype(np.float64).astype(np.int64)
-
-
-def _boolean(column: Column) -> bool:
-    array = np.asarray(column)
-    return array.dtype.kind == "b"
-
-
-def numbers(column: Column, name: str, where: str) -> npt.NDArray[np.float64]:
-    """The column as numbers; true and false, right and wrong are 1 and 0."""
-    filled = _filled(column, name, where)
-    words = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
-    if filled.dtype.kind in "biuf":
-        return filled.astype(np.float64)
-    values = np.empty(len(filled))
-    for row, cell in enumerate(filled.tolist()):
-        text = str(cell).strip().lower()
-        try:
-            values[row] = words[text] if text in words else float(text)
-        except ValueError:
-            raise InputError(f"column {name}", cell, "a number", f"In row {row + 1} of {where}") from None
-    return values
-
-
-def _filled(column: Column, name: str, where: str) -> npt.NDArray[Any]:
-    """The column without gaps: an empty cell is named by its row, never dropped."""
-    array = np.asarray(column)
-    if array.dtype.kind == "O":
-        cells = array.tolist()
-        for row, cell in enumerate(cells):
-            if cell is None or (isinstance(cell, str) and not cell.strip()):
-                raise InputError(f"column {name}", "an empty cell", "a value in every row", f"Row {row + 1} of {where}")
-            if isinstance(cell, (list, dict)):
-                raise InputError(f"column {name}", type(cell).__name__, "a plain value", f"Row {row + 1} of {where}")
-        if all(isinstance(cell, (bool, int, float)) for cell in cells):
-            array = np.array(cells)
-        else:
-            array = np.array([str(cell) for cell in cells])
-    elif array.dtype.kind in "US":
-        array = np.char.strip(array.astype(str))
-        empty = np.flatnonzero(array == "")
-        if len(empty):
-            row = int(empty[0])
-            raise InputError(f"column {name}", "an empty cell", "a value in every row", f"Row {row + 1} of {where}")
-    if array.dtype.kind == "f" and np.any(np.isnan(array)):
-        row = int(np.flatnonzero(np.isnan(array))[0])
-        raise InputError(f"column {name}", "an empty cell", "a value in every row", f"Row {row + 1} of {where}")
-    return array
-
-
-def _column(
-    columns: Mapping[str, Column], kind: str, chosen: str | None, where: str, *, ask: bool = True
-) -> str | None:
-    """The column of one kind: the chosen one, or the only one with a default name."""
-    if chosen is not None:
-        return _known(columns, chosen, where)
-    by_lower = {name.lower(): name for name in columns}
-    found = [by_lower[name] for name in NAMES[kind] if name in by_lower]
-    if len(found) > 1 and kind in ("label", "prediction", "loss", "score") and ask:
-        flag = {"loss": "metric", "score": "metric"}.get(kind, kind)
-        raise InputError("columns", found, f"one {kind}", f"Choose with --{flag} COLUMN")
-    return found[0] if found else None
-
-
-def _known(columns: Mapping[str, Column], name: str, where: str) -> str:
-    if name in columns:
-        return name
-    raise UnknownNameError("column", name, columns, f"in {where} (it has {', '.join(map(str, columns))})")
+def _is_truth(column: npt.NDArray[Any]) -> bool:
+    """Whether all cells are true, false, 0 or 1."""
+    return {str(cell).lower() for cell in np.unique(column).tolist()} <= {"true", "false", "0", "1", "0.0", "1.0"}

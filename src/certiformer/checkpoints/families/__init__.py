@@ -1,6 +1,19 @@
-"""The families, one table per file; adding one is that file and its line here."""
+"""The families, one per file; adding one is that file and its line here."""
 
-from certiformer.checkpoints.families import albert, bert, distilbert, gpt2, llama, timm, torch_encoder, vit
+from certiformer.checkpoints.families import (
+    albert,
+    bert,
+    distilbert,
+    gemma,
+    gpt2,
+    gpt_neox,
+    llama,
+    modernbert,
+    phi,
+    timm,
+    torch_encoder,
+    vit,
+)
 from certiformer.checkpoints.families._table import COMMON_PREFIXES as COMMON_PREFIXES
 from certiformer.checkpoints.families._table import Family as Family
 from certiformer.checkpoints.families._table import Row as Row
@@ -9,31 +22,22 @@ FAMILIES: tuple[Family, ...] = (
     bert.FAMILY,
     distilbert.FAMILY,
     albert.FAMILY,
+    modernbert.FAMILY,
     gpt2.FAMILY,
+    gpt_neox.FAMILY,
     llama.FAMILY,
+    llama.OLMO,
+    gemma.FAMILY,
+    gemma.SECOND,
+    phi.FAMILY,
     vit.FAMILY,
     timm.FAMILY,
     torch_encoder.FAMILY,
 )
 
-_ROUTED = "chooses experts by top-k routing, which jumps at ties: no rule bounds it"
-_GEMMA = "stores gains minus one and scales its embeddings; `certiformer compose config.json` knows its layers"
-REFUSED: dict[str, str] = {
-    **dict.fromkeys(
-        (
-            "mixtral",
-            "qwen2_moe",
-            "qwen3_moe",
-            "qwen2moe",
-            "qwen3moe",
-            "deepseek_v2",
-            "deepseek_v3",
-            "olmoe",
-            "gpt_oss",
-            "llama4",
-        ),
-        _ROUTED,
-    ),
-    **dict.fromkeys(("gemma", "gemma2", "gemma3", "gemma3_text"), _GEMMA),
-}
+_ROUTED = "chooses experts by top-k routing, which is not continuous at ties: no rule bounds it"
+_MIXTURES = (
+    "mixtral qwen2_moe qwen3_moe qwen2moe qwen3moe deepseek_v2 deepseek_v3 olmoe gpt_oss llama4 phimoe granitemoe"
+)
+REFUSED: dict[str, str] = dict.fromkeys(_MIXTURES.split(), _ROUTED)
 """Model types whose names would fit a table although they compute something else, with what that is."""

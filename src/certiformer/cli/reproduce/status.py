@@ -96,6 +96,7 @@ def show_estimate(
                     "work_seconds": round(told.work, 1),
                     "seconds": round(told.on(count), 1),
                     "probes": told.probed,
+                    "published": told.published,
                     "older": (older := 0 if book is None else book.older(grid)),
                 }
             )
@@ -104,6 +105,10 @@ def show_estimate(
                 if told.missing and not told.lengths:
                     time = "time unknown"
                 said = f"{study.id}, scale {scale}: {told.missing} of {told.runs} runs missing, {time}"
+                if told.published:
+                    said += f" (published times of {told.published} runs)"
+                if told.lengths and told.unknown:
+                    said += f" ({told.unknown} runs taken as long as the others on average)"
                 hint = older_versions(older, str(ledger or default_ledger()))
                 console.print(". ".join(filter(None, (said, hint))), markup=False, soft_wrap=True)
     if form == "json":

@@ -14,6 +14,8 @@ class Theorem58(ManyLayers, RankBased):
     Corollary 5.6, C_i = 1/2
     .. math:: \frac{4\kappa(B+B_w)}{n}\Bigl(1+\sum_i
        r_iC_i\log\frac{b_i^2}{\delta^2}\Bigr)+8\kappa\delta+\inf_f\mathcal E(f)
+    Quoted: \frac{4(\kappa B+\kappa B_{w})}{n}\left(1+\sum_{i=1}^{m}r_{i}C_{i}
+    \log\left(\frac{b_{i}^{2}}{\delta^{2}}\right)\right)
     Sound: log N counts parameters: D = d + sum_l [(d+k) rc + (d+k) rv + 2d rqk]. S2 (squared loss, sub-Gaussian
     noise): log N/(n lambda) + 2 delta (sqrt b + A (sqrt b + sigma)), b = (B + Bw)^2, 1/lambda <= b + 8 sigma^2;
     S2_opt: best delta and a; S1 (given V): Bernstein; S4chain, S4_opt: no condition, slow.

@@ -1,0 +1,180 @@
+"""What the caller says beforehand: which columns are meant, what their numbers mean, what the unit is.
+
+`Declaration` is the one options type of `certify`, `compare`, `select`, `watch` and `holdout`. The options of the
+command line and the reference page (docs/sample.md) are made from its fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, Literal, Self
+
+from certiformer.core.errors import InputError, UnknownNameError
+
+Repeats = Literal["refuse", "group", "natural"]
+
+COLUMNS, MEANING = "Which columns are meant", "What the numbers mean"
+UNITS, CLAIM = "What was drawn independently", "What is claimed"
+GROUPS = (COLUMNS, MEANING, UNITS, CLAIM)
+
+
+def _said(default: Any, group: str, says: str, *, option: str = "", metavar: str = "") -> Any:
+    """A field with its group, its sentence, and its name on the command line where that differs."""
+    return field(default=default, metadata={"group": group, "says": says, "option": option, "metavar": metavar})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declaration:
+    """What is declared before anything is counted. A default is no statement: what it leaves open is asked."""
+
+    metric: tuple[str, ...] = _said(
+        (), COLUMNS, "The scores or losses to certify; several share delta.", metavar="NAME"
+    )
+    label: str | None = _said(None, COLUMNS, "The column of the true labels.", metavar="COLUMN")
+    prediction: str | None = _said(None, COLUMNS, "The column of the predicted labels.", metavar="COLUMN")
+    confidence: str | None = _said(
+        None, COLUMNS, "The column of the model's confidence in its answer.", option="--confidence-column",
+        metavar="COLUMN",
+    )  # fmt: skip
+    id: str | None = _said(None, COLUMNS, "The column of the examples' ids.", metavar="COLUMN")
+    group: str | None = _said(
+        None, COLUMNS, "The column of what was drawn independently: document, patient, writer.", metavar="COLUMN"
+    )
+    slices: str | None = _said(
+        None, COLUMNS, "A column whose values are certified each, too; `label` is each class.", option="--slice",
+        metavar="COLUMN",
+    )  # fmt: skip
+    filter: str | None = _said(None, COLUMNS, "Which filter of a log of lm-evaluation-harness.", metavar="NAME")
+    unscored: Literal["refuse", "wrong"] = _said(
+        "refuse", COLUMNS, "Rows without an outcome: refuse, or count as wrong (the worst loss)."
+    )
+    better: Literal["higher", "lower"] | None = _said(
+        None, MEANING, "Whether a metric that nobody knows by name is better when it is higher, or lower."
+    )
+    range: tuple[float, float] | None = _said(
+        None, MEANING, "The range that the metric, or loss, cannot leave.", metavar="LOW HIGH"
+    )
+    clip: float | None = _said(None, MEANING, "Cut a loss off here; the rate beyond is certified beside it.")
+    classes: int | tuple[str, ...] | None = _said(
+        None, MEANING, "The number of classes (or tokens), or their names in the order of the columns: ham,spam."
+    )
+    outputs: Literal["logits", "probabilities", "labels"] | None = _said(
+        None, MEANING, "What a model's outputs are: logits, probabilities or labels."
+    )
+    abstain: int | str | None = _said(None, MEANING, "The prediction that is no answer; it counts as an error.")
+    repeats: Literal["refuse", "group", "natural"] = _said(
+        "refuse", UNITS, "Equal examples: refuse, group (copies), or natural (independent draws that coincide)."
+    )
+    estimand: Literal["groups", "rows"] = _said("groups", UNITS, "The mean over groups, or over their rows.")
+    population: str = _said("examples", UNITS, "What the rows are, in words: reviews, images.", metavar="WORDS")
+    max_size: int | None = _said(None, UNITS, "The most rows (or tokens) a unit can have, for a mean over rows.")
+    order: Literal["average", "hash"] = _said(
+        "average", UNITS, "How betting walks through the units: average (of 16 orders), or hash (one)."
+    )
+    models: int = _said(1, CLAIM, "Models compared on these examples, all fixed before any was scored on them.")
+    two_sided: bool = _said(False, CLAIM, "Lower limits as well.")
+    seed: int | None = _said(None, CLAIM, "The seed of splits and draws.")
+    title: str = _said("", CLAIM, "What stands above the report.", metavar="TEXT")
+
+    def __post_init__(self) -> None:
+        named: Any = self.metric
+        object.__setattr__(self, "metric", (named,) if isinstance(named, str) else tuple(named))
+        if self.classes is not None and not isinstance(self.classes, int):
+            object.__setattr__(self, "classes", tuple(str(name) for name in self.classes))
+        if self.range is not None:
+            self._checked_range()
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                known = " or ".join(f'"{one}"' for one in allowed if one is not None)
+                raise InputError(name, getattr(self, name), known)
+        if self.models < 1:
+            raise InputError(
+                "models", self.models, "the number of models compared on the held-out examples, at least 1"
+            )
+        if self.clip is not None and (self.range is not None or not self.clip > 0.0):
+            raise InputError("clip", self.clip, "a number above 0, or a range; not both")
+        if self.max_size is not None and self.estimand != "rows":
+            raise InputError(
+                "max_size", self.max_size, "a mean over rows beside it", 'Say estimand="rows" (--estimand rows)'
+            )
+        if isinstance(self.classes, int) and self.classes < 2:
+            raise InputError("classes", self.classes, "a whole number of at least 2, or names")
+
+    def _checked_range(self) -> None:
+        given: Sequence[Any] = self.range or ()
+        if len(given) != 2 or not all(isinstance(end, (int, float)) for end in given) or not given[0] < given[1]:
+            raise InputError("range", self.range, "two numbers, the smaller one first")
+        object.__setattr__(self, "range", (float(given[0]), float(given[1])))
+
+    @property
+    def draws(self) -> int:
+        """The seed that is used where none was said."""
+        return 0 if self.seed is None else self.seed
+
+    @property
+    def allow_twins(self) -> bool:
+        """Equal inputs are independent draws, also where one of them was trained on."""
+        return self.repeats == "natural"
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields that differ from their defaults, as JSON values: a report is made again from them."""
+        said = {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in said.items()}
+
+    @classmethod
+    def of(cls, given: Declaration | Mapping[str, Any] | None) -> Declaration:
+        """A declaration as it is, from its fields by name, or the one that says nothing."""
+        if isinstance(given, Declaration):
+            return given
+        known = [one.name for one in fields(cls)]
+        for name in given or {}:
+            if name not in known:
+                raise UnknownNameError("declaration", name, known, f"(known: {', '.join(known)})")
+        return cls(**dict(given or {}))
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> Self:
+        """The declaration again from what `as_json` wrote."""
+        found = cls.of({name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
+        assert isinstance(found, cls)
+        return found
+
+    @classmethod
+    def recorded(cls, written: Mapping[str, Any]) -> Self:
+        """What a report declares of these fields; it says more (delta, by), which is not the reader's."""
+        known = {one.name for one in fields(cls)}
+        return cls.from_json({name: value for name, value in written.items() if name in known})
+
+    @classmethod
+    def options(cls) -> Iterator[Field[Any]]:
+        """The fields in the order of their groups."""
+        assert all(one.default is not MISSING for one in fields(cls))
+        yield from sorted(fields(cls), key=lambda one: GROUPS.index(one.metadata["group"]))
+
+    @staticmethod
+    def flag(one: Field[Any]) -> str:
+        """The name of a field on the command line."""
+        if one.name == "better":
+            return "--higher-is-better, --lower-is-better"
+        return one.metadata["option"] or f"--{one.name.replace('_', '-')}"
+
+    @classmethod
+    def reference(cls) -> str:
+        """The table of all fields, for the reference page."""
+        lines = ["| field | option | what it says |", "|---|---|---|"]
+        for group in GROUPS:
+            lines.append(f"| **{group}** | | |")
+            inside = [one for one in cls.options() if one.metadata["group"] == group]
+            lines += [f"| `{one.name}` | `{cls.flag(one)}` | {one.metadata['says']} |" for one in inside]
+        return "\n".join(lines)
+
+
+_CHOICES: Mapping[str, tuple[str | None, ...]] = {
+    "outputs": (None, "logits", "probabilities", "labels"),
+    "order": ("average", "hash"),
+    "estimand": ("groups", "rows"),
+    "repeats": ("refuse", "group", "natural"),
+    "unscored": ("refuse", "wrong"),
+    "better": (None, "higher", "lower"),
+}

@@ -1,0 +1,494 @@
+"""Files as people have them, each kind turned into columns by one small reader. A reader returns all rows, or refuses.
+
+Which reader is told by the ending (`READERS`), for JSON by its keys, for a folder by what is in it. Nothing in a file
+is executed: pickled objects are refused.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import math
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+
+from certiformer.certification.sources import metrics, npz
+from certiformer.certification.sources.rows import rows_of_npy
+from certiformer.core.errors import InputError, UnknownNameError
+from certiformer.core.report import Decision
+
+Column = Sequence[Any] | npt.NDArray[Any]
+Lookup = Callable[[str], "list[Any] | None"]
+
+MOST_UNPACKED = 2**28
+"""An archive member that claims to be larger is not unpacked."""
+ZSTANDARD = 93
+"""The number of this compression in zip archives."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns by name, and what the format itself says about them.
+
+    `roles` names the columns of ids and inputs, `metrics` those that are outcomes; `lookup` finds fields inside
+    (doc.subject); `arrays` holds arrays under the names of `certify` instead of columns; `choices` are filters.
+    """
+
+    name: str
+    columns: Mapping[str, Column]
+    roles: Mapping[str, str] = field(default_factory=dict)
+    metrics: tuple[str, ...] = ()
+    lookup: Lookup | None = None
+    arrays: Mapping[str, Any] | None = None
+    decisions: tuple[Decision, ...] = ()
+    warnings: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    groups: tuple[str, str] | None = None
+    """The column that the format itself says is the unit, and why."""
+
+
+def read(path: str | Path) -> Table:
+    """The columns of a file, or of the files of one kind in a folder."""
+    source = Path(path)
+    if not source.exists():
+        raise InputError("file", str(source), "an existing file", "There is no file or folder of this name")
+    if source.is_dir():
+        return _folder(source)
+    reader = READERS.get(source.suffix.lower())
+    if reader is None:
+        with source.open("rb") as file:
+            start = file.read(2)
+        if start in (b"PK", b"\x93N") or start[:1] == b"\x80":
+            reader = _npz
+        else:
+            known = ", ".join(READERS)
+            raise UnknownNameError("kind of file", source.suffix or source.name, READERS, f"(known: {known})")
+    return reader(source)
+
+
+def _folder(folder: Path) -> Table:
+    """All logs of one run: lm-evaluation-harness writes one file of samples for each task."""
+    inside = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix.lower() in READERS)
+    samples = [path for path in inside if path.suffix.lower() == ".jsonl" and path.name.startswith("samples_")]
+    chosen = samples or [path for path in inside if path.suffix.lower() in (".eval", ".json")] or inside
+    kinds = {path.suffix.lower() for path in chosen}
+    if not chosen or len(kinds) > 1 or kinds & {".npz", ".npy"}:
+        raise InputError(
+            "folder", str(folder), "logs of lm-evaluation-harness (samples_*.jsonl) or inspect_ai, or tables",
+            f"It has {', '.join(path.name for path in inside[:6]) or 'no file that can be read'}",
+        )  # fmt: skip
+    parts = [read(path) for path in chosen]
+    names = [_task(path, chosen) for path in chosen]
+    left = len(inside) - len(chosen)
+    said = f"{len(chosen)} files of {folder.name}" + (f"; {left} others are not of this kind" if left else "")
+    if len(parts) == 1:
+        return replace(parts[0], decisions=(*parts[0].decisions, Decision("files", said, "a folder was given")))
+    shared = [name for name in parts[0].columns if all(name in part.columns for part in parts)]
+    columns: dict[str, list[Any]] = {name: [cell for part in parts for cell in part.columns[name]] for name in shared}
+    sizes = [len(next(iter(part.columns.values()))) for part in parts]
+    columns["file"] = [name for name, size in zip(names, sizes, strict=True) for _ in range(size)]
+    own = parts[0].roles.get("id")
+    if own is not None and own in columns:
+        columns[own] = [f"{file}: {id}" for file, id in zip(columns["file"], columns[own], strict=True)]
+
+    def lookup(path: str) -> list[Any] | None:
+        found = [None if part.lookup is None else part.lookup(path) for part in parts]
+        return None if any(one is None for one in found) else [cell for one in found for cell in one or ()]
+
+    return Table(
+        folder.name,
+        columns,
+        parts[0].roles,
+        tuple(name for name in parts[0].metrics if name in columns),
+        lookup,
+        decisions=(Decision("files", said, "a folder was given; each file is a slice"), *_each(parts, "decisions")),
+        warnings=_each(parts, "warnings"),
+        conditions=_each(parts, "conditions"),
+        groups=next((part.groups for part in parts if part.groups is not None), None),
+    )
+
+
+def _each(parts: Sequence[Table], what: str) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys(one for part in parts for one in getattr(part, what)))
+
+
+def _task(path: Path, all_paths: Sequence[Path]) -> str:
+    """samples_gsm8k_2025-01-01T00-00-00.jsonl as gsm8k, unless two files are then alike."""
+
+    def short(one: Path) -> str:
+        stem = one.stem.removeprefix("samples_")
+        return stem.rpartition("_20")[0] or stem
+
+    return short(path) if len({short(one) for one in all_paths}) == len(all_paths) else path.stem
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+def read_csv(path: Path) -> Table:
+    """Comma-separated values with a header; tabs and semicolons are recognised there."""
+    blank = 0
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            header = file.readline()
+            delimiter = max(",;\t", key=header.count)
+            file.seek(0)
+            reader = csv.reader(file, delimiter=delimiter)
+            names = [name.strip() for name in next(reader, [])]
+            if not names or len(set(names)) < len(names):
+                raise InputError("file", str(path), "a header with different names", f"It has {names}")
+            columns: list[list[str]] = [[] for _ in names]
+            for line, cells in enumerate(reader, 2):
+                if not cells and len(names) > 1:
+                    blank += 1
+                    continue
+                if len(cells or [""]) != len(names):
+                    raise InputError("file", str(path), f"{len(names)} cells per line", f"Line {line} has {len(cells)}")
+                for column, cell in zip(columns, cells or [""], strict=True):
+                    column.append(cell)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError("file", str(path), "a readable CSV file", f"It cannot be read: {error}") from error
+    return Table(path.name, dict(zip(names, columns, strict=True)), decisions=_blank(blank))
+
+
+def _blank(count: int) -> tuple[Decision, ...]:
+    if not count:
+        return ()
+    return (Decision("blank lines", f"{count} passed over", "a line without any cell is no row"),)
+
+
+def _parquet(path: Path) -> Table:
+    try:
+        from pyarrow import parquet
+    except ImportError as error:
+        raise InputError(
+            "file", str(path), "pyarrow to read Parquet", "Install it: pip install 'certiformer[files]'"
+        ) from error
+    read_table: Any = parquet.read_table
+    try:
+        table = read_table(path)
+    except (OSError, ValueError) as error:  # pyarrow's own errors are one of the two
+        raise InputError("file", str(path), "a complete Parquet file", f"It cannot be read: {error}") from error
+    columns = {
+        name: table.column(name).to_numpy() if table.column(name).null_count == 0 else table.column(name).to_pylist()
+        for name in table.column_names
+    }
+    return Table(path.name, columns)
+
+
+def parsed(text: str, where: str, place: str = "") -> Any:
+    """JSON, in which a key occurs once; what is too deep or too long for a parser is refused like what is no JSON."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            twice = next(name for place, (name, _) in enumerate(pairs) if name in dict(pairs[:place]))
+            raise ValueError(f"the key {twice!r} stands twice in one object")
+        return found
+
+    try:
+        return json.loads(text, object_pairs_hook=once)
+    except (ValueError, RecursionError) as error:
+        said = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise InputError("file", where, "JSON", f"{place}{': ' if place else ''}{said}") from error
+
+
+def _jsonl(path: Path) -> Table:
+    objects: list[Mapping[str, Any]] = []
+    blank = 0
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if not line.strip():
+                    blank += 1
+                    continue
+                found = parsed(line, str(path), f"Line {number}")
+                if not isinstance(found, dict):
+                    raise InputError("file", str(path), "an object on every line", f"Line {number} is another value")
+                objects.append(found)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("file", str(path), "a readable JSONL file", f"It cannot be read: {error}") from error
+    if not objects:
+        raise InputError("file", str(path), "at least one line")
+    found_table = of_objects(objects, path.name)
+    return replace(found_table, decisions=(*found_table.decisions, *_blank(blank)))
+
+
+def of_objects(objects: Sequence[Mapping[str, Any]], name: str) -> Table:
+    """Rows as a table, or the samples of lm-evaluation-harness; a key that a row lacks is an empty cell."""
+    first = objects[0]
+    if "doc_id" in first and ({"filtered_resps", "doc_hash", "resps"} & set(first)):
+        return _harness(objects, name)
+    names = dict.fromkeys(key for entry in objects for key in entry)
+    return Table(name, {key: [entry.get(key) for entry in objects] for key in names})
+
+
+def _json(path: Path) -> Table:
+    try:
+        found = parsed(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("file", str(path), "a readable JSON file", f"It cannot be read: {error}") from error
+    if isinstance(found, list) and found and all(isinstance(entry, dict) for entry in found):
+        return of_objects(found, path.name)
+    if isinstance(found, dict) and "samples" in found and "eval" in found:
+        return _inspect(found, path.name)
+    if isinstance(found, dict) and "results" in found:
+        raise InputError(
+            "file", path.name, "outcomes of single examples",
+            "These are aggregate results: give the samples_*.jsonl that lm_eval --log_samples writes beside them",
+        )  # fmt: skip
+    raise InputError(
+        "file", str(path), "a log of inspect_ai (status, eval, samples), or a list of rows", "Tables are .csv or .jsonl"
+    )
+
+
+# --- arrays -----------------------------------------------------------------------------------------------------------
+
+
+def _npz(path: Path) -> Table:
+    return Table(path.name, {}, arrays=npz.read(path))
+
+
+def _npy(path: Path) -> Table:
+    try:
+        rows = rows_of_npy(path.name, lambda: path.open("rb"))
+    except OSError as error:
+        raise InputError("file", str(path), "a readable .npy file", f"It cannot be read: {error}") from error
+    if rows.dtype.kind == "b":
+        said = Decision("array", "right or wrong", "it is boolean")
+        return Table(path.name, {}, arrays={"heldout_correct": rows}, decisions=(said,))
+    raise InputError(
+        "file",
+        path.name,
+        "a boolean array (right or wrong)",
+        "Give numbers a name: numpy.savez(file, heldout_losses=...)",
+    )
+
+
+# --- lm-evaluation-harness --------------------------------------------------------------------------------------------
+
+
+def _harness(samples: Sequence[Mapping[str, Any]], where: str) -> Table:
+    """`--log_samples`: one object for each document and filter."""
+    names = dict.fromkeys(key for sample in samples for key in sample)
+    listed = samples[0].get("metrics")
+    outcomes = [str(name) for name in listed] if isinstance(listed, list) else [n for n in names if metrics.known(n)]
+    hashes = {"input": "doc_hash", "prompt": "prompt_hash"}
+    whole = {role: key for role, key in hashes.items() if all(key in sample for sample in samples)}
+    roles = {"id": "doc_id", **whole}
+    columns = {key: [sample.get(key) for sample in samples] for key in names}
+    return Table(where, columns, roles, tuple(outcomes), lambda path: _inside(samples, path))
+
+
+def filtered(table: Table, wished: str | None) -> Table:
+    """The samples of one filter; a task with several holds every document once for each."""
+    cells = table.columns.get("filter") if table.roles.get("id") == "doc_id" else None
+    if cells is None:
+        if wished is not None:
+            raise InputError("--filter", wished, "a log of lm-evaluation-harness", f"{table.name} has no filters")
+        return table
+    filters = sorted({str(cell) for cell in cells if cell is not None})
+    missing = sum(cell is None for cell in cells)
+    if wished is None and len(filters) + bool(missing) <= 1:
+        return table
+    if missing:
+        raise InputError(
+            "filter", f"{missing} samples without the field", "a filter in every sample", f"Look at {table.name}"
+        )
+    if wished is None:
+        options = " or ".join(f"--filter {name}" for name in filters)
+        raise InputError(
+            "--filter", filters, "one of them", f"{table.name} holds every document once for each: {options}"
+        )
+    if wished not in filters:
+        raise UnknownNameError("filter", wished, filters, f"in {table.name} (it has {', '.join(filters)})")
+    kept = [row for row, cell in enumerate(cells) if str(cell) == wished]
+    inner = table.lookup
+
+    def lookup(path: str) -> list[Any] | None:
+        found = None if inner is None else inner(path)
+        return None if found is None else [found[row] for row in kept]
+
+    said = Decision("filter", wished, f"declared; {len(cells) - len(kept)} samples belong to other filters")
+    return replace(
+        table,
+        columns={name: [column[row] for row in kept] for name, column in table.columns.items()},
+        lookup=lookup,
+        decisions=(*table.decisions, said),
+    )
+
+
+def _inside(samples: Sequence[Mapping[str, Any]], path: str, start: str | None = None) -> list[Any] | None:
+    """A field of every sample by a path such as doc.subject; None where a sample lacks it."""
+    found = []
+    for sample in samples:
+        value: Any = sample if start is None else sample.get(start)
+        for part in path.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if value is None:
+            return None
+        found.append(value)
+    return found
+
+
+# --- inspect_ai -------------------------------------------------------------------------------------------------------
+
+
+def _eval(path: Path) -> Table:
+    """An .eval archive: a zip with one JSON file for each sample and epoch."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = {info.filename: info for info in archive.infolist()}
+            if "header.json" not in members:
+                raise InputError("file", str(path), "a complete .eval log", "It has no header.json")
+            names = sorted(name for name in members if name.startswith("samples/") and name.endswith(".json"))
+            header, *samples = (
+                parsed(_unpacked(path, archive, members[name]).decode("utf-8"), str(path), name)
+                for name in ("header.json", *names)
+            )
+    except (OSError, zipfile.BadZipFile, UnicodeDecodeError, EOFError) as error:
+        raise InputError("file", str(path), "a complete .eval log", f"It cannot be read: {error}") from error
+    if not isinstance(header, dict):
+        raise InputError("file", str(path), "a header that is an object")
+    return _inspect({**header, "samples": samples}, path.name)
+
+
+def _unpacked(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """The bytes of a member; zstd, which inspect_ai writes, is unpacked with whichever library is there."""
+    if info.file_size > MOST_UNPACKED:
+        raise InputError("file", str(path), f"members of at most {MOST_UNPACKED:,} bytes", f"{info.filename} is larger")
+    try:
+        return archive.read(info)
+    except NotImplementedError as error:
+        if info.compress_type != ZSTANDARD:
+            raise InputError("file", str(path), "an archive that Python can unpack", f"({error})") from error
+    with path.open("rb") as file:
+        file.seek(info.header_offset + 26)
+        lengths = file.read(4)
+        file.seek(int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little"), 1)
+        packed = file.read(info.compress_size)
+    return _zstandard(path)(packed, info.file_size)
+
+
+def _zstandard(path: Path) -> Callable[[bytes, int], bytes]:
+    """A function that unpacks zstd: of Python itself (3.14), of `zstandard`, or of `backports.zstd`."""
+    import importlib
+
+    for module in ("compression.zstd", "zstandard", "backports.zstd"):
+        try:
+            found: Any = importlib.import_module(module)
+        except ImportError:
+            continue
+
+        def unpack(packed: bytes, size: int, library: Any = found) -> bytes:
+            try:
+                unpacking = library.ZstdDecompressor()
+                if hasattr(unpacking, "stream_reader"):
+                    return bytes(unpacking.stream_reader(io.BytesIO(packed)).read(size))
+                return bytes(unpacking.decompress(packed, max_length=size))
+            except Exception as error:  # each library has an error of its own
+                raise InputError(
+                    "file", str(path), "a complete .eval log", f"It cannot be unpacked: {error}"
+                ) from error
+
+        return unpack
+    raise InputError(
+        "file", str(path), "a library that unpacks zstd",
+        "Install one: pip install 'certiformer[files]'; or convert: inspect log convert --to json --output-dir DIR LOG",
+    )  # fmt: skip
+
+
+def _inspect(log: Mapping[str, Any], where: str) -> Table:
+    """The samples of a log: a column for each scorer (scorer.key where it gives several values)."""
+    if log.get("status") != "success":
+        raise InputError(
+            "status", log.get("status"), '"success"', f"{where} did not finish: its samples are a selection"
+        )
+    samples = log.get("samples")
+    if not isinstance(samples, list) or not samples or not all(isinstance(one, dict) for one in samples):
+        raise InputError("file", where, "a log with samples")
+    columns: dict[str, list[Any]] = {
+        "id": [sample.get("id") for sample in samples],
+        "input": [
+            hashlib.sha256(json.dumps(sample.get("input"), sort_keys=True).encode()).hexdigest() for sample in samples
+        ],
+    }
+    outcomes: dict[str, list[Any]] = {}
+    for row, sample in enumerate(samples):
+        scores = sample.get("scores") or {}
+        if not isinstance(scores, Mapping):
+            raise InputError(
+                "scores", type(scores).__name__, "scores by scorer", f"Sample {sample.get('id')} of {where}"
+            )
+        for scorer, score in scores.items():
+            value = score.get("value") if isinstance(score, Mapping) else score
+            parts = {f"{scorer}.{key}": part for key, part in value.items()} if isinstance(value, Mapping) else None
+            for name, part in (parts or {str(scorer): value}).items():
+                # A sample that ended in an error has no outcome, whatever a scorer made of what there was.
+                given = None if sample.get("error") or (isinstance(part, float) and math.isnan(part)) else part
+                outcomes.setdefault(name, [None] * len(samples))[row] = given
+    ids = [str(id) for id in columns["id"]]
+    epochs = len(set(ids)) < len(ids)
+    if epochs:
+        numbers = [sample.get("epoch") for sample in samples]
+        columns["row"] = [f"{id}, epoch {number}" for id, number in zip(ids, numbers, strict=True)]
+    return Table(
+        where,
+        {**columns, **outcomes},
+        {"id": "row" if epochs else "id", "input": "input"},
+        tuple(outcomes),
+        lambda path: _inside(samples, path, "metadata") or _inside(samples, path),
+        warnings=_own_figures(log),
+        conditions=_limited(log),
+        groups=("id", "several epochs of one sample form a unit") if epochs else None,
+    )
+
+
+def _own_figures(log: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the log says of its epochs: ours is the mean over epochs, whatever their reducer."""
+    results = log.get("results")
+    scores = results.get("scores") if isinstance(results, Mapping) else None
+    said = []
+    for score in scores if isinstance(scores, list) else ():
+        reducer = score.get("reducer") if isinstance(score, Mapping) else None
+        if reducer not in (None, "mean"):
+            figures = score.get("metrics") or {}
+            shown = ", ".join(
+                f"{name} {one['value']:.4g}"
+                for name, one in figures.items()
+                if isinstance(one, Mapping) and isinstance(one.get("value"), (int, float))
+            )
+            name = score.get("name", "the scorer")
+            said.append(
+                f"the log's own figure of {name} takes the {reducer} of the epochs ({shown}); ours is their mean"
+            )
+    return tuple(said)
+
+
+def _limited(log: Mapping[str, Any]) -> tuple[str, ...]:
+    described = log.get("eval")
+    config = described.get("config") if isinstance(described, Mapping) else None
+    limit = config.get("limit") if isinstance(config, Mapping) else None
+    if limit is None:
+        return ()
+    return (f"the samples that limit = {limit} chose are a random part of the dataset, not its easy beginning",)
+
+
+READERS: Mapping[str, Callable[[Path], Table]] = {
+    ".npz": _npz,
+    ".npy": _npy,
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".parquet": _parquet,
+    ".jsonl": _jsonl,
+    ".json": _json,
+    ".eval": _eval,
+}
+"""Which reader a file has, by its ending."""

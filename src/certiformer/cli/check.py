@@ -1,0 +1,35 @@
+"""`certiformer check ID`: what a result still lacks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from certiformer.cli._output import console, print_json
+from certiformer.core import find
+
+
+def check(
+    id: Annotated[str, typer.Argument(help="A result, for example one that you are writing.")],
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Say in seconds what a result still lacks: statement, example, promise, proof note, vector, tests, attack.
+
+    Exit code 0: nothing. 1: something. What belongs to the repository is looked for in the checkout you are in.
+    """
+    from certiformer.auditing.completeness import checkout, gaps
+
+    result = find(id)
+    root = checkout(Path.cwd())
+    found = gaps(result, root)
+    if json:
+        print_json({"id": result.id, "checkout": root is not None, "lacks": [gap._asdict() for gap in found]})
+    else:
+        for gap in found:
+            console.print(f"- {gap.what}: {gap.remedy}", markup=False, highlight=False)
+        where = "" if root is not None else " (proof, vector and tests are looked for in a checkout only)"
+        console.print(f"{result.id}: {f'{len(found)} things are missing' if found else 'nothing is missing'}{where}")
+    if found:
+        raise typer.Exit(1)

@@ -1,0 +1,35 @@
+"""`certiformer demo`: a small Transformer on digits, certified in every way there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from certiformer.cli import _reading as reading
+from certiformer.cli._output import Csv, Markdown
+from certiformer.cli.certify import Every, print_as, show, write
+
+
+def demo(
+    seed: Annotated[int | None, typer.Option(help="Seed of splits and draws.")] = None,
+    retrain: Annotated[bool, typer.Option("--retrain", help="Train the demo's models anew.")] = False,
+    only: Annotated[
+        str | None, typer.Option(metavar="ID", help="Use only this certificate, chosen before seeing data.")
+    ] = None,
+    every: Every = False,
+    delta: reading.Delta = None,
+    confidence: reading.Confidence = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where report.html and report.json go.")] = Path("out"),
+    json: reading.Json = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
+) -> None:
+    """Certify the embedded demo: what a report looks like, without any file of your own."""
+    from certiformer.certification.api import demo_findings
+    from certiformer.evaluation._given import failure_probability
+
+    level = failure_probability(delta, confidence)
+    report, written = write(demo_findings(seed, retrain=retrain, progress=None), level, only, out)
+    show(report, written, print_as(json, csv, markdown), table=every)
