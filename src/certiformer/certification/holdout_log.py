@@ -494,7 +494,7 @@ def _predictions(folder: Path, entry: Mapping[str, Any]) -> npt.NDArray[Any]:
     content = place.read_bytes()
     if hashlib.sha256(content).hexdigest() != entry["model"]:
         raise InputError("ledger", place.name, "the predictions that were handed in", "The file was changed")
-    return whole(rows_of_npy(place.name, lambda: io.BytesIO(content)))
+    return whole(rows_of_npy(place.name, lambda: io.BytesIO(content), len(content)))
 
 
 def _secrets(folder: Path, entries: Sequence[Mapping[str, Any]]) -> tuple[Labels, npt.NDArray[np.uint8]]:

@@ -38,13 +38,15 @@ def parse_json(text: str | bytes, kind: Any = dict, *, unique: bool = False) -> 
     except UnicodeDecodeError:
         raise NotJson("it is not UTF-8 text") from None
     except RecursionError:
-        raise NotJson(f"it is nested deeper than {DEEPEST} levels") from None
+        raise NotJson(f"it is nested too deeply (more than {DEEPEST} levels)") from None
+    except NotJson:
+        raise
     except ValueError as error:
-        raise NotJson(str(error)) from None
+        raise NotJson(f"it is not JSON ({error})") from None
     if not isinstance(found, kind):
         raise NotJson(f"it is a {type(found).__name__}, not {_NAMES[kind]}")
     if text.count("[") + text.count("{") > DEEPEST and _deeper(found):
-        raise NotJson(f"it is nested deeper than {DEEPEST} levels")
+        raise NotJson(f"it is nested too deeply (more than {DEEPEST} levels)")
     if _SURROGATE.search(text) and not all(map(_unicode, _texts(found))):
         raise NotJson("a text in it has half of a surrogate pair")
     return found
@@ -78,7 +80,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise NotJson(f"it has the name {twice[:80]!r} twice")
+        raise NotJson(f"the key {twice[:80]!r} stands twice in one object")
     return found
 
 
