@@ -61,7 +61,7 @@ def load(path: str | Path) -> Network:
     path = Path(path)
     try:
         description = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
         raise InputError("file", str(path), f"TOML ({error})") from error
     return network({"name": path.stem, **description})
 
