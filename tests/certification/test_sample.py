@@ -512,6 +512,26 @@ def test_pairs_rows_frames_and_pipelines():
         certified(pipeline)
 
 
+class NAType:
+    """What stands for a missing value in a data frame."""
+
+    def __bool__(self):
+        raise TypeError("boolean value of NA is ambiguous")
+
+
+def test_missing_values_of_frames_are_not_names():
+    labels = np.array(["a", "b"] * 30, dtype=object)
+    labels[7] = NAType()
+    with pytest.raises(InputError, match="Row 8 of data frame"):
+        certified(Frame(label=labels, pred=["a", "b"] * 30))
+    masked = np.ma.masked_array(np.ones(40), mask=np.arange(40) == 3)
+    with pytest.raises(InputError, match="row 4"):
+        certified({"heldout_correct": masked})
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"label": ["a", "b"] * 30, "pred": ["a"] * 60})
+    assert certified(table)["holdout"].evidence.errors == 30
+
+
 def test_truths_beside_zeros_and_ones(tmp_path):
     rows = [(str(k % 2 == 0), int(k % 2 == 0) if k > 3 else 1) for k in range(60)]
     report = certified(write_csv(tmp_path / "t.csv", ("label", "prediction"), rows))

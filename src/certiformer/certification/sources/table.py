@@ -496,7 +496,10 @@ def _own_range(metric: metrics.Metric | None) -> bool:
 
 
 def _missing(cell: Any) -> bool:
-    return cell is None or (isinstance(cell, float) and cell != cell) or (isinstance(cell, str) and not cell.strip())
+    """No value: nothing, nan, a blank, or what pandas calls NA and NaT."""
+    if isinstance(cell, str):
+        return not cell.strip()
+    return cell is None or (isinstance(cell, float) and cell != cell) or type(cell).__name__ in ("NAType", "NaTType")
 
 
 def _is_whole(column: npt.NDArray[Any]) -> bool:
