@@ -12,6 +12,7 @@ from typing import Any
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.sample import Sample
 from certiformer.core.errors import InputError, refuse_unknown_options
+from certiformer.core.json_reader import read_json
 from certiformer.evaluation import ConfidenceSequence, Monitor
 from certiformer.evaluation._given import failure_probability
 
@@ -181,10 +182,7 @@ class Follower:
 def _kept(state: Path | None) -> Any:
     if state is None or not state.exists():
         return None
-    try:
-        found = json.loads(state.read_text(encoding="utf-8"))
-    except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise InputError("--state", str(state), "a file that `certiformer watch` wrote", f"({error})") from error
-    if not isinstance(found, dict) or not {"settings", "since", "sequence"} <= set(found):
+    found = read_json(state, "a file that `certiformer watch` wrote")
+    if not {"settings", "since", "sequence"} <= set(found):
         raise InputError("--state", str(state), "a file that `certiformer watch` wrote")
     return found
