@@ -550,6 +550,14 @@ def test_labels_cost_memory_by_their_number(tmp_path):
     assert "errs on at most" in done.stdout, done.stderr
 
 
+def test_only_a_folder_makes_slices_of_its_files(tmp_path):
+    path = write_csv(tmp_path / "t.csv", ("id", "correct", "file"), [(k, 1, f"f{k % 2}") for k in range(60)])
+    assert certiformer.Sample.read(path).slices is None
+    path = write_csv(tmp_path / "u.csv", ("Label", "label", "pred"), [(0, 1, 0)] * 30)
+    with pytest.raises(InputError, match="--label Label or --label label"):
+        certified(path)
+
+
 def test_control_characters_are_made_visible(tmp_path, run):
     names = ["\x1b[31mred", "plain\x07"]
     rows = [(k, 1, names[k % 2]) for k in range(60)]

@@ -107,7 +107,7 @@ def _folder(folder: Path) -> Table:
     return Table(
         folder.name,
         columns,
-        parts[0].roles,
+        {**parts[0].roles, "slice": "file"},
         tuple(name for name in parts[0].metrics if name in columns),
         lookup,
         decisions=(Decision("files", said, "a folder was given; each file is a slice"), *_each(parts, "decisions")),

@@ -195,16 +195,9 @@ class _Reading:
 
     def given(self) -> Given:
         declared, arrays = self.declared, dict[str, Any]()
-        conditions = self.table.conditions
-        id = self._role("id", declared.id)
-        if id is not None:
-            arrays["heldout_ids"] = self._filled(id)
-        text = self._role("input", None)
-        if text is not None:
-            arrays["heldout_inputs"] = self._filled(text)
         confidence = self._role("confidence", declared.confidence_column)
-        if confidence is not None:
-            arrays["heldout_confidences"] = self._filled(confidence)
+        roles = {"ids": self._role("id", declared.id), "inputs": self._role("input", None), "confidences": confidence}
+        arrays |= {f"heldout_{role}": self._filled(name) for role, name in roles.items() if name is not None}
         group, candidate = declared.group, None
         if group is not None:
             self._decide("unit", f"groups by {group}", "declared")
@@ -215,9 +208,7 @@ class _Reading:
             candidate = self._role("group", None, quiet=True)
         if group is not None:
             arrays["heldout_groups"] = self._filled(group)
-        slices = declared.slices
-        if slices is None and "file" in self.columns and len(set(self.columns["file"])) > 1:
-            slices = "file"
+        slices = declared.slices or self.table.roles.get("slice")
         if slices == "label" and "label" not in self.columns:
             slices = self._role("label", declared.label) or slices
         if slices is not None:
@@ -235,7 +226,7 @@ class _Reading:
             candidate=candidate,
             decisions=tuple(self.decisions),
             warnings=self.table.warnings,
-            conditions=conditions,
+            conditions=self.table.conditions,
         )
 
     def _decide(self, subject: str, choice: str, why: str) -> None:
@@ -253,8 +244,7 @@ class _Reading:
             return self.table.roles[kind]
         if self.table.metrics and kind in ("label", "prediction", "confidence", "group"):
             return None  # a log says itself what is what
-        by_lower = {str(name).lower(): name for name in self.columns}
-        found = [by_lower[name] for name in NAMES[kind] if name in by_lower]
+        found = [name for usual in NAMES[kind] for name in self.columns if str(name).lower() == usual]
         if len(found) > 1 and kind in ("label", "prediction"):
             options = " or ".join(f"--{kind} {name}" for name in found)
             raise InputError("columns", found, f"one {kind}", f"Choose with {options}")
