@@ -154,7 +154,7 @@ BROKEN = {
     "pointer": (b"version https://git-lfs.github.com/spec/v1", "pointer"),
     "huge header": (struct.pack("<Q", 2**60) + b"{}      ", "truncated"),
     "not json": (_header(b"{nonsense"), "not JSON"),
-    "nested": (_header(b'{"a":' * 100_000), "not JSON"),
+    "nested": (_header(b'{"a":' * 100_000), "nested too deeply"),
     "duplicate": (_header(b'{"a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},"a":1}'), "twice"),
     "no tensor": (_header({"a": 3}), "no tensor"),
     "unknown type": (_header({"a": {**F32, "dtype": "F4"}}, b"\0" * 8), "type F4"),

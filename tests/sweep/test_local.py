@@ -9,7 +9,10 @@ import pytest
 
 from certiformer.core.errors import CertiformerError, InputError
 from certiformer.sweep import Experiment, Inline, Ledger, Local, sweep
+from certiformer.sweep import engine as engine_module
+from certiformer.sweep.ledger import Claims
 from certiformer.sweep.local import cores, thread_environment
+from certiformer.sweep.progress import SweepProgress
 
 WALK = "sweep.toy_runs:walk"
 WALKS = "sweep.toy_runs:walks"
@@ -195,3 +198,42 @@ def test_progress_goes_to_stderr(ledger, log, capsys, monkeypatch):
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "2/2" in captured.err
+
+
+def test_the_work_of_a_sweep_is_linear_in_its_runs(ledger, monkeypatch):
+    """Transactions follow the time that passed, not the number of runs; what is shown is counted, not listed."""
+    clock, writes, shows = [0.0], [], []
+    monkeypatch.setattr(engine_module.time, "monotonic", lambda: clock[0])
+    record, update = Claims.record, SweepProgress.update
+
+    def recorded(self, runs, finished):
+        writes.append(len(runs))
+        record(self, runs, finished)
+
+    def updated(self, settled, failed, waiting_for="", work_left=None):
+        shows.append((settled, sum(writes), work_left))
+        update(self, settled, failed, waiting_for, work_left)
+
+    class Ticking(Inline):
+        def wait(self, timeout):
+            clock[0] += 0.01
+            return super().wait(timeout)
+
+    monkeypatch.setattr(Claims, "record", recorded)
+    monkeypatch.setattr(SweepProgress, "update", updated)
+    runs = Experiment("walk", run="sweep.toy_runs:walk", configs=[{"seed": s} for s in range(300)])
+    assert sweep(runs, ledger, Ticking(), progress=False).failed == 0
+    assert sum(writes) == 300
+    assert len(writes) <= 300 * 0.01 / 0.2 + 2
+    assert all(settled == written for settled, written, _ in shows), "reported before it was written"
+    assert shows[-1][2] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_an_interruption_keeps_what_has_ended(ledger):
+    """Runs that ended and are not recorded yet are recorded on the way out."""
+    configs = [{"seed": s} for s in range(5)] + [{"seed": 5, "trouble": "interrupt"}]
+    runs = Experiment("walk", run="sweep.toy_runs:troubled", configs=configs)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(runs, ledger, Inline(), progress=False)
+    status = ledger.status(runs)
+    assert (status.done, status.running) == (5, 0)

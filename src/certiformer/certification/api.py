@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from certiformer.certification.procedure import of_procedures
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources.npz import read_npz
 from certiformer.core.errors import InputError, refuse_unknown_options
+from certiformer.core.json_reader import read_json
 from certiformer.core.report import Report
 from certiformer.evaluation._given import failure_probability
 
@@ -56,7 +56,7 @@ class Subject:
 
 _SUBJECT = {one.name: f"certify(Subject(model, {one.name}=...), ...)" for one in fields(Subject) if one.name != "model"}
 MOVED = {
-    **{one.name: f"declaration=Declaration({one.name}=...)" for one in fields(Declaration) if one.name != "confidence"},
+    **{one.name: f"declaration=Declaration({one.name}=...)" for one in fields(Declaration)},
     **_SUBJECT,
     "params": "certify((apply, params), ...)",
     "columns": "declaration=Declaration(metric=..., label=..., group=...)",
@@ -281,7 +281,8 @@ def _load(path: Path, config: str | Path | Mapping[str, Any] | None) -> tuple[An
 
     if config is None:
         return tuple(models.load(path))  # type: ignore[return-value]
-    settings = dict(config) if isinstance(config, Mapping) else _read_config(Path(config))
+    wanted = "a JSON object with model and its settings"
+    settings = dict(config) if isinstance(config, Mapping) else read_json(Path(config), wanted)
     name = settings.pop("model", None)
     if not isinstance(name, str):
         raise InputError("config", name, '"model" with the name of an architecture', f"Known: {models.names()}")
@@ -294,18 +295,6 @@ def _load(path: Path, config: str | Path | Mapping[str, Any] | None) -> tuple[An
         return cls(config=described, **{key: jnp.asarray(value) for key, value in tensors.items()}), {}
     except TypeError as error:
         raise InputError("checkpoint", sorted(tensors), f"the tensors of {name}", f"({error})") from error
-
-
-def _read_config(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError("config", str(path), "a readable JSON file", str(error.strerror)) from error
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InputError("config", str(path), "a JSON object", str(error)) from error
-    if not isinstance(found, dict):
-        raise InputError("config", type(found).__name__, "a JSON object with model and its settings")
-    return found
 
 
 def _tensors(path: Path) -> dict[str, Any]:

@@ -5,7 +5,6 @@ The only place that knows how a report stores what the proof needs is `claims_of
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
@@ -34,6 +33,7 @@ from certiformer.certification.declaration import Declaration
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources.rows import whole
 from certiformer.core.errors import CertiformerError, InputError
+from certiformer.core.json_reader import read_json
 from certiformer.report.numbers import percent_down, percent_up
 
 Pairs = Sequence[tuple[int, int]]
@@ -92,12 +92,7 @@ def verdict_on(checked: Callable[[], str]) -> tuple[str, int]:
 def check_file(path: str | Path, data: str | Path | None = None, *, count: bool = False) -> str:
     """`check` of a report.json, or of what `compare --json` printed, with the proof.v beside it if there is one."""
     source = Path(path)
-    try:
-        document = json.loads(source.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError("report", str(source), f"a readable report.json ({error})") from error
-    if not isinstance(document, dict):
-        raise InputError("report", str(source), "a report.json, or what `compare --json` printed")
+    document = read_json(source, "a report.json, or what `compare --json` printed")
     beside = source.parent / "proof.v"
     handed = beside.read_text(encoding="utf-8", errors="replace") if beside.is_file() else None
     # The file is read as text only, to see whether the counting was part of it.

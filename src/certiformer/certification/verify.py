@@ -25,6 +25,7 @@ from certiformer.certification.recount import CannotCount, Recount
 from certiformer.certification.rows.evidence import evidence_row
 from certiformer.core import Hypothesis, results
 from certiformer.core.errors import CertiformerError, InputError, refuse_unknown_options
+from certiformer.core.json_reader import read_json
 from certiformer.core.report import FORMAT, Statement
 from certiformer.core.schema import violations
 
@@ -160,13 +161,8 @@ def _beside(document: Mapping[str, Any], sources: Recount) -> tuple[tuple[Differ
 
 def read_report(path: Path) -> dict[str, Any]:
     """The JSON object in a report.json."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError("report", str(path), "a readable report.json", f"({error})") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError("report", str(path), "JSON as `certiformer certify` writes it", f"({error})") from error
-    if not isinstance(found, dict) or ("format" not in found and "certificates" not in found):
+    found = read_json(path, "a report.json as `certiformer certify` writes it")
+    if "format" not in found and "certificates" not in found:
         raise InputError("report", str(path), "a report of certiformer certify")
     return found
 

@@ -19,6 +19,7 @@ from certiformer.calculus.running_mean import running_limits, squares_after
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.sample import Sample
 from certiformer.core.errors import InputError, refuse_unknown_options
+from certiformer.core.json_reader import read_json
 from certiformer.evaluation import ConfidenceSequence, Monitor
 from certiformer.evaluation._given import failure_probability
 from certiformer.evaluation.gates import share_of_run
@@ -143,7 +144,8 @@ class Follower:
             if kept["settings"].get(name) != settings[name]:
                 began = f"what {state} was begun with: {kept['settings'].get(name)!r}"
                 raise InputError(name, settings[name], began, "Begin another state for other settings")
-        self.n, self.total, self.squares = (0, 0.0, 0.0) if kept is None else (kept[name] for name in SUMS)
+        self.n = 0 if kept is None else int(kept["n"])
+        self.total, self.squares = (0.0, 0.0) if kept is None else (float(kept["total"]), float(kept["squares"]))
         self.changes: list[int] = [] if kept is None else list(kept["changes"])
         """After how many outcomes no single mean fitted any more: the test then began anew."""
         self.sequence = self._fresh() if kept is None else ConfidenceSequence.resume(kept["sequence"])
@@ -205,10 +207,7 @@ SUMS = ("n", "total", "squares")
 def _kept(state: Path | None) -> Any:
     if state is None or not state.exists():
         return None
-    try:
-        found = json.loads(state.read_text(encoding="utf-8"))
-    except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise InputError("--state", str(state), "a file that `certiformer watch` wrote", f"({error})") from error
-    if not isinstance(found, dict) or not {"settings", "changes", "sequence", *SUMS} <= set(found):
+    found = read_json(state, "a state (--state) that `certiformer watch` wrote")
+    if not {"settings", "changes", "sequence", *SUMS} <= set(found):
         raise InputError("--state", str(state), "a file that `certiformer watch` wrote")
     return found

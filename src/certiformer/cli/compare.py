@@ -25,7 +25,7 @@ MOST_LINES = 21
 COLUMNS = ("id", "sound", "variant", "printed")
 
 
-@reading.declared("models", "two_sided", "slices", "seed", "title", "confidence")
+@reading.declared("models", "two_sided", "slices", "seed", "title", "confidence_column")
 def compare(
     declaration: Declaration,
     what: Annotated[
@@ -65,9 +65,8 @@ def compare(
 
     files = [word for word in what if Path(word).suffix.lower() in READERS or Path(word).exists()]
     if not files:
-        models_only = {"delta": delta, "confidence": confidence, "margin": margin, "require": require}
-        models_only |= {"proof": proof_file}
-        models_only |= declaration.as_json()
+        models_only: dict[str, Any] = {"delta": delta, "confidence": confidence, "margin": margin}
+        models_only |= {"require": require, "proof": proof_file, **declaration.as_json()}
         for name, value in models_only.items():
             if value is not None:
                 raise InputError(

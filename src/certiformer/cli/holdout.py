@@ -12,6 +12,7 @@ from rich.table import Table
 from certiformer.certification.declaration import Declaration
 from certiformer.cli import _reading as reading
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
+from certiformer.core.report import visible
 from certiformer.report.numbers import percent_up
 
 holdout = typer.Typer(help="A held-out set with a ledger: adaptive use, priced.", no_args_is_help=True)
@@ -35,7 +36,7 @@ def new(
     json: Json = False,
 ) -> None:
     """Take over a held-out set, and write down the rules before anybody asks."""
-    from certiformer.certification.ledger import Ledger, Rules
+    from certiformer.certification.holdout_log import Ledger, Rules
     from certiformer.certification.sample import labels_of
     from certiformer.evaluation._given import failure_probability
 
@@ -61,7 +62,7 @@ def ask(
     json: Json = False,
 ) -> None:
     """Hand in a model's predictions; the answer is all that anybody may learn from the held-out set."""
-    from certiformer.certification.ledger import Ledger
+    from certiformer.certification.holdout_log import Ledger
     from certiformer.certification.sample import answers_of
 
     found, answer = Ledger.open(ledger).ask(answers_of(predictions, declaration))
@@ -80,7 +81,7 @@ def claim(
     json: Json = False,
 ) -> None:
     """Certify the model of one round. Its count is opened, so this closes the ledger."""
-    from certiformer.certification.ledger import Ledger
+    from certiformer.certification.holdout_log import Ledger
 
     _, found = Ledger.open(ledger).claim(round)
     if json:
@@ -95,10 +96,25 @@ def claim(
 
 
 @holdout.command()
-def log(ledger: Folder, json: Json = False, csv: Csv = False, markdown: Markdown = False) -> None:
+def log(
+    ledger: Folder,
+    head: Annotated[
+        bool, typer.Option("--head", help="Only the hash of the last entry, to be published (verify --head HASH).")
+    ] = False,
+    json: Json = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
+) -> None:
     """What was asked and answered; `certiformer verify LEDGER` replays it."""
-    from certiformer.certification.ledger import LOG, read_log
+    from certiformer.certification.holdout_log import LOG, Ledger, read_log
 
+    if head:
+        opened = Ledger.open(ledger)
+        if json:
+            print_json({"head": opened.head, "entries": len(opened.entries)})
+        else:
+            typer.echo(opened.head)
+        return
     entries = read_log(ledger / LOG)
     if json:
         print_json({"entries": list(entries)})
@@ -116,6 +132,20 @@ def log(ledger: Folder, json: Json = False, csv: Csv = False, markdown: Markdown
         table.add_row(round, line["time"][:19], said, f"{line['nats']:.4g}", line["model"][:12])
     console.print(f"{entries[0]['m']} examples, feedback {entries[0]['feedback']}, delta {entries[0]['delta']:g}")
     console.print(table)
+
+
+@holdout.command()
+def repair(ledger: Folder, json: Json = False) -> None:
+    """Remove a last line of the log that a crash cut off, and show what it was."""
+    from certiformer.certification.holdout_log import repair as run
+
+    removed = run(ledger)
+    if json:
+        print_json({"removed": removed or None})
+    elif removed:
+        typer.echo(f"removed the cut-off last line ({len(removed)} characters): {visible(removed)}")
+    else:
+        typer.echo("every line is complete: nothing was removed")
 
 
 def _lines(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

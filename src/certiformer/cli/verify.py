@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
+from certiformer.core.errors import InputError
 from certiformer.core.report import visible
 from certiformer.report.page import guaranteed
 
@@ -33,6 +34,10 @@ def verify(
             metavar="[=count]", help="Only this: have the limits checked by a proof kernel; =count: the counts too."
         ),
     ] = None,
+    head: Annotated[
+        str | None,
+        typer.Option(metavar="HASH", help="Of a hold-out ledger: a published hash that its chain must contain."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     csv: Csv = False,
     markdown: Markdown = False,
@@ -43,8 +48,10 @@ def verify(
 
         told(*verdict_on(lambda: check_file(report, data, count=proof == COUNT)), json)
     if report.is_dir() or report.name == "log.jsonl":
-        _ledger(report if report.is_dir() else report.parent, json)
+        _ledger(report if report.is_dir() else report.parent, head, json)
         return
+    if head is not None:
+        raise InputError("--head", head, "the folder of a hold-out ledger", f"{report} is not one")
     from certiformer.certification.verify import verify as run
 
     found = run(report, data=data, replay=replay)
@@ -88,11 +95,11 @@ def told(line: str, code: int, json: bool) -> NoReturn:
     raise typer.Exit(code)
 
 
-def _ledger(folder: Path, json: bool) -> None:
+def _ledger(folder: Path, head: str | None, json: bool) -> None:
     """Replay a hold-out ledger: chain, answers, prices, claim."""
-    from certiformer.certification.ledger import replay
+    from certiformer.certification.holdout_log import replay
 
-    found = replay(folder)
+    found = replay(folder, head)
     if json:
         print_json(found.as_json())
     else:

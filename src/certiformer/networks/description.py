@@ -61,7 +61,7 @@ def load(path: str | Path) -> Network:
     path = Path(path)
     try:
         description = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
         raise InputError("file", str(path), f"TOML ({error})") from error
     return network({"name": path.stem, **description})
 
@@ -199,8 +199,6 @@ class _Block:
         given = self.given
         heads = _count(given, "heads", 1)
         key_heads = _count(given, "key_heads", heads)
-        if heads % key_heads:
-            raise InputError("blocks.key_heads", key_heads, f"a count that divides the {heads} heads")
         if "head_dimension" not in given and width % heads:
             raise InputError("blocks.heads", heads, f"a count that divides the width {width}", "Or give head_dimension")
         size = _count(given, "head_dimension", max(1, width // heads))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from certiformer.core.errors import CertiformerError
 from certiformer.sweep.ledger import Claims, Ledger
 from certiformer.sweep.progress import SweepProgress
 from certiformer.sweep.run import Experiment, Failure, Finished, Run, Task
 
 POLL_SECONDS = 0.5
+BATCH_SECONDS = 0.2  # of work that a killed process may lose beside what was in hand
 
 
 class Engine(Protocol):
@@ -98,7 +101,11 @@ def sweep(
 
 
 class _Drive:
-    """The state of a sweep under way: every open run is in exactly one of the four places."""
+    """The state of a sweep under way: every open run is in exactly one of the five places.
+
+    Short runs are claimed and recorded together, about BATCH_SECONDS of work at a time: a transaction waits for the
+    disk, which takes longer than many a run. Runs that take longer than that are claimed and recorded one by one.
+    """
 
     def __init__(
         self,
@@ -112,43 +119,71 @@ class _Drive:
         self.experiment, self.claims, self.engine, self.shown = experiment, claims, engine, shown
         self.lengths = lengths  # how long each open run is, in any unit
         self.waiting: deque[Sequence[Run]] = deque(batches)  # nobody's yet, as far as we know
-        self.claimed: deque[Sequence[Run]] = deque()  # ours, to be done one by one after their batch took a worker down
+        self.claimed: deque[Sequence[Run]] = deque()  # ours, not with the engine yet
         self.flying: dict[int, Task] = {}  # ours, with the engine
+        self.ended: list[tuple[Task, list[Finished]]] = []  # ours, to be recorded
         self.held: list[Sequence[Run]] = []  # another process's
+        self.elsewhere = 0  # how many runs are held
+        self.left, self.work_left = len(lengths), sum(lengths.values())
         self.numbers = 0
         self.failed = 0
         self.recorded = 0
-        self.polled = time.monotonic()
+        self.wrote = self.polled = time.monotonic()
+        self.together = 1  # how many batches are claimed at once
 
     def through(self) -> None:
-        while self.waiting or self.claimed or self.flying or self.held:
-            self._look_at_held()
-            self._hand_out()
-            if self.flying:
-                for number, ended in self.engine.wait(POLL_SECONDS):
-                    self._take_in(self.flying.pop(number), ended)
-            elif self.held and not self.waiting:
-                time.sleep(POLL_SECONDS)
-            self.claims.beat()
+        try:
+            while self.waiting or self.claimed or self.flying or self.ended or self.held:
+                self._step()
+        except BaseException:
+            with contextlib.suppress(CertiformerError):
+                self._write()
+            raise
+
+    def _step(self) -> None:
+        self._look_at_held()
+        self._hand_out()
+        due = self.wrote + BATCH_SECONDS - time.monotonic()
+        if self.flying:
+            for number, ended in self.engine.wait(max(0.0, due) if self.ended else POLL_SECONDS):
+                self._take_in(self.flying.pop(number), ended)
+        elif self.held and not self.waiting and not self.ended:
+            time.sleep(POLL_SECONDS)
+        self.claims.beat()
+        now = time.monotonic()
+        if now - self.wrote >= BATCH_SECONDS or not (self.flying or self.claimed or self.waiting):
+            # so many batches ended in that time: the next claim is for as many
+            self.together = max(1, int(len(self.ended) * BATCH_SECONDS / max(BATCH_SECONDS, now - self.wrote)))
+            self._write()
             self._show()
 
     def _look_at_held(self) -> None:
         if self.held and time.monotonic() - self.polled >= POLL_SECONDS:
             self.polled = time.monotonic()
             self.waiting.extend(self.held)
-            self.held = []
+            self.held, self.elsewhere = [], 0
 
     def _hand_out(self) -> None:
-        slots = self.engine.slots
+        slots, together = self.engine.slots, self.together
         while len(self.flying) < slots and (self.claimed or self.waiting):
             if self.claimed:
                 self._submit(self.claimed.popleft())
                 continue
-            mine, theirs = self.claims.take(self.waiting.popleft())
-            if theirs:
-                self.held.append(theirs)
-            if mine:
-                self._submit(mine)
+            wanted = max(together, slots - len(self.flying))
+            self._claim([self.waiting.popleft() for _ in range(min(wanted, len(self.waiting)))])
+            together *= 2  # where others have claimed much, what is free is found in few steps
+
+    def _claim(self, batches: Sequence[Sequence[Run]]) -> None:
+        taken = self.claims.take([run for batch in batches for run in batch])
+        mine, theirs = ({run.key for run in runs} for runs in taken)
+        for batch in batches:
+            ours, held = ([run for run in batch if run.key in keys] for keys in (mine, theirs))
+            if ours:
+                self.claimed.append(ours)
+            if held:
+                self.held.append(held)
+                self.elsewhere += len(held)
+            self._settled(run for run in batch if run.key not in mine and run.key not in theirs)
 
     def _submit(self, runs: Sequence[Run]) -> None:
         task = self.experiment.task(runs)
@@ -161,23 +196,30 @@ class _Drive:
             # one of them took the worker down: alone, the others can still be done
             self.claimed.extend((run,) for run in task.runs)
             return
-        finished = [Finished(ended, 0.0, "lost")] if isinstance(ended, Failure) else ended
-        self.claims.record(task.runs, finished)
-        self.recorded += len(task.runs)
+        self.ended.append((task, [Finished(ended, 0.0, "lost")] if isinstance(ended, Failure) else ended))
+
+    def _write(self) -> None:
+        """Record what has ended; only then is it reported as done."""
+        ended, self.ended = self.ended, []
+        runs = [run for task, _ in ended for run in task.runs]
+        finished = [end for _, ends in ended for end in ends]
+        self.wrote = time.monotonic()
+        if not runs:
+            return
+        self.claims.record(runs, finished)
+        self.recorded += len(runs)
         self.failed += sum(isinstance(end.result, Failure) for end in finished)
+        self._settled(runs)
+
+    def _settled(self, runs: Iterable[Run]) -> None:
+        for run in runs:
+            self.left -= 1
+            self.work_left -= self.lengths[run.key]
 
     def _show(self) -> None:
-        places: tuple[Iterable[Sequence[Run]], ...] = (
-            self.waiting,
-            self.claimed,
-            self.held,
-            (task.runs for task in self.flying.values()),
-        )
-        left = [run for place in places for runs in place for run in runs]
-        elsewhere = sum(map(len, self.held))
         self.shown.update(
-            self.shown.total - len(left),
+            self.shown.total - self.left,
             self.failed,
-            f"{elsewhere} with another process" if elsewhere else "",
-            sum(self.lengths[run.key] for run in left),
+            f"{self.elsewhere} with another process" if self.elsewhere else "",
+            max(0.0, self.work_left),
         )

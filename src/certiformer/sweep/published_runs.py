@@ -32,11 +32,14 @@ from typing import Any
 import numpy as np
 
 from certiformer.core.errors import CertiformerError, InputError
+from certiformer.core.json_reader import parse_json
+from certiformer.core.zip_reader import BROKEN, zip_content, zip_members
 from certiformer.sweep.former import UNKNOWN, carried, former_digest
 from certiformer.sweep.ledger import Row, digest, fingerprint
 from certiformer.sweep.origin import Origin, utc
 from certiformer.sweep.run import Array, canonical, run_key
 
+LARGEST = 2**30
 FORMAT, FORMAT_VERSION, SUFFIX = "certiformer-runs", 2, ".runs"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # no date in the archive itself: it is in the header
 
@@ -85,17 +88,30 @@ def read(path: str | os.PathLike[str], versions: Mapping[str, int] | None = None
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            text, runs, blob = (archive.read(name) for name in ("header.json", "runs.jsonl", "arrays.bin"))
+            members = zip_members(Path(path), archive)
+            text, runs, blob = (
+                zip_content(archive, members[name], LARGEST) for name in ("header.json", "runs.jsonl", "arrays.bin")
+            )
     except FileNotFoundError as error:
         raise InputError("file", str(path), "a file of published runs", "There is no such file.") from error
-    except (OSError, KeyError, zipfile.BadZipFile, EOFError) as error:
+    except (*BROKEN, KeyError) as error:
         raise CertiformerError(f"{path} is no file of published runs, or a damaged one: {error}") from error
-    header = json.loads(text)
+    try:
+        return _read(path, parse_json(text), runs, blob, versions)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, MemoryError) as error:
+        if isinstance(error, CertiformerError):
+            raise
+        raise CertiformerError(f"{path} is no file of published runs, or a damaged one: {error!r}"[:500]) from error
+
+
+def _read(
+    path: str | os.PathLike[str], header: dict[str, Any], runs: bytes, blob: bytes, versions: Mapping[str, int] | None
+) -> PublishedRuns:
     if header.get("format") != FORMAT:
         raise CertiformerError(f"{path} is no file of published runs (format {header.get('format')!r})")
     if (form := header["format_version"]) > FORMAT_VERSION:
         raise CertiformerError(f"{path} was written by a newer certiformer (format {form}); upgrade")
-    records = [json.loads(line) for line in runs.decode().splitlines()]
+    records = [parse_json(line) for line in runs.decode().splitlines()]
     rows = tuple(_row(record, header, blob) for record in records)
     if form == 1:
         filed = zip(rows, records, strict=True)

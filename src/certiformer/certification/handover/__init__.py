@@ -21,6 +21,7 @@ from certiformer._version import __version__
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._predictor import Tensors
 from certiformer.core.errors import CertiformerError, InputError, UnknownNameError
+from certiformer.core.json_reader import parse_json
 
 FORMAT = "certiformer predictor"
 TRACE = "certiformer trace"
@@ -91,7 +92,7 @@ def read_predictor(path: Path, *, apply: Callable[..., Any] | None = None) -> tu
     kind = kind_of(metadata.get("kind", ""))
     try:
         # `apply` comes from the caller and never from a file.
-        settings = {name: value for name, value in json.loads(metadata["settings"]).items() if name != "apply"}
+        settings = {name: value for name, value in parse_json(metadata["settings"]).items() if name != "apply"}
         return kind.restore(tensors, settings if apply is None else {**settings, "apply": apply}), digest
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
         if isinstance(error, CertiformerError):

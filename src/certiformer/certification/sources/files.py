@@ -22,7 +22,9 @@ import numpy.typing as npt
 from certiformer.certification.sources import metrics, npz
 from certiformer.certification.sources.rows import rows_of_npy
 from certiformer.core.errors import InputError, UnknownNameError
+from certiformer.core.json_reader import NotJson, parse_json
 from certiformer.core.report import Decision
+from certiformer.core.zip_reader import BROKEN, BadArchive, zip_content, zip_members
 
 Column = Sequence[Any] | npt.NDArray[Any]
 Lookup = Callable[[str], "list[Any] | None"]
@@ -38,7 +40,7 @@ class Table:
     """Columns by name, and what the format itself says about them.
 
     `roles` names the columns of ids and inputs, `metrics` those that are outcomes; `lookup` finds fields inside
-    (doc.subject); `arrays` holds arrays under the names of `certify` instead of columns; `choices` are filters.
+    (doc.subject); `arrays` holds arrays under the names of `certify` instead of columns.
     """
 
     name: str
@@ -105,7 +107,7 @@ def _folder(folder: Path) -> Table:
     return Table(
         folder.name,
         columns,
-        parts[0].roles,
+        {**parts[0].roles, "slice": "file"},
         tuple(name for name in parts[0].metrics if name in columns),
         lookup,
         decisions=(Decision("files", said, "a folder was given; each file is a slice"), *_each(parts, "decisions")),
@@ -183,21 +185,12 @@ def _parquet(path: Path) -> Table:
     return Table(path.name, columns)
 
 
-def parsed(text: str, where: str, place: str = "") -> Any:
-    """JSON, in which a key occurs once; what is too deep or too long for a parser is refused like what is no JSON."""
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            twice = next(name for place, (name, _) in enumerate(pairs) if name in dict(pairs[:place]))
-            raise ValueError(f"the key {twice!r} stands twice in one object")
-        return found
-
+def parsed(text: str | bytes, where: str, place: str = "") -> Any:
+    """JSON, in which a key occurs once; `place` says which part of the file it is."""
     try:
-        return json.loads(text, object_pairs_hook=once)
-    except (ValueError, RecursionError) as error:
-        said = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise InputError("file", where, "JSON", f"{place}{': ' if place else ''}{said}") from error
+        return parse_json(text, object, unique=True)
+    except NotJson as error:
+        raise InputError("file", where, "JSON", f"{place}{': ' if place else ''}{error}") from error
 
 
 def _jsonl(path: Path) -> Table:
@@ -258,7 +251,7 @@ def _npz(path: Path) -> Table:
 
 def _npy(path: Path) -> Table:
     try:
-        rows = rows_of_npy(path.name, lambda: path.open("rb"))
+        rows = rows_of_npy(path.name, lambda: path.open("rb"), path.stat().st_size)
     except OSError as error:
         raise InputError("file", str(path), "a readable .npy file", f"It cannot be read: {error}") from error
     if rows.dtype.kind == "b":
@@ -345,15 +338,16 @@ def _eval(path: Path) -> Table:
     """An .eval archive: a zip with one JSON file for each sample and epoch."""
     try:
         with zipfile.ZipFile(path) as archive:
-            members = {info.filename: info for info in archive.infolist()}
+            members = zip_members(path, archive)
             if "header.json" not in members:
                 raise InputError("file", str(path), "a complete .eval log", "It has no header.json")
             names = sorted(name for name in members if name.startswith("samples/") and name.endswith(".json"))
             header, *samples = (
-                parsed(_unpacked(path, archive, members[name]).decode("utf-8"), str(path), name)
-                for name in ("header.json", *names)
+                parsed(_unpacked(path, archive, members[name]), str(path), name) for name in ("header.json", *names)
             )
-    except (OSError, zipfile.BadZipFile, UnicodeDecodeError, EOFError) as error:
+    except InputError:
+        raise
+    except BROKEN as error:
         raise InputError("file", str(path), "a complete .eval log", f"It cannot be read: {error}") from error
     if not isinstance(header, dict):
         raise InputError("file", str(path), "a header that is an object")
@@ -362,13 +356,11 @@ def _eval(path: Path) -> Table:
 
 def _unpacked(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     """The bytes of a member; zstd, which inspect_ai writes, is unpacked with whichever library is there."""
-    if info.file_size > MOST_UNPACKED:
-        raise InputError("file", str(path), f"members of at most {MOST_UNPACKED:,} bytes", f"{info.filename} is larger")
     try:
-        return archive.read(info)
-    except NotImplementedError as error:
-        if info.compress_type != ZSTANDARD:
-            raise InputError("file", str(path), "an archive that Python can unpack", f"({error})") from error
+        return zip_content(archive, info, MOST_UNPACKED)
+    except BadArchive as error:
+        if not isinstance(error.__cause__, NotImplementedError) or info.compress_type != ZSTANDARD:
+            raise
     with path.open("rb") as file:
         file.seek(info.header_offset + 26)
         lengths = file.read(4)

@@ -11,24 +11,24 @@ import numpy.typing as npt
 
 from certiformer.certification.sources.rows import Rows, member_opener, rows_of_npy, whole
 from certiformer.core.errors import InputError, UnknownNameError
+from certiformer.core.zip_reader import BadArchive, zip_members
 
 
 def read(path: Path) -> dict[str, Rows]:
     """The arrays of an .npz archive by name."""
     try:
         with zipfile.ZipFile(path) as archive:
-            members = archive.namelist()
-    except zipfile.BadZipFile as error:
+            members = zip_members(path, archive)
+    except BadArchive as error:
+        raise InputError("file", str(path), "a complete .npz file", f"It cannot be read: {error}") from error
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
         raise InputError("file", str(path), "an .npz archive with named arrays", _why(path, error)) from error
     except OSError as error:
         raise InputError("file", str(path), "a readable .npz file", f"It cannot be read: {error}") from error
     found: dict[str, Rows] = {}
-    for member in members:
+    for member, info in members.items():
         name = member.removesuffix(".npy")
-        try:
-            found[name] = rows_of_npy(f"{path.name}: {name}", member_opener(path, member))
-        except (OSError, EOFError, zipfile.BadZipFile) as error:
-            raise InputError("file", str(path), "a complete .npz file", f"It cannot be read: {error}") from error
+        found[name] = rows_of_npy(f"{path.name}: {name}", member_opener(path, member), info.file_size)
     return found
 
 

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, Any, Protocol
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy.typing as npt
 
 from certiformer.certification.split import data_hash
 from certiformer.core.errors import InputError
+from certiformer.core.zip_reader import BROKEN
 
 BLOCK_BYTES = 8 * 2**20
 
@@ -79,29 +81,36 @@ class InFile:
 
     def _read(self, file: IO[bytes], items: int) -> npt.NDArray[Any]:
         wanted = items * self.dtype.itemsize
-        data = bytearray(wanted)
-        view, got = memoryview(data), 0
-        while got < wanted:
-            part = file.read(min(wanted - got, BLOCK_BYTES))
+        data = bytearray()
+        while len(data) < wanted:
+            try:
+                part = file.read(min(wanted - len(data), BLOCK_BYTES))
+            except BROKEN as error:
+                raise InputError("file", self.name, "a complete array", f"It cannot be read: {error}") from error
             if not part:
-                raise InputError("file", self.name, "a complete array", f"It ends {wanted - got} bytes too early")
-            view[got : got + len(part)] = part
-            got += len(part)
+                raise InputError("file", self.name, "a complete array", f"It ends {wanted - len(data)} bytes too early")
+            data += part
         return np.frombuffer(data, dtype=self.dtype)
 
 
-def rows_of_npy(name: str, opened: Callable[[], IO[bytes]]) -> InFile:
-    """The array in .npy format that `opened` reads; objects, which would be unpickled and run code, are refused."""
-    with opened() as file:
-        try:
+def rows_of_npy(name: str, opened: Callable[[], IO[bytes]], size: int) -> InFile:
+    """The array in .npy format that `opened` reads from `size` bytes; objects, which would run code, are refused."""
+    try:
+        with opened() as file:
             version = np.lib.format.read_magic(file)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, fortran, dtype = read(file)
-        except ValueError as error:
-            raise InputError("file", name, "an array as numpy.save writes it", f"It cannot be read: {error}") from error
-        start = file.tell()
+            start = file.tell()
+    except (*BROKEN, KeyError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError, OverflowError) as error:
+        why = f"It cannot be read: {error}".splitlines()[0]
+        raise InputError("file", name, "an array as numpy.save writes it", why) from error
     if dtype.hasobject:
         raise InputError("file", name, "plain arrays", "It holds pickled objects, which are never loaded: save numbers")
+
+    if dtype.kind not in "biufcUSMm" or not 0 < dtype.itemsize < 2**20 or len(shape) > 32 or min(shape, default=0) < 0:
+        raise InputError("file", name, "numbers or texts", f"It has type {str(dtype)[:80]}, shape {str(shape)[:80]}")
+    if start + math.prod(shape) * dtype.itemsize > size or (math.prod(shape[1:]) == 0 and shape):
+        raise InputError("file", name, "a complete array", f"An array of shape {shape} does not fit into {size} bytes")
 
     def open_at() -> IO[bytes]:
         again = opened()

@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from certiformer.checkpoints.errors import CheckpointError, shown
+from certiformer.core.json_reader import NotJson
+from certiformer.core.json_reader import parse_json as parse_json_text
 
 LARGEST = 100_000_000
 
 
 def parse_json(path: Path, text: bytes, what: str) -> dict[str, Any]:
     """A JSON object; duplicate names, absurd nesting and anything else that is not one end in one line."""
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for name, value in pairs:
-            if name in found:
-                raise CheckpointError(path, f"{what} has the name {shown(name)} twice")
-            found[name] = value
-        return found
-
     try:
-        found = json.loads(text.decode("utf-8"), object_pairs_hook=unique)
-    except CheckpointError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise CheckpointError(path, f"{what} is not JSON ({shown(error)})") from None
-    if not isinstance(found, dict):
-        raise CheckpointError(path, f"{what} is not a JSON object")
-    return found
+        return parse_json_text(text, unique=True)
+    except NotJson as error:
+        raise CheckpointError(path, f"{what} cannot be read: {shown(error)}") from None
 
 
 def read_json(path: Path, what: str) -> dict[str, Any]:

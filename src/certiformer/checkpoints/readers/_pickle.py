@@ -12,7 +12,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-MOST_OPERATIONS = 20_000_000
+MOST_OPERATIONS = 5_000_000
+LONGEST_NAME = 1_000
+BROKEN = (
+    ValueError,
+    IndexError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+    MemoryError,
+)
 HARMLESS = (
     "torch",
     "numpy",
@@ -88,19 +99,22 @@ STORAGES = {
 _MARK = object()
 
 
-def load(file: BinaryIO) -> Any:
-    """The value of the pickle that begins here; the file is left behind its end."""
-    machine = _Machine()
+def load(file: BinaryIO, size: int) -> Any:
+    """The value of the pickle that begins here; the file is left behind its end.
+
+    An operation takes a byte at least: a pickle with more of them than `size`, the bytes of the file, was inflated.
+    """
+    machine, most = _Machine(), min(MOST_OPERATIONS, size)
     try:
         for count, (opcode, argument, _) in enumerate(pickletools.genops(file)):
-            if count > MOST_OPERATIONS:
-                raise UnsafePickle(f"more than {MOST_OPERATIONS} operations")
+            if count > most:
+                raise UnsafePickle(f"more than {most} operations")
             if opcode.name == "STOP":
                 return machine.pop()
             machine.step(opcode.name, argument)
     except UnsafePickle:
         raise
-    except (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+    except BROKEN as error:
         raise UnsafePickle(f"a broken pickle ({type(error).__name__}: {error})") from None
     raise UnsafePickle("a pickle without end")
 
@@ -185,6 +199,10 @@ def _update(target: Any, flat: list[Any]) -> None:
         for key, value in zip(flat[::2], flat[1::2], strict=True):
             # Nested tuples as keys could take forever to hash; tensors have names.
             if isinstance(key, (str, int, float, bytes)) or key is None:
+                if (isinstance(key, int) and key.bit_length() > 64) or (
+                    isinstance(key, (str, bytes)) and len(key) > LONGEST_NAME
+                ):
+                    raise UnsafePickle(f"a name of more than {LONGEST_NAME} characters")
                 if key in target and isinstance(target[key], StoredTensor):
                     raise UnsafePickle(f"the name {key!r} twice")
                 target[key] = value

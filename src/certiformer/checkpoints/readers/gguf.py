@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import struct
 from collections.abc import Callable, Mapping
@@ -140,12 +141,18 @@ def read_gguf(path: Path) -> Checkpoint:
             raise CheckpointError(path, f"alignment {shown(alignment)}")
         start = -(-file.tell() // alignment) * alignment
     tensors: dict[str, Tensor] = {}
+    places: list[tuple[int, int, str]] = []
     for name, shape, kind, offset in entries:
         if name in tensors:
             raise CheckpointError(path, f"the tensor {shown(name)} twice")
+        places.append((offset, offset + _length(shape, kind), name))
         tensors[name] = _tensor(path, name, checked_shape(path, name, shape), kind, start + offset, size)
     if not tensors:
         raise CheckpointError(path, "holds no tensors")
+    places = sorted(place for place in places if place[1] > place[0])
+    for (_, end, one), (begin, _, other) in itertools.pairwise(places):
+        if begin < end:
+            raise CheckpointError(path, f"the tensors {shown(one)} and {shown(other)} overlap")
     return Checkpoint(path, "gguf", tensors, config)
 
 
@@ -155,6 +162,14 @@ def _entry(stream: _Stream) -> tuple[str, tuple[int, ...], int, int]:
         raise CheckpointError(stream.path, f"tensor {shown(name)} with {axes} axes")
     shape = tuple(stream.scalar("<Q") for _ in range(axes))[::-1]
     return name, shape, stream.scalar("<I"), stream.scalar("<Q")
+
+
+def _length(shape: tuple[int, ...], kind: int) -> int:
+    """The bytes of a tensor; 0 for a type that is refused anyway."""
+    dtype, count = NAMES.get(kind, ""), math.prod(shape)
+    if dtype in FORMATS:
+        return -(-count // BLOCK) * FORMATS[dtype].width
+    return count * np.dtype(PLAIN[dtype]).itemsize if dtype in PLAIN_TYPES else 0
 
 
 def _tensor(path: Path, name: str, shape: tuple[int, ...], kind: int, offset: int, size: int) -> Tensor:

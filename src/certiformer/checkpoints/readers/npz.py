@@ -5,14 +5,17 @@ from __future__ import annotations
 import io
 import zipfile
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 
 from certiformer.checkpoints.errors import CheckpointError, shown
-from certiformer.checkpoints.readers._zip import BROKEN, content, members, stored_offset
+from certiformer.checkpoints.readers._zip import content, members, stored_offset
 from certiformer.checkpoints.tensors import PLAIN, Checkpoint, NDArray, Tensor, checked_shape, mapped
+from certiformer.core.zip_reader import BROKEN
 
 HEADER = 16_384
+UNREADABLE = (KeyError, ValueError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError, TokenError)
 NAMES = {np.dtype(code): name for name, code in PLAIN.items() if name != "BF16"}
 
 
@@ -68,6 +71,6 @@ def _header(path: Path, name: str, head: bytes) -> tuple[tuple[int, ...], bool, 
         version = np.lib.format.read_magic(file)
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
         shape, fortran, kind = read(file, max_header_size=HEADER)
-    except (KeyError, ValueError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError) as error:
+    except UNREADABLE as error:
         raise CheckpointError(path, f"array {shown(name)} has no readable header ({shown(error)})") from None
     return shape, fortran, kind, file.tell()

@@ -8,7 +8,7 @@ import mmap
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -22,6 +22,9 @@ LEGACY_START = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19"
 LARGEST_PICKLE = 2**27
 STATE_KEYS = ("state_dict", "model_state_dict", "model", "module", "net", "weights", "params")
 DEEPEST = 8
+MOST_SHARED, SMALL = 16, 2**20
+"""The tensors together may claim so many times the bytes of the file, and a little."""
+_Keys: TypeAlias = "tuple[_Keys, object] | None"
 
 
 def read_zip(path: Path, archive: zipfile.ZipFile) -> Checkpoint:
@@ -82,7 +85,7 @@ def read_legacy(path: Path) -> Checkpoint:
 
 def _load(path: Path, file: Any) -> Any:
     try:
-        return load(file)
+        return load(file, path.stat().st_size)
     except UnsafePickle as error:
         raise CheckpointError(path, f"refused: the pickle holds {shown(error)}") from None
 
@@ -90,8 +93,13 @@ def _load(path: Path, file: Any) -> Any:
 def _checkpoint(path: Path, format: str, value: Any, place: Any, order: str) -> Checkpoint:
     value, remarks = _state(value)
     tensors: dict[str, Tensor] = {}
-    for name, stored in _tensors_in(path, value).items():
-        offset, length = place(stored)
+    found = _tensors_in(path, value)
+    _checked_total(path, found)
+    places: dict[str, tuple[int, int]] = {}
+    for name, stored in found.items():
+        if stored.storage.key not in places:
+            places[stored.storage.key] = place(stored)
+        offset, length = places[stored.storage.key]
         tensors[name] = _tensor(path, name, stored, offset, length, order)
     if not tensors and isinstance(value, StandIn):
         problem = f"holds a whole Python object ({shown(value.name)}), which only its own code could rebuild"
@@ -114,23 +122,43 @@ def _state(value: Any) -> tuple[Any, tuple[str, ...]]:
 
 
 def _tensors_in(path: Path, value: Any) -> dict[str, StoredTensor]:
-    """Tensors by dotted name, in nested dictionaries and lists; every container is visited once."""
+    """Tensors by dotted name, in nested dictionaries and lists; every container is visited once.
+
+    A name is put together for a tensor only: on the way there it is the keys.
+    """
     found: dict[str, StoredTensor] = {}
     seen: set[int] = set()
-    stack: list[tuple[str, Any, int]] = [("", value, 0)]
+    stack: list[tuple[_Keys, Any, int]] = [(None, value, 0)]
     while stack:
-        prefix, node, depth = stack.pop()
+        keys, node, depth = stack.pop()
         if isinstance(node, StoredTensor):
-            if prefix in found:
-                raise CheckpointError(path, f"the name {shown(prefix)} twice")
-            found[prefix] = node
+            name = _name(keys)
+            if name in found:
+                raise CheckpointError(path, f"the name {shown(name)} twice")
+            found[name] = node
         elif isinstance(node, (dict, list, tuple)) and id(node) not in seen and depth < DEEPEST:
             seen.add(id(node))
             pairs = node.items() if isinstance(node, dict) else enumerate(node)
-            stack.extend(
-                (f"{prefix}.{key}" if prefix else str(key), part, depth + 1) for key, part in list(pairs)[::-1]
-            )
+            parts = [(key, part) for key, part in pairs if isinstance(part, (StoredTensor, dict, list, tuple))]
+            stack.extend(((keys, key), part, depth + 1) for key, part in reversed(parts))
     return found
+
+
+def _name(keys: _Keys) -> str:
+    parts = []
+    while keys is not None:
+        keys, key = keys
+        parts.append(str(key))
+    return ".".join(reversed(parts))
+
+
+def _checked_total(path: Path, tensors: dict[str, StoredTensor]) -> None:
+    """Tied weights and slices share bytes; the same bytes a thousand times over are nobody's network."""
+    views = {(t.storage.key, t.offset, t.shape, t.strides): t for t in tensors.values()}
+    total = sum(math.prod(t.shape) * np.dtype(PLAIN[t.storage.dtype]).itemsize for t in views.values())
+    size = path.stat().st_size
+    if total > MOST_SHARED * size + SMALL:
+        raise CheckpointError(path, f"{len(views)} tensors claim {total} bytes of a file of {size}, again and again")
 
 
 def _tensor(path: Path, name: str, stored: StoredTensor, offset: int, length: int, order: str) -> Tensor:

@@ -1,0 +1,50 @@
+"""A lock on an open file, between processes. The system takes it back from a process that dies, however it dies."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from certiformer.core.errors import CertiformerError
+
+WAIT_SECONDS, POLL_SECONDS = 120.0, 0.01
+
+
+class NoLocking(CertiformerError):
+    """This platform, or this file system, has no locks between processes."""
+
+    def __init__(self, path: Path, why: object) -> None:
+        super().__init__(
+            f"cannot lock {path}: {why}. Two processes at once would mix what they write; "
+            "use a folder on a local disk of Linux or macOS"
+        )
+
+
+@contextmanager
+def locked(file: IO[Any], path: Path, *, shared: bool = False) -> Iterator[None]:
+    """`file`, open at `path`, for this process alone, or with `shared` for everybody who only reads."""
+    try:
+        import fcntl
+    except ImportError:
+        raise NoLocking(path, "this platform has no flock") from None
+    wanted = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB
+    last = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            fcntl.flock(file.fileno(), wanted)
+            break
+        except BlockingIOError:
+            if time.monotonic() > last:
+                raise CertiformerError(
+                    f"another process has held {path} for {WAIT_SECONDS:g} seconds; try again when it has ended"
+                ) from None
+            time.sleep(POLL_SECONDS)
+        except OSError as error:
+            raise NoLocking(path, error.strerror or error) from None
+    try:
+        yield
+    finally:
+        fcntl.flock(file.fileno(), fcntl.LOCK_UN)

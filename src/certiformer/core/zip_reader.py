@@ -1,0 +1,73 @@
+"""The one reader of zip archives that others wrote: nothing in them is trusted about its size."""
+
+from __future__ import annotations
+
+import lzma
+import struct
+import zipfile
+import zlib
+from pathlib import Path
+
+SMALL, MOST_RATIO, MOST_MEMBERS = 2**26, 100, 1_000_000
+"""A member may grow to SMALL bytes, or to MOST_RATIO times what it takes in the archive."""
+BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    OSError,
+)
+"""What Python raises when it reads a broken archive, or one that it cannot unpack."""
+
+
+class BadArchive(ValueError):
+    """What is wrong with an archive, in one line."""
+
+
+def zip_members(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """Members by name; what is there twice, encrypted, outside the file, overlapping or a zip bomb is refused."""
+    size = path.stat().st_size
+    found: dict[str, zipfile.ZipInfo] = {}
+    packed = 0
+    for info in archive.infolist():
+        name = info.filename
+        packed += info.compress_size
+        if name in found:
+            raise BadArchive(f"the archive has the member {_short(name)} twice")
+        if info.flag_bits & 1:
+            raise BadArchive(f"member {_short(name)} is encrypted")
+        if info.compress_size > size or info.header_offset >= size:
+            raise BadArchive(f"truncated: member {_short(name)} lies outside the file")
+        if info.file_size > max(SMALL, MOST_RATIO * info.compress_size):
+            raise BadArchive(
+                f"member {_short(name)} would grow from {info.compress_size} to {info.file_size} bytes: a zip bomb"
+            )
+        if packed > size:
+            raise BadArchive("its members lie on top of each other: a zip bomb")
+        found[name] = info
+        if len(found) > MOST_MEMBERS:
+            raise BadArchive("too many members")
+    return found
+
+
+def zip_content(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
+    """A member as bytes, at most `most` of them."""
+    if info.file_size > most:
+        raise BadArchive(f"member {_short(info.filename)} has {info.file_size} bytes, at most {most} are read")
+    try:
+        with archive.open(info) as file:
+            found = file.read(info.file_size)
+    except BROKEN as error:
+        raise BadArchive(f"member {_short(info.filename)} is broken ({_short(error)})") from error
+    if len(found) != info.file_size:
+        raise BadArchive(f"truncated: member {_short(info.filename)}")
+    return found
+
+
+def _short(text: object) -> str:
+    plain = "".join(letter if letter.isprintable() else "?" for letter in str(text))
+    return plain if len(plain) <= 120 else plain[:117] + "..."
