@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from certiformer.certification.declaration import Declaration
     from certiformer.certification.gating import gate
     from certiformer.certification.handover import load_predictor
+    from certiformer.certification.looking import look
     from certiformer.certification.sample import Sample
     from certiformer.certification.selecting import select
     from certiformer.certification.verify import verify
@@ -46,6 +47,7 @@ _ELSEWHERE = {
     "gate": "certiformer.certification.gating",
     "inspect": "certiformer.checkpoints",
     "load_predictor": "certiformer.certification.handover",
+    "look": "certiformer.certification.looking",
     "plan": "certiformer.evaluation.planning",
     "register": "certiformer.core.registry",
     "reproduce": "certiformer.experiments.reproduce",
@@ -70,6 +72,7 @@ __all__ = [
     "gate",
     "inspect",
     "load_predictor",
+    "look",
     "plan",
     "register",
     "reproduce",

@@ -1,0 +1,143 @@
+"""What is in a file of outcomes, how it would be read, and which questions it can answer, each with its command."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certiformer.certification.declaration import Declaration
+from certiformer.certification.sample import Sample
+from certiformer.certification.sources import files
+from certiformer.core.errors import InputError, refuse_unknown_options
+from certiformer.core.report import Decision, visible
+
+MOST_SLICES = 20
+"""A column of more values is not offered for slices."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, the command that answers it, and what is missing where it cannot be answered."""
+
+    asks: str
+    command: str = ""
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class Look:
+    """The columns of a file in words, how they would be read (or why not), and the questions."""
+
+    name: str
+    columns: Mapping[str, str]
+    reading: tuple[str, ...]
+    refused: str
+    decisions: tuple[Decision, ...]
+    questions: tuple[Question, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@refuse_unknown_options
+def look(path: str | Path, *, declaration: Declaration | Mapping[str, Any] | None = None) -> Look:
+    """What is in a file, how it would be read, and what can be asked about it. No outcome is counted."""
+    declared = Declaration.of(declaration)
+    table = files.read(path)
+    if table.arrays is None:
+        columns = {visible(name): _column(list(cells)) for name, cells in table.columns.items()}
+    else:
+        columns = {visible(name): f"an array of shape {np.shape(value)}" for name, value in table.arrays.items()}
+    try:
+        sample = Sample.read(path, declared)
+    except InputError as error:
+        return Look(visible(str(path)), columns, (), visible(str(error)), table.decisions, ())
+    unit = "examples" if sample.units.groups is None else f"rows in {len(np.unique(sample.units.groups)):,} groups"
+    reading = [f"{sample.n:,} {unit}"]
+    for one in sample.outcomes:
+        span = "right or wrong" if one.kind == "rate" else f"a number from {one.low:g} to {_end(one.high)}"
+        reading.append(f"outcome {visible(one.label or one.name)}: {span}; the {one.what} is asked about")
+    reading += [f"not checked: {text}" for text in sample.not_checked]
+    return Look(
+        visible(str(path)), columns, tuple(reading), "", sample.decisions, tuple(_questions(path, sample, table))
+    )
+
+
+def _end(high: float | None) -> str:
+    return "no end (say --clip)" if high is None else f"{high:g}"
+
+
+def _column(cells: list[Any]) -> str:
+    """How many different values, which, and how many are missing."""
+    texts = [visible(str(cell)) for cell in cells if cell is not None and str(cell).strip()]
+    distinct = list(dict.fromkeys(texts))
+    shown = ", ".join(text[:20] for text in distinct[:3]) + (", ..." if len(distinct) > 3 else "")
+    missing = f"; {len(cells) - len(texts):,} missing" if len(texts) < len(cells) else ""
+    return f"{len(distinct):,} different values ({shown}){missing}"
+
+
+def _said(declared: Declaration) -> list[str]:
+    """The options that were said, to be said again in every command."""
+    words: list[str] = []
+    for one in fields(declared):
+        value = getattr(declared, one.name)
+        if value == one.default:
+            continue
+        if one.name == "better":
+            words.append(f"--{value}-is-better")
+        elif isinstance(value, bool):
+            words.append(Declaration.flag(one))
+        elif one.name == "metric":
+            words += [word for name in value for word in ("--metric", name)]
+        elif one.name == "range":
+            words += ["--range", *(f"{end:g}" for end in value)]
+        else:
+            text = ",".join(value) if isinstance(value, tuple) else str(value)
+            words += [Declaration.flag(one), text]
+    return words
+
+
+def _questions(path: str | Path, sample: Sample, table: files.Table) -> list[Question]:
+    declared, units = sample.declaration, sample.units
+    given = _said(declared)
+
+    def command(verb: str, *words: str) -> str:
+        return shlex.join(["certiformer", verb, str(path), *given, *words])
+
+    rates = all(one.kind == "rate" for one in sample.outcomes)
+    found = [
+        Question("what is guaranteed on new examples?", command("certify")),
+        Question("is it at most a threshold, fixed beforehand (here 0.05)?", command("gate", "--error", "0.05")),
+    ]
+    named = "" if units.ids is not None else "ids, or inputs, to know items by: --id COLUMN"
+    anytime = "" if named else command("gate", "--error", "0.05", "--anytime", "state.json")
+    found.append(Question("the same, looked at while items come in?", anytime, named))
+    other = "a file of another model on the same items"
+    found.append(Question("is another model better?", "", f"{other}: {command('compare', 'OTHER')}"))
+    confident = "" if sample.scores is not None else "the model's confidence in its answers: --confidence-column COLUMN"
+    if rates and len(sample.outcomes) == 1:
+        found.append(
+            Question(
+                "where may it answer, where should it abstain?",
+                "" if confident else command("select", "--error", "0.05"),
+                confident,
+            )
+        )
+    if declared.slices is None and table.arrays is None:
+        used = {one.choice for one in sample.decisions} | {declared.label, declared.prediction, declared.id}
+        for name, cells in table.columns.items():
+            kinds = len({str(cell) for cell in cells})
+            outcome = any(name in (one.name, one.label) for one in sample.outcomes)
+            if 2 <= kinds <= MOST_SLICES and name not in used and not outcome and name != declared.group:
+                found.append(Question(f"and for each {visible(name)}?", command("certify", "--slice", name)))
+    if units.groups is not None and rates and len(sample.outcomes) == 1:
+        least = int(np.min(np.unique(units.groups, return_counts=True)[1]))
+        if least > 1:
+            asks = f"if groups are tasks and rows are tries: do {least} fresh tries all succeed?"
+            found.append(Question(asks, command("gate", "--pass-all", str(least), "--error", "0.05")))
+    return found

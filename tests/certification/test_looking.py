@@ -1,0 +1,48 @@
+"""`look` as a user types it: every command that it offers runs."""
+
+import json
+import shlex
+import sys
+
+import pytest
+
+from certiformer.cli import main
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
+    def command(*words):
+        monkeypatch.setattr(sys, "argv", ["certiformer", *map(str, words)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        return left.value.code or 0, capsys.readouterr().out
+
+    return command
+
+
+def test_every_command_that_is_offered_runs(run, tmp_path):
+    rows = [f"{k},{int(k % 40 > 0)},{'ab'[k % 2]},t{k // 4},{0.5 + k / 1000}" for k in range(400)]
+    (tmp_path / "my results.csv").write_text("\n".join(["id,correct,lang,task,confidence", *rows]) + "\n")
+    for words in ((), ("--group", "task")):
+        code, out = run("look", "my results.csv", "--json", *words)
+        assert code == 0
+        found = json.loads(out)
+        assert found["columns"]["lang"] == "2 different values (a, b)"
+        commands = [one["command"] for one in found["questions"] if one["command"]]
+        assert len(commands) >= 5
+        assert any("--slice lang" in one for one in commands)
+        (tmp_path / "state.json").unlink(missing_ok=True)  # it belongs to other settings
+        for one in commands:
+            assert run(*shlex.split(one)[1:])[0] in (0, 1, 3), one
+        assert all(one["command"] or one["missing"] for one in found["questions"])
+    assert "certiformer gate 'my results.csv' --error 0.05" in run("look", "my results.csv")[1]
+
+
+def test_what_is_ambiguous_is_said(run, tmp_path):
+    (tmp_path / "r.csv").write_text("id,quality\n" + "".join(f"{k},{k % 7}\n" for k in range(50)))
+    code, out = run("look", "r.csv")
+    assert code == 0
+    assert "It cannot be read yet." in out
+    assert run("look", "none.csv")[0] == 2
