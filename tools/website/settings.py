@@ -91,6 +91,7 @@ def navigation(gallery: Sequence[str]) -> list[dict[str, Any]]:
                 {"The demo": "demo.md"},
                 {"Recipes": "recipes.md"},
                 {"Evaluation": "evaluation.md"},
+                {"Gates": "gates.md"},
                 {"What a Sample records": "sample.md"},
                 {"Security": "security.md"},
             ]
