@@ -173,7 +173,7 @@ def test_what_is_ambiguous_is_asked(tmp_path, name, ending):
 def test_a_confidence_is_no_outcome_once_it_is_called_one(tmp_path):
     header, rows, _ = AMBIGUOUS["labels, predictions and a confidence called score"]
     path = write_csv(tmp_path / "t.csv", header, rows)
-    report = certiformer.certify(predictions=path, declaration=Declaration(confidence="score"))
+    report = certiformer.certify(predictions=path, declaration=Declaration(confidence_column="score"))
     assert report["holdout"].evidence.errors == 100
     chosen = certified(path, label="label", prediction="prediction")
     assert chosen["holdout"].evidence.errors == 100
@@ -512,6 +512,26 @@ def test_pairs_rows_frames_and_pipelines():
         certified(pipeline)
 
 
+class NAType:
+    """What stands for a missing value in a data frame."""
+
+    def __bool__(self):
+        raise TypeError("boolean value of NA is ambiguous")
+
+
+def test_missing_values_of_frames_are_not_names():
+    labels = np.array(["a", "b"] * 30, dtype=object)
+    labels[7] = NAType()
+    with pytest.raises(InputError, match="Row 8 of data frame"):
+        certified(Frame(label=labels, pred=["a", "b"] * 30))
+    masked = np.ma.masked_array(np.ones(40), mask=np.arange(40) == 3)
+    with pytest.raises(InputError, match="row 4"):
+        certified({"heldout_correct": masked})
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"label": ["a", "b"] * 30, "pred": ["a"] * 60})
+    assert certified(table)["holdout"].evidence.errors == 30
+
+
 def test_truths_beside_zeros_and_ones(tmp_path):
     rows = [(str(k % 2 == 0), int(k % 2 == 0) if k > 3 else 1) for k in range(60)]
     report = certified(write_csv(tmp_path / "t.csv", ("label", "prediction"), rows))
@@ -528,6 +548,14 @@ def test_labels_cost_memory_by_their_number(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert "errs on at most" in done.stdout, done.stderr
+
+
+def test_only_a_folder_makes_slices_of_its_files(tmp_path):
+    path = write_csv(tmp_path / "t.csv", ("id", "correct", "file"), [(k, 1, f"f{k % 2}") for k in range(60)])
+    assert certiformer.Sample.read(path).slices is None
+    path = write_csv(tmp_path / "u.csv", ("Label", "label", "pred"), [(0, 1, 0)] * 30)
+    with pytest.raises(InputError, match="--label Label or --label label"):
+        certified(path)
 
 
 def test_control_characters_are_made_visible(tmp_path, run):
@@ -557,7 +585,7 @@ CHANGES = {
     "metric": ({"f1": LOSSES["heldout_losses"], "acc": TABLE["label"]}, {"metric": "f1"}, {"metric": "acc"}),
     "label": ({**TABLE, "truth": 1 - TABLE["label"]}, {}, {"label": "truth"}),
     "prediction": ({**TABLE, "other": TABLE["label"]}, {}, {"prediction": "other"}),
-    "confidence": ({**TABLE, "score": TABLE["label"]}, {"label": "label"}, {"confidence": "score"}),
+    "confidence_column": ({**TABLE, "score": TABLE["label"]}, {"label": "label"}, {"confidence_column": "score"}),
     "id": ({**TABLE, "key": np.arange(60) // 2}, {}, {"id": "key", "repeats": "group"}),
     "group": ({**TABLE, "doc": np.arange(60) // 3}, {}, {"group": "doc"}),
     "slices": (TABLE, {}, {"slices": "label"}),
@@ -600,7 +628,7 @@ def test_every_option_changes_the_report(name):
         with pytest.raises(InputError):
             certified(given)
         certified(given, **after)
-    elif name == "confidence":  # of certify's second name
+    elif name == "confidence_column":  # which only a selection reads
         first, second = (certiformer.certify(predictions=given, declaration=said) for said in (before, after))
         assert first["holdout"].value == second["holdout"].value
         assert certiformer.select(given, error=0.9, declaration=after).selection.n == 60
@@ -628,6 +656,8 @@ def test_a_declaration_is_small_and_explained():
     said = Declaration(metric="f1", range=(0, 2), classes=["a", "b"], models=3)
     assert Declaration.from_json(json.loads(json.dumps(said.as_json()))) == said
     assert Declaration().as_json() == {}
+    with pytest.raises(InputError, match="the name of a column"):
+        Declaration(group=3)
     with pytest.raises(CertiformerError, match="did you mean models"):
         Declaration.of({"modles": 3})
 
