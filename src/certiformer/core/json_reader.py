@@ -87,7 +87,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _deeper(value: Any) -> bool:
     """Whether a value has more levels than are read, without recursion."""
     level = [value]
-    for _ in range(DEEPEST + 1):
+    for _ in range(DEEPEST):
         level = [part for node in level for part in _parts(node) if isinstance(part, (dict, list))]
         if not level:
             return False
