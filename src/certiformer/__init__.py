@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from certiformer.certification.api import Subject, certify, demo
     from certiformer.certification.comparing import compare
     from certiformer.certification.declaration import Declaration
+    from certiformer.certification.gating import gate
     from certiformer.certification.handover import load_predictor
     from certiformer.certification.sample import Sample
     from certiformer.certification.selecting import select
@@ -42,6 +43,7 @@ _ELSEWHERE = {
     "compare": "certiformer.certification.comparing",
     "compose": "certiformer.checkpoints.composing",
     "demo": "certiformer.certification.api",
+    "gate": "certiformer.certification.gating",
     "inspect": "certiformer.checkpoints",
     "load_predictor": "certiformer.certification.handover",
     "plan": "certiformer.evaluation.planning",
@@ -65,6 +67,7 @@ __all__ = [
     "compose",
     "demo",
     "explain",
+    "gate",
     "inspect",
     "load_predictor",
     "plan",

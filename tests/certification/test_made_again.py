@@ -42,7 +42,10 @@ GIVEN = {
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("made")
     np.savez(place / "preds.npz", **GIVEN)
-    certiformer.certify(predictions=place / "preds.npz", models=3, two_sided=True, seed=4, title="mine").write(place)
+    certiformer.certify(
+        predictions=place / "preds.npz",
+        declaration={"models": 3, "two_sided": True, "seed": 4, "title": "mine"},
+    ).write(place)
     return place
 
 
@@ -233,7 +236,7 @@ RECORDS = (
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.key)
 def test_a_report_is_short(record):
-    report = certiformer.certify(evidence=record, title="a title")
+    report = certiformer.certify(evidence=record)
     assert len(report.headline.split()) <= 30
     assert "95 %" in report.headline
     assert "at most" in report.headline
@@ -344,15 +347,12 @@ def test_an_evaluation_is_a_report_too():
 
 
 def test_decisions_are_written():
-    from dataclasses import replace
-
-    from certiformer.certification.api import _counted
+    from certiformer.certification.evidence import Findings
     from certiformer.certification.pipeline import build
-    from certiformer.certification.reading import Reading
 
-    findings = _counted(RECORDS[0], Reading())
-    told = replace(findings, decisions=(Decision("loss", "1 - column f1", "higher is better"),))
-    report = build(told)
+    nothing = {"observed": {}, "configuration": {}, "splits": {}, "seed": 0}
+    told = (Decision("loss", "1 - column f1", "higher is better"),)
+    report = build(Findings(title="a test", classes=2, evidence=(RECORDS[0],), decisions=told, **nothing))
     assert report.document["decisions"] == [{"subject": "loss", "choice": "1 - column f1", "why": "higher is better"}]
     assert "1 - column f1" in report.page()
 

@@ -98,12 +98,12 @@ def test_every_form_of_one_outcome_says_the_same(tmp_path):
     said = set()
     for form in forms(tmp_path):
         document = certified(form, two_sided=True).document
-        rows = [(row["id"], row["value"], row.get("lower"), row["trivial"], row["subject"], row["evidence"] is not None)
-                for row in document["certificates"]]  # fmt: skip
+        rows = [(row["id"], row["value"], row["lower"], row["trivial"], row["subject"], row["claim"], row["seen"])
+                for row in document["statements"]]  # fmt: skip
         said.add(json.dumps([document["headline"], document["basis"], document["observed"], rows]))
     assert len(said) == 1
     (only,) = said
-    assert "The model errs on at most 13.37 % and at least 7.24 % of new examples" in only
+    assert "The model errs on at least 7.24 % and at most 13.37 % of new examples" in only
 
 
 def test_comparisons_do_not_depend_on_the_form(tmp_path):
@@ -116,6 +116,25 @@ def test_comparisons_do_not_depend_on_the_form(tmp_path):
             found.add((one.interval, one.what, one.discordant))
     assert len(found) == 1
     assert next(iter(found))[1] == "error rate"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("a.npz", {"slices": None}),
+        ("b.csv", {"models": 3, "confidence": 0.9}),
+        ("b.jsonl", {"metric": "accuracy", "range": (0, 1), "order": "hash"}),
+        ("samples_x.jsonl", {"two_sided": True, "population": "questions"}),
+        ("log.eval", {"only": "holdout"}),
+    ],
+)
+def test_a_report_on_any_file_is_made_again(tmp_path, name, said):
+    list(forms(tmp_path))
+    certified(tmp_path / name, **{key: value for key, value in said.items() if value is not None}).write(tmp_path)
+    found = certiformer.verify(tmp_path / "report.json", data=tmp_path / name)
+    assert found.exit_code == 0, found.differences
+    other = next(path for path in (tmp_path / "c.csv", tmp_path / "a.jsonl") if path.name != name)
+    assert certiformer.verify(tmp_path / "report.json", data=other).exit_code == 1
 
 
 # What is ambiguous is asked
@@ -154,7 +173,7 @@ def test_what_is_ambiguous_is_asked(tmp_path, name, ending):
 def test_a_confidence_is_no_outcome_once_it_is_called_one(tmp_path):
     header, rows, _ = AMBIGUOUS["labels, predictions and a confidence called score"]
     path = write_csv(tmp_path / "t.csv", header, rows)
-    report = certiformer.certify(predictions=path, declaration=Declaration(confidence="score"))
+    report = certiformer.certify(predictions=path, declaration=Declaration(confidence_column="score"))
     assert report["holdout"].evidence.errors == 100
     chosen = certified(path, label="label", prediction="prediction")
     assert chosen["holdout"].evidence.errors == 100
@@ -205,7 +224,7 @@ def test_several_metrics_mean_the_same_in_every_format(tmp_path):
     found = set()
     for path in (harness(tmp_path / "samples_x.jsonl", **columns), tmp_path / "log.json", table):
         report = certified(path, metric=("acc", "f1"))
-        rows = {row.evidence.key: (row.value, row.subject) for row in report.certificates if row.evidence is not None}
+        rows = {row.evidence.key: (row.value, row.subject) for row in report.statements if row.evidence is not None}
         assert set(rows) == {"holdout (acc)", "mean_loss (f1)"}
         assert report["mean_loss (f1)"].evidence.what == "of 1 - f1"
         assert report["holdout (acc)"].subject == "the model, judged by acc"
@@ -377,7 +396,7 @@ def test_perplexity_is_said_of_tokens_alone(tmp_path, more):
     assert "perplexity" not in report.headline
     assert "log-loss per word" in report.headline
     if "classes" in more:
-        assert "of the model smoothed with 1 % of the uniform distribution" in report.headline
+        assert "of the smoothed predictor" in report.headline
         assert "a perplexity of at most" in certified(words, estimand="rows", max_size=80, **more).headline
 
 
@@ -391,7 +410,7 @@ def test_a_folder_of_logs(tmp_path, run):
         harness(path, n=50, acc=lambda k, r=right: float(k % 10 < 10 * r))
     (tmp_path / "results_2025.json").write_text("{}")
     report = certified(tmp_path)
-    keys = {row.evidence.key for row in report.certificates if row.evidence is not None}
+    keys = {row.evidence.key for row in report.statements if row.evidence is not None}
     assert keys == {"holdout", "holdout (file arc)", "holdout (file gsm8k)"}
     assert report["holdout (file gsm8k)"].evidence.errors == 20
     assert any(one.subject == "files" for one in certiformer.Sample.read(tmp_path).decisions)
@@ -493,6 +512,26 @@ def test_pairs_rows_frames_and_pipelines():
         certified(pipeline)
 
 
+class NAType:
+    """What stands for a missing value in a data frame."""
+
+    def __bool__(self):
+        raise TypeError("boolean value of NA is ambiguous")
+
+
+def test_missing_values_of_frames_are_not_names():
+    labels = np.array(["a", "b"] * 30, dtype=object)
+    labels[7] = NAType()
+    with pytest.raises(InputError, match="Row 8 of data frame"):
+        certified(Frame(label=labels, pred=["a", "b"] * 30))
+    masked = np.ma.masked_array(np.ones(40), mask=np.arange(40) == 3)
+    with pytest.raises(InputError, match="row 4"):
+        certified({"heldout_correct": masked})
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"label": ["a", "b"] * 30, "pred": ["a"] * 60})
+    assert certified(table)["holdout"].evidence.errors == 30
+
+
 def test_truths_beside_zeros_and_ones(tmp_path):
     rows = [(str(k % 2 == 0), int(k % 2 == 0) if k > 3 else 1) for k in range(60)]
     report = certified(write_csv(tmp_path / "t.csv", ("label", "prediction"), rows))
@@ -511,11 +550,19 @@ def test_labels_cost_memory_by_their_number(tmp_path):
     assert "errs on at most" in done.stdout, done.stderr
 
 
+def test_only_a_folder_makes_slices_of_its_files(tmp_path):
+    path = write_csv(tmp_path / "t.csv", ("id", "correct", "file"), [(k, 1, f"f{k % 2}") for k in range(60)])
+    assert certiformer.Sample.read(path).slices is None
+    path = write_csv(tmp_path / "u.csv", ("Label", "label", "pred"), [(0, 1, 0)] * 30)
+    with pytest.raises(InputError, match="--label Label or --label label"):
+        certified(path)
+
+
 def test_control_characters_are_made_visible(tmp_path, run):
     names = ["\x1b[31mred", "plain\x07"]
     rows = [(k, 1, names[k % 2]) for k in range(60)]
     path = write_csv(tmp_path / "t.csv", ("id", "correct", "part"), rows)
-    told = run("certify", path, "--slice", "part", "--out", tmp_path / "out").out
+    told = run("certify", path, "--slice", "part", "--all", "--out", tmp_path / "out").out
     assert "\x1b[31m" not in told
     assert "\\x1b" in told
     odd = write_csv(tmp_path / "odd.csv", ("score", "lo\x1b[31mss", "loss"), [(1, 1, 1)] * 20)
@@ -538,7 +585,7 @@ CHANGES = {
     "metric": ({"f1": LOSSES["heldout_losses"], "acc": TABLE["label"]}, {"metric": "f1"}, {"metric": "acc"}),
     "label": ({**TABLE, "truth": 1 - TABLE["label"]}, {}, {"label": "truth"}),
     "prediction": ({**TABLE, "other": TABLE["label"]}, {}, {"prediction": "other"}),
-    "confidence": ({**TABLE, "score": TABLE["label"]}, {"label": "label"}, {"confidence": "score"}),
+    "confidence_column": ({**TABLE, "score": TABLE["label"]}, {"label": "label"}, {"confidence_column": "score"}),
     "id": ({**TABLE, "key": np.arange(60) // 2}, {}, {"id": "key", "repeats": "group"}),
     "group": ({**TABLE, "doc": np.arange(60) // 3}, {}, {"group": "doc"}),
     "slices": (TABLE, {}, {"slices": "label"}),
@@ -581,7 +628,7 @@ def test_every_option_changes_the_report(name):
         with pytest.raises(InputError):
             certified(given)
         certified(given, **after)
-    elif name == "confidence":  # of certify's second name
+    elif name == "confidence_column":  # which only a selection reads
         first, second = (certiformer.certify(predictions=given, declaration=said) for said in (before, after))
         assert first["holdout"].value == second["holdout"].value
         assert certiformer.select(given, error=0.9, declaration=after).selection.n == 60
@@ -609,6 +656,8 @@ def test_a_declaration_is_small_and_explained():
     said = Declaration(metric="f1", range=(0, 2), classes=["a", "b"], models=3)
     assert Declaration.from_json(json.loads(json.dumps(said.as_json()))) == said
     assert Declaration().as_json() == {}
+    with pytest.raises(InputError, match="the name of a column"):
+        Declaration(group=3)
     with pytest.raises(CertiformerError, match="did you mean models"):
         Declaration.of({"modles": 3})
 

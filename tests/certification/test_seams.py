@@ -178,7 +178,9 @@ def test_dead_features_are_errors_of_a_random_readout():
     x = np.concatenate([np.zeros(20), np.full(80, 5.0)])[:, None]
     labels = np.ones(100, int)
     report = certiformer.certify(
-        train=(x, labels), by=[HeadPosterior(features=lambda batch: batch, prior=[[3.0]])], repeats="natural"
+        train=(x, labels),
+        by=[HeadPosterior(features=lambda batch: batch, prior=[[3.0]])],
+        declaration={"repeats": "natural"},
     )
     assert report["pacbayes.gibbs"].evidence.error == pytest.approx(0.2, abs=1e-6)
 

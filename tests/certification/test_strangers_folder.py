@@ -194,6 +194,8 @@ def estimators(classes):
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_numbers_say_what_the_estimator_says(classes, tmp_path):
+    from sklearn.base import clone
+
     rng = np.random.default_rng(1)
     labels = rng.integers(classes, size=90)
     inputs = np.eye(classes, 4)[labels] + 0.5 * rng.normal(size=(90, 4))
@@ -207,7 +209,7 @@ def test_numbers_say_what_the_estimator_says(classes, tmp_path):
         file = tmp_path / f"{number}.safetensors"
         file.write_bytes(content_of(found))
         again, _ = read_predictor(file)
-        assert np.allclose(again.outputs(new), Refit(estimator, classes).outputs(estimator, new)), estimator
+        assert np.allclose(again.outputs(new), Refit(clone(estimator), classes).outputs(estimator, new)), estimator
         assert content_of(again) == file.read_bytes()
         assert repr(built(described_estimator(estimator))) == repr(estimator)
     assert seen == set(FORMULAS) - {"constant"}

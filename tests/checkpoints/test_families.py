@@ -162,6 +162,7 @@ def test_every_key_is_read_harmless_or_refused(name):
         ("llama", "rope_scaling", {"type": "linear", "factor": 2.0, "attention_factor": 3.0}),
         ("qwen3", "layer_types", ["linear_attention", "full_attention"]),
         ("llama", "query_pre_attn_scalar", 4),
+        ("bert classifier", "architectures", ["BertForMultipleChoice"]),
     ],
 )
 def test_settings_that_compute_something_else_are_named(name, key, value, tmp_path):

@@ -28,7 +28,7 @@ from checkpoints import tiny
 HERE = Path(__file__).parent
 WALKS = {
     "certify": ["certify", str(HERE / "predictions.csv"), "--json"],
-    "demo": ["certify", "--json"],
+    "demo": ["demo", "--json"],
     "bound": [
         "bound",
         "trauger.thm4.1",

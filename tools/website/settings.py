@@ -107,6 +107,7 @@ def navigation(gallery: Sequence[str]) -> list[dict[str, Any]]:
         },
         {
             "Reproduction": [
+                {"Every item of the papers": "papers/items.md"},
                 {"The papers' experiments": "reproduction.md"},
                 {"Nine words": "verdicts.md"},
                 {"Readings of Mwigo & Dasgupta": "mwigo-readings.md"},

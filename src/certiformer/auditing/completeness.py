@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from certiformer.auditing.attack import VERSIONS, Claim
-from certiformer.auditing.attacks import reasons
+from certiformer.auditing.attacks import reason
 from certiformer.auditing.plan import attacks_on
 from certiformer.core import CertiformerError, Quantity, Result, Status
 from certiformer.core.promises import broken_promise, example_inputs
@@ -103,8 +103,8 @@ def _attack(result: type[Result]) -> Iterator[Gap]:
     for version in VERSIONS:
         if version == "printed" and not result.has_printed():
             continue
-        attacked = attacks_on(Claim(result.id, version))
-        if not attacked and not {result.id, f"{result.id}:{version}"} & reasons().keys():
+        claim = Claim(result.id, version)
+        if not attacks_on(claim) and reason(claim) is None:
             yield Gap(
                 f"the {version} side has no attack",
                 "write one in auditing/attacks/, or say in REASONS why there is none",

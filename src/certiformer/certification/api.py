@@ -56,7 +56,7 @@ class Subject:
 
 _SUBJECT = {one.name: f"certify(Subject(model, {one.name}=...), ...)" for one in fields(Subject) if one.name != "model"}
 MOVED = {
-    **{one.name: f"declaration=Declaration({one.name}=...)" for one in fields(Declaration) if one.name != "confidence"},
+    **{one.name: f"declaration=Declaration({one.name}=...)" for one in fields(Declaration)},
     **_SUBJECT,
     "params": "certify((apply, params), ...)",
     "columns": "declaration=Declaration(metric=..., label=..., group=...)",

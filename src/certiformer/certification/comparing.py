@@ -17,6 +17,7 @@ from certiformer.certification.declaration import Declaration
 from certiformer.certification.losses import Units
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources.repeats import components
+from certiformer.certification.sources.table import Outcome
 from certiformer.core.errors import InputError, refuse_unknown_options
 from certiformer.core.lazy import scipy
 from certiformer.core.report import visible
@@ -130,7 +131,21 @@ def compare(
     return tuple(_compared(found[0], other, level / len(others), len(others), margin) for other in found[1:])
 
 
-def _compared(a: Sample, b: Sample, delta: float, comparisons: int, margin: float | None) -> Comparison:
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Losses of two models on the same items, in the order of the first, with their range and units."""
+
+    first: npt.NDArray[np.float64]
+    second: npt.NDArray[np.float64]
+    outcome: Outcome
+    low: float
+    high: float
+    units: Units
+    warnings: tuple[str, ...]
+
+
+def paired(a: Sample, b: Sample) -> Pairs:
+    """The items of two samples matched, by ids where both have them."""
     order_b, warnings = _matched(a, b)
     mine, other, declared = a.outcome(), b.outcome(), a.declaration
     losses_a, losses_b = mine.losses, other.losses[order_b]
@@ -141,10 +156,17 @@ def _compared(a: Sample, b: Sample, delta: float, comparisons: int, margin: floa
         raise InputError("clip", None, f"where to cut {mine.what} off", "For example --clip 5")
     if mine.kind != "rate" and declared.clip is not None:
         losses_a, losses_b = np.minimum(losses_a, high), np.minimum(losses_b, high)
+    return Pairs(losses_a, losses_b, mine, low, high, _units(a, b, order_b), tuple(warnings))
+
+
+def _compared(a: Sample, b: Sample, delta: float, comparisons: int, margin: float | None) -> Comparison:
+    pairs = paired(a, b)
+    mine, declared, low, high = pairs.outcome, a.declaration, pairs.low, pairs.high
+    losses_a, losses_b, warnings = pairs.first, pairs.second, list(pairs.warnings)
     discordant = p = needed = None
     if mine.kind == "rate":
         discordant = int(np.sum(losses_a > losses_b)), int(np.sum(losses_b > losses_a))
-    units = _units(a, b, order_b)
+    units = pairs.units
     if units.groups is None:
         limits = paired_limits(losses_a, losses_b, delta, low, high, order=declared.order, ids=a.ids)
         if discordant is not None:

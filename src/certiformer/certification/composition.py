@@ -159,7 +159,7 @@ def composed(path: str | Path, margins: Margins | str, given: Mapping[str, Any] 
     try:
         built, _ = model.build(measurer, margin=margin, pay=pay)
     except NoNetwork as error:
-        return Composed(f"{error}".rstrip("."), broken=reasons)
+        return Composed(error.problem, broken=reasons)
     end = model.architecture.end
     logits = end.classes if end.role else 0
     if logits != margins.logits:

@@ -33,10 +33,9 @@ class Declaration:
     )
     label: str | None = _said(None, COLUMNS, "The column of the true labels.", metavar="COLUMN")
     prediction: str | None = _said(None, COLUMNS, "The column of the predicted labels.", metavar="COLUMN")
-    confidence: str | None = _said(
-        None, COLUMNS, "The column of the model's confidence in its answer.", option="--confidence-column",
-        metavar="COLUMN",
-    )  # fmt: skip
+    confidence_column: str | None = _said(
+        None, COLUMNS, "The column of the model's confidence in its answer.", metavar="COLUMN"
+    )
     id: str | None = _said(None, COLUMNS, "The column of the examples' ids.", metavar="COLUMN")
     group: str | None = _said(
         None, COLUMNS, "The column of what was drawn independently: document, patient, writer.", metavar="COLUMN"
@@ -84,6 +83,9 @@ class Declaration:
             object.__setattr__(self, "classes", tuple(str(name) for name in self.classes))
         if self.range is not None:
             self._checked_range()
+        for name in ("label", "prediction", "confidence_column", "id", "group", "slices", "filter"):
+            if not isinstance(getattr(self, name), (str, type(None))):
+                raise InputError(name, getattr(self, name), "the name of a column")
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 known = " or ".join(f'"{one}"' for one in allowed if one is not None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -51,10 +50,6 @@ def build(findings: Findings, delta: float = DELTA, *, only: str | None = None, 
 def _declared(findings: Findings, delta: float, only: str | None) -> dict[str, Any]:
     """What was said, where it is not the default: `verify` makes the report again from it."""
     found = dict(findings.declaration)
-    if not found:
-        found = json.loads(str(findings.configuration.get("reading", "{}")))
-        if "columns" in findings.provenance:
-            found["columns"] = json.loads(str(findings.provenance["columns"]))
     if "by" in findings.configuration:
         found["by"] = findings.configuration["by"]
     found |= {"title": findings.title} | ({} if delta == DELTA else {"delta": delta})

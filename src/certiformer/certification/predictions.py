@@ -1,24 +1,8 @@
-"""Certificates for any model of any framework, from arrays of its predictions, losses or right/wrong answers.
+"""Certificates for any model of any framework, from a sample of its outcomes.
 
-One of these says how the held-out examples went:
-
-    heldout_labels with heldout_logits, heldout_probabilities or heldout_predictions
-    heldout_correct                          right or wrong, as found elsewhere
-    heldout_losses, heldout_losses_NAME      any loss in a known range (`low`, `high`), one or several metrics
-    heldout_label_probabilities              the probability of the true label (with `classes`), for language models
-    heldout_log_losses                       -ln p per token, a mean per document (with `classes` = V, or `clip`)
-
-the rest is optional and each part adds a certificate or a check:
-
-    heldout_groups                           what was drawn independently: document, writer, patient, template
-    heldout_slices                           a name for every row: each slice is certified too
-    heldout_sizes                            tokens (words, ...) behind each loss, for a mean over them (`max_size`)
-    heldout_inputs, train_inputs             to see that no example repeats or was trained on (or *_ids instead)
-    train_labels with train_logits, ...      the training error
-    progressive_losses                       0-1 losses of one training pass, each before it was learnt: V
-    unlabelled_predictions, unlabelled_final_predictions    of this model and of the final one, on new examples: D
-    head_features, head_labels               frozen features of labelled examples the encoder has not seen: O, K, K1
-    classes                                  their number, or their names in the order of the columns
+Its outcomes and slices become records; the probabilities of the labels, and the other parts that a sample may have, add
+certificates of their own: losses of one training pass (V), answers of a final model on unlabelled examples (D), frozen
+features (O, K, K1). The names of arrays: docs/sample.md.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def _of_model(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
         missing = {"the training": NOT_REPEATED}
     else:
         heldout, train = heldout_and_train(arrays, str(sources.data))
-        more = {} if final is None else {"final": final.model, "unlabelled": arrays.get("unlabelled_inputs")}  # type: ignore[attr-defined]
+        more = {} if final is None else {"final": final.model, "unlabelled": arrays.get("unlabelled_inputs")}
         made = certify(Subject(house, **more), heldout=heldout, train=train, **options)
     computed = tuple(f"provenance.heldout_{form}_sha256" for form in ("logits", "probabilities"))
     return Rebuilt(made, missing, HouseModel.tolerance, computed)
@@ -108,11 +108,16 @@ def _loaded(sources: Recount, entry: Mapping[str, Any], side: str) -> Any:
         raise CannotRebuild(str(reason)) from reason
 
 
-@dataclass(frozen=True)
+@dataclass
 class Stored:
     """A procedure that has been run: its records, counted again."""
 
     records: Sequence[Evidence]
+    pretrained_on: Any = None
+
+    def start(self, model: Any) -> str:
+        """What it started from is not in the files."""
+        return ""
 
     def certify(self, model: Any, inputs: Any, labels: Any, classes: int) -> Sequence[Evidence]:
         return self.records
@@ -158,6 +163,10 @@ def _of_procedures(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
         declaration={"by": document["declaration"].get("by", [])},
     )
     made = build(findings, options.get("delta", DELTA), only=options.get("only"))
+    for name, known in (("conditions", made.conditions), ("not_checked", made.not_checked)):
+        # What training started from adds to them: more than is known here may be said, less may not.
+        if set(known) < set(document[name]):
+            kept[name] = "what the training started from, and what was said of it, is not in the files"
     return Rebuilt(made, kept, tolerance)
 
 
@@ -179,7 +188,8 @@ def _recipe(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     made = build(findings, options.get("delta", DELTA), only=options.get("only"))
     missing = {}
     for entry in document["statements"]:
-        kind = {"compression": Compression, "progressive": Progressive}.get(entry["id"])
+        kinds: dict[str, type[Evidence]] = {"compression": Compression, "progressive": Progressive}
+        kind = kinds.get(entry["id"])
         if kind is not None and entry["evidence"] is not None:
             written = {name: value for name, value in entry["evidence"].items() if name != "key"}
             try:

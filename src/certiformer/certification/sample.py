@@ -95,7 +95,7 @@ class Sample:
             return cls.of_arrays(answers.trainer_output(given, declared), declared)
         if isinstance(given, Mapping):
             return cls.of_arrays(given, declared)
-        if hasattr(given, "columns") and hasattr(given, "to_numpy"):
+        if hasattr(given, "columns") and hasattr(given, "__getitem__"):
             return cls.of_frame(given, declared)
         if isinstance(given, tuple) and len(given) == 2:
             return cls.of_pairs(*given, declared)
@@ -117,13 +117,17 @@ class Sample:
     def of_arrays(cls, arrays: Mapping[str, Any], declaration: Declared = None, *, name: str = "predictions") -> Sample:
         """Arrays under the names of `certify` (heldout_labels, ...), or columns under the names people give them."""
         declared = Declaration.of(declaration)
+        for key, value in arrays.items():
+            if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+                row = int(np.argmax(np.ma.getmaskarray(value).reshape(len(value), -1).any(axis=1)))
+                raise InputError(key, "a masked entry", "a value in every row", f"Look at row {row + 1}")
         table = files.Table(name, {}, arrays={key: frameworks.array_of(value) for key, value in arrays.items()})
         return sample_of(given_of(table, declared), declared)
 
     @classmethod
     def of_frame(cls, frame: Any, declaration: Declared = None, *, name: str = "data frame") -> Sample:
         """The columns of a data frame (pandas, polars, pyarrow)."""
-        names = getattr(frame, "column_names", None) or list(frame.columns)
+        names = frame.column_names if hasattr(frame, "column_names") else list(frame.columns)
         columns = {str(key): _column(frame[key]) for key in names}
         declared = Declaration.of(declaration)
         return sample_of(given_of(files.Table(name, columns), declared), declared)
@@ -217,9 +221,7 @@ def sample_of(given: Given, declared: Declaration) -> Sample:
         facts["note"] = scored.note
     hashes = {name: hash_of_rows(value) for name, value in rows.items() if name in HASHED}
     hashes |= {one.name: data_hash(one.losses) for one in given.outcomes}
-    kept = ("train_", "unlabelled_", "head_", "progressive_", "heldout_inputs", "heldout_logits")
-    kept += ("heldout_labels", "heldout_predictions")
-    parts = {name: value for name, value in rows.items() if name.startswith(kept)}
+    parts = {name: value for name, value in rows.items() if name.startswith(KEPT)}
     if "classes" in given.arrays:
         parts["classes"] = rows_of(given.arrays["classes"])
     found = Sample(
@@ -245,6 +247,11 @@ def sample_of(given: Given, declared: Declaration) -> Sample:
     return found
 
 
+KEPT = (
+    *("train_", "unlabelled_", "head_", "progressive_"),
+    *("heldout_inputs", "heldout_labels", "heldout_logits", "heldout_predictions"),
+)
+"""Arrays that a sample hands on beside its outcomes."""
 HASHED = ("heldout_labels", "heldout_predictions", "heldout_logits", "heldout_probabilities", *OUTCOMES)
 """What the page identifies by hash: the data, and what the model said about them."""
 

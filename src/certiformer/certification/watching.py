@@ -182,7 +182,7 @@ class Follower:
 def _kept(state: Path | None) -> Any:
     if state is None or not state.exists():
         return None
-    found = read_json(state, "a file that `certiformer watch` wrote")
+    found = read_json(state, "a state (--state) that `certiformer watch` wrote")
     if not {"settings", "since", "sequence"} <= set(found):
         raise InputError("--state", str(state), "a file that `certiformer watch` wrote")
     return found

@@ -90,7 +90,6 @@ GGUF = {
 HEADS = {
     "ForSequenceClassification": "classifier",
     "ForImageClassification": "classifier",
-    "ForMultipleChoice": "classifier",
     "ForTokenClassification": "tokens",
     "ForQuestionAnswering": "tokens",
     "ForMaskedLM": "masked",
@@ -225,6 +224,10 @@ class Keys:
         """
         named = self.take("architectures")
         name = str(named[0]) if isinstance(named, list) and named else ""
+        if name.endswith("ForMultipleChoice"):
+            raise NoNetwork(
+                self.path, f"config.json sets architectures = {shown(named)}, which compares several inputs"
+            )
         found = next((head for ending, head in HEADS.items() if name.endswith(ending)), default)
         if self.shape is None:
             if name and not name.endswith(tuple(HEADS)) and not self.given.get("classes"):

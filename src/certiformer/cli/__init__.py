@@ -20,8 +20,7 @@ from certiformer.core.report import visible
 
 VERBS = (
     "demo", "theorems", "search", "explain", "bound", "check", "compare", "compose", "inspect", "train", "certify",
-    "probe",
-    "verify", "holdout", "plan", "watch", "select", "audit", "reproduce",
+    "probe", "verify", "gate", "holdout", "plan", "watch", "select", "audit", "reproduce",
 )  # fmt: skip
 """In the order of the help; each is a module of this package with a function of its name, or a group `app`."""
 

@@ -24,7 +24,7 @@ MOST_LINES = 21
 COLUMNS = ("id", "sound", "variant", "printed")
 
 
-@reading.declared("models", "two_sided", "slices", "seed", "title", "confidence")
+@reading.declared("models", "two_sided", "slices", "seed", "title", "confidence_column")
 def compare(
     declaration: Declaration,
     what: Annotated[

@@ -183,7 +183,7 @@ def _at_place(words: str, known: Mapping[str, type[Result]]) -> type[Result]:
     if found:
         raise UnknownNameError("result", words, (), f"Several are there: {', '.join(each.id for each in found)}.")
     hint = "See `certiformer theorems`, or `certiformer search WORDS`."
-    wanted = {part for each in asked for part in each} or set(re.findall(r"\d+(?:\.\d+)*", words))
+    wanted = {part for each in asked for part in each}
     near = [f"{one.id} ({one.place})" for one in searched if any(wanted & {*at} for at in places_in(one.place))]
     if of_paper and near:
         raise UnknownNameError("result", words, (), f"Near it: {', '.join(near[:6])}. {hint}")

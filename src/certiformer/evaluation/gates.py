@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.calculus.running_mean import ln_capital, squares_after
+from certiformer.calculus.running_mean import ln_capital, running_limits, squares_after
 from certiformer.calculus.tails import binomial_cdf, log_binomial_cdf
 from certiformer.calculus.target_betting import evidence_against, fixed_orders
 from certiformer.core.errors import InputError
@@ -93,10 +93,11 @@ def gate_mean(
     *,
     weights: npt.ArrayLike | None = None,
     ids: Sequence[str] | None = None,
+    order: Literal["average", "given"] = "average",
 ) -> Gate:
-    """The gate for the mean of losses in the declared [low, high]: units and weights as for `mean_limits`."""
+    """The gate for the mean of losses in the declared [low, high]: units, weights and order as for `mean_limits`."""
     level = _below_half(delta)
-    x, w, orders = _walk(losses, low, high, weights, ids)
+    x, w, orders = _walk(losses, low, high, weights, ids, order)
     if not low < threshold < high:
         raise InputError("threshold", threshold, f"a mean strictly between {low:g} and {high:g}")
     eps = (threshold - low) / (high - low)
@@ -104,16 +105,24 @@ def gate_mean(
     ln_pass = -math.log(max(1.0, evidence_against(math.nextafter(eps, 0.0), w, y, level, orders)))
     ln_fail = -math.log(max(1.0, evidence_against(math.nextafter(1.0 - eps, 0.0), w, w - y, level, orders)))
     mean = low + (high - low) * float(np.sum(y) / np.sum(w))
-    method = "betting, average of 16 orders" if orders is not None else "betting, one order: hash"
+    one = "betting, one order: as given" if order == "given" else "betting, one order: hash"
+    method = "betting, average of 16 orders" if orders is not None else one
     return Gate(_verdict(ln_pass, ln_fail, level), threshold, delta, len(x), mean, ln_pass, ln_fail, method)
 
 
 def _walk(
-    losses: npt.ArrayLike, low: float, high: float, weights: npt.ArrayLike | None, ids: Sequence[str] | None
+    losses: npt.ArrayLike,
+    low: float,
+    high: float,
+    weights: npt.ArrayLike | None,
+    ids: Sequence[str] | None,
+    order: Literal["average", "given"] = "average",
 ) -> tuple[Any, Any, Any]:
     """Losses as fractions of their range, weights, and the orders in which they are walked through."""
     x = losses_in("losses", losses, low, high)
     w = weights_of(weights, len(x))
+    if order == "given":
+        return x, w, None
     if ids is None:
         refuse_sorted("losses", x)
     if ids is not None or len(x) > MOST_AVERAGED:
@@ -221,6 +230,21 @@ class AnytimeGate:
             ln_capital(self.n, self.total, math.nextafter(eps, 0.0), -1, squares),
             ln_capital(self.n, self.total, math.nextafter(eps, 1.0), 1, squares),
         )
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Limits of the average of the rates so far, at all times at once, at a confidence 1 - delta of their own."""
+        squares = None if self.binary else self.squares
+        low, high = running_limits(self.n, min(self.total, self.n), self.delta, squares)
+        width = self.high - self.low
+        return self.low + width * low, self.low + width * high
+
+    def decides_at(self, n: int) -> bool:
+        """Whether n outcomes with the mean and the spread so far would decide."""
+        eps = (self.threshold - self.low) / (self.high - self.low)
+        total, squares = n * self.total / self.n, None if self.binary else n * self.squares / self.n
+        reached = (ln_capital(n, total, eps, -1, squares), ln_capital(n, total, eps, 1, squares))
+        return max(reached) >= math.log(1.0 / self.delta)
 
     @property
     def mean(self) -> float:

@@ -74,6 +74,10 @@ class Attention:
     merged: bool = False
     biases: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        if self.heads % self.key_heads:
+            raise InputError("key heads", self.key_heads, f"a count that divides the {self.heads} heads")
+
 
 @dataclass(frozen=True, slots=True)
 class FeedForward:
@@ -185,13 +189,12 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """Everything about a network but its weights; `notes` say what a reader should know of it."""
+    """Everything about a network but its weights."""
 
     width: int
     source: Tokens | Tables | Patches
     blocks: tuple[Block, ...]
     end: End
-    notes: tuple[str, ...] = ()
 
     @property
     def first(self) -> tuple[Attention, FeedForward]:

@@ -195,8 +195,6 @@ class _Block:
         given = self.given
         heads = _count(given, "heads", 1)
         key_heads = _count(given, "key_heads", heads)
-        if heads % key_heads:
-            raise InputError("blocks.key_heads", key_heads, f"a count that divides the {heads} heads")
         if "head_dimension" not in given and width % heads:
             raise InputError("blocks.heads", heads, f"a count that divides the width {width}", "Or give head_dimension")
         size = _count(given, "head_dimension", max(1, width // heads))

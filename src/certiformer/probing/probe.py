@@ -127,7 +127,7 @@ def probe(
         files["head-final.safetensors"] = content_of(final)
     findings = replace(
         findings,
-        evidence=tuple(replace(record, population=data.of) for record in evidence),
+        evidence=tuple(replace(record, of=data.of) for record in evidence),
         conditions=(*findings.conditions, *data.conditions),
         not_checked=(*_unchecked(data, findings.not_checked), "whether the encoder had seen the labels of these texts"),
         configuration={**findings.configuration, "verb": "probe"},

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from certiformer.certification.declaration import Repeats
 from certiformer.certification.sources import files
-from certiformer.certification.sources.repeats import hashes
+from certiformer.certification.sources.repeats import components, hashes
 from certiformer.core.errors import InputError
 
 Labels = npt.NDArray[np.int64]
@@ -116,23 +116,8 @@ def _units(
     if groups is None:
         return (tuple(keys), "distinct texts", 0) if repeats == "group" and repeated else (None, "examples", crossing)
     if repeats == "group" and crossing:
-        return _joined(keys, groups), "groups that share no text", 0
+        return tuple(components([list(keys), list(groups)]).tolist()), "groups that share no text", 0
     return tuple(groups), "groups", crossing
-
-
-def _joined(keys: Sequence[str], groups: Sequence[str]) -> tuple[str, ...]:
-    """Groups that share a text are one, and so on from group to group."""
-    parent = {group: group for group in groups}
-
-    def root(group: str) -> str:
-        while parent[group] != group:
-            group = parent[group]
-        return group
-
-    home: dict[str, str] = {}
-    for key, group in zip(keys, groups, strict=True):
-        parent[root(group)] = root(home.setdefault(key, group))
-    return tuple(root(group) for group in groups)
 
 
 def _columns(path: str | Path, names: Sequence[str]) -> dict[str, list[str]]:

@@ -292,6 +292,6 @@ def test_the_target_of_a_surrogate_is_asked_by_what_it_can_do():
 def test_groups_of_repeats_are_no_rows_to_train_on():
     twice = np.concatenate([X, X])
     with pytest.raises(InputError, match="keep one of each group"):
-        certify(train=(twice, np.tile(COINS, 2)), by=[Foreign()], repeats="group")
-    report = certify(train=(twice, np.tile(COINS, 2)), by=[Foreign()], allow_twins=True)
+        certify(train=(twice, np.tile(COINS, 2)), by=[Foreign()], declaration={"repeats": "group"})
+    report = certify(train=(twice, np.tile(COINS, 2)), by=[Foreign()], declaration={"repeats": "natural"})
     assert any("60 examples that repeat" in said for said in report.document["conditions"])

@@ -157,7 +157,7 @@ def test_copies_among_the_examples_are_named_and_all_of_them_count():
     examples = (twice, np.ones(len(twice), np.int64))
     with pytest.raises(InputError, match="150 of 300 inputs repeat"):
         certify(train=examples, by=[PickToLearn(Box())])
-    report = certify(train=examples, by=[PickToLearn(Box())], repeats="natural")
+    report = certify(train=examples, by=[PickToLearn(Box())], declaration={"repeats": "natural"})
     assert report["compression"].evidence.n == len(twice)
     assert any("150 examples that repeat" in said for said in report.document["conditions"])
     single = certify(train=(X, ONES), by=[PickToLearn(Box())])

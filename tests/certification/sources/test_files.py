@@ -276,7 +276,7 @@ def test_perplexities_of_the_harness(tmp_path):
     corpus = certify(path, metric=("word_perplexity",), clip=5.0, estimand="rows", max_size=100)["mean_loss"]
     assert corpus.evidence.observed == pytest.approx((39 * 30 + 60) / (39 * 20 + 60))
     bits = certify(path, metric=("bits_per_byte",), classes=256)
-    assert "The mean bits per byte of the model smoothed with 1 %" in bits.headline
+    assert "The mean bits per byte of the smoothed predictor" in bits.headline
     assert bits["mean_loss"].evidence.observed == pytest.approx((30 / 90 - np.log(0.99)) / np.log(2))
     tokens = certify(path, metric=("word_perplexity",), classes=50_000, estimand="rows", max_size=100)
     assert "a perplexity of at most" in tokens.headline

@@ -40,7 +40,7 @@ class Table:
     """Columns by name, and what the format itself says about them.
 
     `roles` names the columns of ids and inputs, `metrics` those that are outcomes; `lookup` finds fields inside
-    (doc.subject); `arrays` holds arrays under the names of `certify` instead of columns; `choices` are filters.
+    (doc.subject); `arrays` holds arrays under the names of `certify` instead of columns.
     """
 
     name: str
@@ -107,7 +107,7 @@ def _folder(folder: Path) -> Table:
     return Table(
         folder.name,
         columns,
-        parts[0].roles,
+        {**parts[0].roles, "slice": "file"},
         tuple(name for name in parts[0].metrics if name in columns),
         lookup,
         decisions=(Decision("files", said, "a folder was given; each file is a slice"), *_each(parts, "decisions")),

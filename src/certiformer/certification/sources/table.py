@@ -115,7 +115,7 @@ def _named_arrays(arrays: dict[str, Any], table: Table, declared: Declaration) -
     for name in arrays:
         if name not in ARRAYS and not (name.startswith(SEVERAL) and len(name) > len(SEVERAL)):
             raise UnknownNameError("array", name, ARRAYS, f"in {table.name} (known: {', '.join(ARRAYS)})")
-    for option in ("label", "prediction", "id", "group", "confidence", "filter", "better"):
+    for option in ("label", "prediction", "id", "group", "confidence_column", "filter", "better"):
         if getattr(declared, option) is not None:
             raise InputError(
                 option, getattr(declared, option), "a table or a log",
@@ -195,16 +195,9 @@ class _Reading:
 
     def given(self) -> Given:
         declared, arrays = self.declared, dict[str, Any]()
-        conditions = self.table.conditions
-        id = self._role("id", declared.id)
-        if id is not None:
-            arrays["heldout_ids"] = self._filled(id)
-        text = self._role("input", None)
-        if text is not None:
-            arrays["heldout_inputs"] = self._filled(text)
-        confidence = self._role("confidence", declared.confidence)
-        if confidence is not None:
-            arrays["heldout_confidences"] = self._filled(confidence)
+        confidence = self._role("confidence", declared.confidence_column)
+        roles = {"ids": self._role("id", declared.id), "inputs": self._role("input", None), "confidences": confidence}
+        arrays |= {f"heldout_{role}": self._filled(name) for role, name in roles.items() if name is not None}
         group, candidate = declared.group, None
         if group is not None:
             self._decide("unit", f"groups by {group}", "declared")
@@ -215,9 +208,7 @@ class _Reading:
             candidate = self._role("group", None, quiet=True)
         if group is not None:
             arrays["heldout_groups"] = self._filled(group)
-        slices = declared.slices
-        if slices is None and "file" in self.columns and len(set(self.columns["file"])) > 1:
-            slices = "file"
+        slices = declared.slices or self.table.roles.get("slice")
         if slices == "label" and "label" not in self.columns:
             slices = self._role("label", declared.label) or slices
         if slices is not None:
@@ -235,7 +226,7 @@ class _Reading:
             candidate=candidate,
             decisions=tuple(self.decisions),
             warnings=self.table.warnings,
-            conditions=conditions,
+            conditions=self.table.conditions,
         )
 
     def _decide(self, subject: str, choice: str, why: str) -> None:
@@ -253,8 +244,7 @@ class _Reading:
             return self.table.roles[kind]
         if self.table.metrics and kind in ("label", "prediction", "confidence", "group"):
             return None  # a log says itself what is what
-        by_lower = {str(name).lower(): name for name in self.columns}
-        found = [by_lower[name] for name in NAMES[kind] if name in by_lower]
+        found = [name for usual in NAMES[kind] for name in self.columns if str(name).lower() == usual]
         if len(found) > 1 and kind in ("label", "prediction"):
             options = " or ".join(f"--{kind} {name}" for name in found)
             raise InputError("columns", found, f"one {kind}", f"Choose with {options}")
@@ -389,7 +379,7 @@ class _Reading:
             losses, what = values, name
         what = "error rate" if kind == "rate" else what
         if missing.any():
-            losses = np.where(missing, high if self.declared.clip is None else self.declared.clip, losses)
+            losses[missing] = high if self.declared.clip is None else self.declared.clip
             self._decide("rows without an outcome", f"{int(missing.sum())} counted as wrong", "declared")
         said = "right or wrong: the error rate" if kind == "rate" else f"the mean {what}"
         self._decide("outcome", f"column {name}: {said}, {better} is better", why)
@@ -497,7 +487,10 @@ def _own_range(metric: metrics.Metric | None) -> bool:
 
 
 def _missing(cell: Any) -> bool:
-    return cell is None or (isinstance(cell, float) and cell != cell) or (isinstance(cell, str) and not cell.strip())
+    """No value: nothing, nan, a blank, or what pandas calls NA and NaT."""
+    if isinstance(cell, str):
+        return not cell.strip()
+    return cell is None or (isinstance(cell, float) and cell != cell) or type(cell).__name__ in ("NAType", "NaTType")
 
 
 def _is_whole(column: npt.NDArray[Any]) -> bool:

@@ -27,7 +27,7 @@ class Remark59(Result):
     paper, place = LI, "Remark 5.9"
     bounds, status = Quantity.CONSTANT, Status.FALSE
     counterexample = "certiformer audit li.thm5.8"
-    monotone = "+d +k +layers"
+    monotone = "+d +k +layers +rc +rv +rqk"
 
     d: int = count("token dimension", example=4)
     k: int = count("width of the value matrix", example=3)

@@ -1,0 +1,217 @@
+"""What gates keep between runs: the state of an anytime gate, and the ledger of a pipeline.
+
+The settings belong to the file: a run that says something else is refused by the name of what changed. Items are kept
+as hashes. Files are written whole or not at all, and one run at a time holds them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from certiformer.certification.sample import Sample
+from certiformer.core.errors import CertiformerError, InputError
+from certiformer.evaluation.gates import AnytimeGate, share_of_run
+from certiformer.evaluation.order import hash_order
+
+Array = npt.NDArray[np.float64]
+LEDGER, STATE = "certiformer gate ledger", "certiformer gate state"
+
+
+def key_of(name: str) -> str:
+    """An item by a hash of its name."""
+    return hashlib.sha256(name.encode()).hexdigest()[:24]
+
+
+def items_of(sample: Sample) -> frozenset[str]:
+    """The items of a sample, and the groups they belong to, by hash: what a later run must not share."""
+    units = sample.units
+    found = {f"item {id}" for id in units.ids or ()}
+    if units.groups is not None and sample.declaration.group is not None and sample.declaration.repeats != "group":
+        found |= {f"group {name}" for name in units.groups.tolist()}
+    if not found:
+        raise InputError(
+            "--ledger", "rows without ids", "ids, or inputs, to know items by", "Name the column: --id COLUMN"
+        )
+    return frozenset(map(key_of, found))
+
+
+def digest(outcomes: Sequence[Array], ids: Sequence[str]) -> str:
+    """What was seen on which item, whatever the order of the rows."""
+    rows = np.column_stack([np.asarray(one, dtype=np.float64) for one in outcomes])
+    names = list(ids) or [str(place) for place in range(len(rows))]
+    lines = sorted(f"{name}\x00{row.tolist()}" for name, row in zip(names, rows, strict=True))
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _read(path: Path, kind: str, option: str, settings: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The file again, if it was begun with these settings."""
+    if not path.exists():
+        return None
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(option, str(path), f"a {kind}", f"It cannot be read ({error})") from error
+    if not isinstance(found, dict) or found.get("kind") != kind or not isinstance(found.get("settings"), dict):
+        raise InputError(option, str(path), f"a {kind}", "Name another file: it is made by the first run")
+    kept, mine = found["settings"], json.loads(json.dumps(settings))
+    for name in dict.fromkeys((*kept, *mine)):
+        if kept.get(name) != mine.get(name):
+            raise InputError(
+                name, mine.get(name), f"what {path} was begun with: {kept.get(name)!r}",
+                "Settings are fixed before the first look. For another question begin another file, with new items",
+            )  # fmt: skip
+    return found
+
+
+def _write(path: Path, content: Mapping[str, Any]) -> None:
+    from certiformer.report.page import write_text
+
+    write_text(path, json.dumps(content) + "\n")
+
+
+@contextlib.contextmanager
+def held(path: Path) -> Iterator[None]:
+    """One run at a time: the lock goes with the process that holds it."""
+    try:
+        handle = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise CertiformerError(f"cannot write {path}: {error.strerror}") from error
+    try:
+        try:
+            import fcntl
+        except ImportError:  # no such locks on Windows: one run at a time is up to the caller
+            yield
+            return
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+# --- the ledger of a pipeline -----------------------------------------------------------------------------------------
+
+
+@dataclass
+class Run:
+    """A started run: its number, what it may spend, what it saw. `again`: the same items and outcomes once more."""
+
+    number: int
+    share: float
+    items: list[str]
+    outcomes: str
+    started: str
+    verdict: str | None = None
+    again: bool = False
+
+
+class Ledger:
+    """Run r spends delta/(r(r+1)), so that any false verdict ever has probability at most delta.
+
+    A run counts from its start, also if it crashes. The same items with the same outcomes are the same run. Items that
+    an earlier verdict was about are refused otherwise: what came after that verdict may depend on them.
+    """
+
+    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
+        self.path, self.settings = path, settings
+
+    @contextlib.contextmanager
+    def run(self, items: frozenset[str], outcomes: str) -> Iterator[Run]:
+        """A run, written down before its verdict is known and completed after."""
+        with held(self.path):
+            found = _read(self.path, LEDGER, "--ledger", self.settings)
+            runs = [_run(one, self.path) for one in (found or {}).get("runs", [])]
+            mine = next((one for one in runs if one.outcomes == outcomes and items == frozenset(one.items)), None)
+            if mine is None:
+                _refuse_shared(items, runs)
+                number = len(runs) + 1
+                share = share_of_run(number, self.settings["delta"])
+                mine = Run(number, share, sorted(items), outcomes, datetime.now(UTC).isoformat(timespec="seconds"))
+                runs.append(mine)
+                self._save(runs)
+            else:
+                mine.again = mine.verdict is not None
+            yield mine
+            self._save(runs)
+
+    def _save(self, runs: Iterable[Run]) -> None:
+        rows = [{name: value for name, value in asdict(one).items() if name != "again"} for one in runs]
+        _write(self.path, {"kind": LEDGER, "settings": self.settings, "runs": rows})
+
+
+def _run(entry: Any, path: Path) -> Run:
+    try:
+        return Run(**entry)
+    except TypeError as error:
+        raise InputError("--ledger", str(path), f"a {LEDGER}", f"A run in it cannot be read ({error})") from error
+
+
+def _refuse_shared(items: frozenset[str], runs: Iterable[Run]) -> None:
+    for one in runs:
+        shared = len(items & frozenset(one.items))
+        if shared and one.verdict is not None:
+            raise InputError(
+                "items", f"{shared} of run {one.number} of the ledger, with other outcomes or beside other items",
+                "new items",
+                "Their verdict was seen: score items that no run saw. More items for an unchanged model: --anytime; "
+                "changed models on the same items: certiformer holdout",
+            )  # fmt: skip
+
+
+# --- the state of an anytime gate -------------------------------------------------------------------------------------
+
+
+class State:
+    """What an anytime gate has counted: its sums, and every item by hash with its loss, so that none counts twice."""
+
+    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
+        self.path, self.settings = path, settings
+        found = _read(path, STATE, "--anytime", settings) or {}
+        self._gates: dict[str, Any] = dict(found.get("gates", {}))
+        self._seen: dict[str, dict[str, float]] = dict(found.get("seen", {}))
+
+    def gate(self, label: str) -> AnytimeGate | None:
+        """The gate of a question as it was left."""
+        if label not in self._gates:
+            return None
+        try:
+            return AnytimeGate.resume(self._gates[label])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError("--anytime", str(self.path), f"a {STATE}", f"It cannot be read ({error})") from error
+
+    def fresh(self, label: str, ids: Sequence[str], losses: Array) -> Array:
+        """The losses of items that were not counted yet, in an order made of their ids."""
+        seen = self._seen.setdefault(label, {})
+        keys = [key_of(id) for id in ids]
+        new = []
+        for place, (key, loss) in enumerate(zip(keys, losses.tolist(), strict=True)):
+            if key not in seen:
+                new.append(place)
+            elif seen[key] != loss:
+                raise InputError(
+                    f"item {ids[place]}", loss, f"the outcome that was counted: {seen[key]:g}",
+                    "A changed model, or a new answer to a counted item, needs a state and items of its own",
+                )  # fmt: skip
+        if not new:
+            return np.zeros(0)
+        seen |= {keys[place]: float(losses[place]) for place in new}
+        chosen = losses[new]
+        return np.asarray(chosen[hash_order([keys[place] for place in new])])
+
+    def keep(self, label: str, gate: AnytimeGate) -> None:
+        """Put a gate back."""
+        self._gates[label] = gate.state()
+
+    def save(self) -> None:
+        """Write the state, completely or not at all."""
+        _write(self.path, {"kind": STATE, "settings": self.settings, "gates": self._gates, "seen": self._seen})

@@ -1,0 +1,556 @@
+"""Pass, fail or undecided: whether a declared threshold holds, with a report of how sure that is.
+
+A fixed gate looks once. `anytime` looks as often as one likes: its state keeps what was counted. `against` asks about a
+baseline on the same items. `ledger` divides delta among the runs of a pipeline, and sees items that were gated before.
+Each verdict is wrong with probability at most delta (docs/gates.md; proofs: docs/proofs/evaluation.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from certiformer.certificates import THE_MODEL
+from certiformer.certificates.holdout import HoldOut
+from certiformer.certificates.mean_loss import MeanLoss
+from certiformer.certification import comparing
+from certiformer.certification.declaration import Declaration
+from certiformer.certification.gate_files import Ledger, Run, State, digest, held, items_of
+from certiformer.certification.headline import confidence_text
+from certiformer.certification.losses import Units, records
+from certiformer.certification.sample import Sample
+from certiformer.certification.sources.table import Outcome
+from certiformer.core.errors import InputError, refuse_unknown_options
+from certiformer.core.hypothesis import Hypothesis, assumed
+from certiformer.core.lazy import scipy
+from certiformer.core.report import Report, Statement, visible
+from certiformer.evaluation import mean_limits, rate_limits, units_of
+from certiformer.evaluation._given import failure_probability
+from certiformer.evaluation.gates import (
+    AnytimeGate,
+    Comparison,
+    Gate,
+    Verdict,
+    compare_with_baseline,
+    gate_mean,
+    gate_rate,
+    items_to_decide,
+)
+from certiformer.report.numbers import percent_down, percent_up, rounded_up
+
+EXIT = {"pass": 0, "fail": 1, "undecided": 3}
+"""The exit codes of the command line; 2 is wrong use."""
+POWER = 0.8
+FIXED = (
+    "the model, the threshold and the number of items were fixed before these items were scored",
+    "the items are independent draws from the population the claim is about",
+)
+ANYTIME = (
+    "the model and the threshold stay as they were when the state began",
+    "the items are draws from the population the claim is about, in an order that their outcomes did not decide",
+    "the rate is constant; if it drifts, PASS and FAIL speak of its average so far, each wrong with probability delta",
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GateReport(Report):
+    """A report with a verdict: pass, fail or undecided."""
+
+    verdict: Verdict = "undecided"
+
+    @property
+    def exit_code(self) -> int:
+        """0 pass, 1 fail, 3 undecided."""
+        return EXIT[self.verdict]
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """One mean that is asked about: an outcome of all rows, or of a slice, and the threshold it must not exceed."""
+
+    label: str
+    subject: str
+    outcome: Outcome
+    units: Units
+    threshold: float
+
+    @property
+    def rate(self) -> bool:
+        return self.outcome.kind == "rate"
+
+    @property
+    def counted(self) -> bool:
+        """Right or wrong of independent rows: the exact binomial applies."""
+        return self.rate and self.units.groups is None
+
+    @property
+    def mean(self) -> str:
+        """What is asked about, in words."""
+        over = "" if self.units.groups is None else ", a mean over groups,"
+        return f"the {'error rate' if self.rate else f'mean {self.outcome.what}'} of {self.subject}{over}"
+
+    def figure(self, value: float) -> str:
+        return f"{100 * value:.6g} %" if self.rate else f"{value:.6g}"
+
+
+@refuse_unknown_options
+def gate(
+    source: Any,
+    *,
+    error: float | Mapping[str, float] | None = None,
+    against: Any = None,
+    margin: float | None = None,
+    anytime: str | Path | None = None,
+    ledger: str | Path | None = None,
+    delta: float | None = None,
+    confidence: float | None = None,
+    declaration: Declaration | Mapping[str, Any] | None = None,
+) -> GateReport:
+    """Whether the error rate, or mean loss, of a model on new items is at most `error`: pass, fail or undecided.
+
+    `source` is what `certify` reads as predictions. `error` may name a threshold for each metric. Metrics and slices
+    share delta: the verdict passes if all pass and fails if one fails. `anytime` names a state file: items may be added
+    and looked at as often as one likes. `against` and `margin` ask instead whether the model is at most that much worse
+    than a baseline on the same items. `ledger` names a file that divides delta among the runs of a pipeline.
+    """
+    level, declared = failure_probability(delta, confidence), Declaration.of(declaration)
+    _refuse(error, against, margin, anytime, ledger, declared)
+    if level >= 0.5:
+        raise InputError("delta", level, "a number below 0.5", "For example 0.05")
+    sample = Sample.of(source, declared)
+    if against is not None:
+        assert margin is not None
+        baseline = Sample.of(against, declared)
+        if ledger is None:
+            return _against(sample, baseline, margin, level)
+        settings = {"margin": margin, "delta": level, "declaration": declared.as_json()}
+        book = Ledger(Path(ledger), settings)
+        seen = digest([sample.outcome().losses, baseline.outcome().losses], sample.ids or ())
+        with book.run(items_of(sample), seen) as run:
+            return _spent(_against(sample, baseline, margin, run.share), run, level)
+    assert error is not None
+    questions = _questions(sample, error)
+    if anytime is not None:
+        return _anytime(sample, questions, level, Path(anytime), error)
+    if ledger is None:
+        return _fixed(sample, questions, level)
+    settings = {"error": _thresholds(error), "delta": level, "declaration": declared.as_json()}
+    book = Ledger(Path(ledger), settings)
+    with book.run(items_of(sample), digest([one.losses for one in sample.outcomes], sample.ids or ())) as run:
+        return _spent(_fixed(sample, questions, run.share), run, level)
+
+
+def _refuse(error: Any, against: Any, margin: Any, anytime: Any, ledger: Any, declared: Declaration) -> None:
+    if (error is None) == (against is None):
+        raise InputError(
+            "error, against", "both" if error is not None else "neither", "one of the two",
+            "For example --error 0.05, or --against baseline.csv --margin 0.02",
+        )  # fmt: skip
+    if (against is None) != (margin is None):
+        raise InputError("margin", margin, "a baseline and a margin together", "--against FILE --margin 0.02")
+    if anytime is not None and (against is not None or ledger is not None):
+        other = "--against" if against is not None else "--ledger"
+        raise InputError("--anytime", other, "a state alone", "It spends delta once, for one threshold, for ever")
+    if against is not None and (declared.slices is not None or declared.models != 1):
+        raise InputError("--against", "slices or models", "one comparison", "Compare several: certiformer compare")
+    if declared.two_sided:
+        raise InputError("two_sided", True, "nothing: a gate has both sides")
+
+
+def _thresholds(error: float | Mapping[str, float]) -> float | dict[str, float]:
+    return {str(name): float(value) for name, value in error.items()} if isinstance(error, Mapping) else float(error)
+
+
+def _questions(sample: Sample, error: float | Mapping[str, float]) -> list[Question]:
+    """Every outcome of all rows and of every slice, with its threshold."""
+    names = [one.label or one.name for one in sample.outcomes]
+    if isinstance(error, Mapping):
+        for name in error:
+            if name not in names:
+                raise InputError("error", name, f"a metric of {sample.name}: {', '.join(names)}")
+        for name in names:
+            if name not in error:
+                raise InputError("error", f"no threshold of {name}", "one for each metric", f"--error {name}=0.05")
+    found = []
+    declared = sample.declaration
+    for name, outcome in zip(names, sample.outcomes, strict=True):
+        threshold = float(error[name] if isinstance(error, Mapping) else error)
+        one = outcome
+        if outcome.kind != "rate" and declared.clip is not None:
+            clipped = np.minimum(outcome.losses, declared.clip)
+            one = replace(outcome, losses=clipped, high=declared.clip, kind="number", what=f"clipped {outcome.what}")
+        if one.high is None or one.kind == "log":
+            raise InputError("clip", None, f"where to cut {outcome.what} off", "A gate needs a range: --clip 5")
+        if not one.low < threshold < one.high:
+            raise InputError("error", threshold, f"a mean strictly between {one.low:g} and {one.high:g}")
+        label = outcome.label
+        about = f"{THE_MODEL}, judged by {label}," if label and one.kind == "rate" else THE_MODEL
+        found.append(Question(label, about, one, sample.units, threshold))
+        if sample.slices is None:
+            continue
+        kind, parts = sample.slices
+        for part in np.unique(parts).tolist():
+            inside = parts == part
+            units = sample.units.part(inside)
+            if units.groups is not None and len(np.unique(units.groups)) < 2:
+                raise InputError(
+                    "--slice", f"{kind} {part}: rows of one group", "at least 2 groups in every slice",
+                    "Nothing can be said about a single draw: leave the slice out",
+                )  # fmt: skip
+            both = f"{label}, {kind} {part}" if label else f"{kind} {part}"
+            sliced = replace(one, losses=one.losses[inside])
+            found.append(Question(both, f"{about.rstrip(',')} on {kind} {part}", sliced, units, threshold))
+    return found
+
+
+# --- fixed ------------------------------------------------------------------------------------------------------------
+
+
+def _fixed(sample: Sample, questions: list[Question], delta: float) -> GateReport:
+    declared = replace(sample.declaration, clip=None)
+    level = delta / (len(questions) * declared.models)
+    rows, warnings = [], list(sample.warnings)
+    for one in questions:
+        (record,), more = records(one.outcome, one.units, declared, label=one.label, subject=one.subject)
+        warnings += more
+        if isinstance(record, HoldOut):
+            found = gate_rate(record.errors, record.n, one.threshold, level)
+            limits = rate_limits(record.errors, record.n, level, two_sided=True)
+        else:
+            assert isinstance(record, MeanLoss)
+            order: Any = "average" if record.order == "average" else "given"
+            given = (record.low, record.high)
+            found = gate_mean(record.losses, one.threshold, level, *given, weights=record.weights, order=order)
+            limits = mean_limits(
+                record.losses, level, *given, weights=record.weights, order=order, two_sided=True
+            )  # fmt: skip
+        rows.append(
+            _row(one, found, (limits.lower, limits.upper), _new_items(one, found, record), record.seen(), FIXED)
+        )
+    return _report(sample, questions, rows, delta, (*FIXED, *sample.conditions), warnings)
+
+
+def _new_items(one: Question, found: Gate, record: HoldOut | MeanLoss) -> int | None:
+    """About how many new units decide, with a chance of 80 %, if they come as these did."""
+    if found.verdict != "undecided":
+        return None
+    if isinstance(record, HoldOut):
+        return items_to_decide(found.mean, one.threshold, found.delta, POWER)
+    distance = one.threshold - found.mean
+    spread = float(np.var(record.losses))
+    if distance == 0.0:
+        return None
+    z = float(scipy.special.ndtri(1.0 - found.delta / 1.5) + scipy.special.ndtri(POWER))
+    return max(2, math.ceil(z * z * max(spread, 1e-4 * (record.high - record.low) ** 2) / distance**2))
+
+
+def _row(
+    one: Question, found: Gate, limits: tuple[float, float], needed: int | None, seen: str, holds: Iterable[str]
+) -> Statement:
+    """The verdict on a question as a statement; its limits have a confidence of their own."""
+    claim = {
+        "pass": f"{one.mean} is at most {one.figure(one.threshold)}",
+        "fail": f"{one.mean} is above {one.figure(one.threshold)}",
+        "undecided": f"{one.mean} is not shown to be at most {one.figure(one.threshold)}, nor to be above it",
+    }[found.verdict]
+    conditions: tuple[Hypothesis, ...] = tuple(map(assumed, holds))
+    return Statement(
+        id=f"gate ({one.label})" if one.label else "gate",
+        version="sound",
+        title=f"Gate at {one.figure(one.threshold)}",
+        bounds="risk_01" if one.rate else "mean_loss",
+        value=limits[1],
+        log10=math.log10(limits[1]) if limits[1] > 0.0 else None,
+        trivial=None,
+        confidence=1.0 - found.delta,
+        verdict=found.verdict,
+        subject=one.subject,
+        quantity=one.mean.removeprefix("the "),
+        lower=limits[0],
+        jointly=True,
+        claim=claim,
+        seen=seen,
+        n_needed=needed,
+        conditions=conditions,
+        terms={
+            "threshold": one.threshold,
+            "observed": found.mean,
+            "items": float(found.n),
+            "ln p (pass)": found.ln_pass,
+            "ln p (fail)": found.ln_fail,
+        },
+        guarantee="The verdict is wrong with probability at most 1 - confidence. The limits beside it have a "
+        "confidence of their own, of the same size.",
+        variant=found.method,
+    )
+
+
+def _report(
+    sample: Sample,
+    questions: list[Question],
+    rows: list[Statement],
+    delta: float,
+    conditions: Iterable[str],
+    warnings: Iterable[str],
+    *,
+    pooled: bool = False,
+) -> GateReport:
+    verdicts = [row.verdict for row in rows]
+    verdict: Verdict = "fail" if "fail" in verdicts else "undecided" if "undecided" in verdicts else "pass"
+    place = verdicts.index(verdict)
+    lead, question = rows[place], questions[place]
+    sure = f"confidence {confidence_text(delta)}"
+    headline = f"{verdict.upper()}: {lead.claim}, {'at' if verdict == 'undecided' else 'with'} {sure}."
+    if len(rows) > 1:
+        counts = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in EXIT if kind in verdicts)
+        headline = f"{verdict.upper()} ({counts}; all of this together with {sure}): {lead.claim}."
+    ln = lead.terms["ln p (pass)"], lead.terms["ln p (fail)"]
+    p = math.exp(min(0.0, min(ln) if verdict == "undecided" else ln[verdict == "fail"]))
+    low, high = lead.lower, lead.value
+    assert low is not None
+    assert high is not None
+    if question.rate:
+        between = f"between {percent_down(low)} and {percent_up(high)}"
+    else:
+        between = f"between {-rounded_up(-low):.4g} and {rounded_up(high):.4g}"
+    advice = ""
+    if verdict == "undecided":
+        near = question.figure(question.threshold)
+        advice = f"What was seen is so near to {near} that no number of items is likely to decide."
+        if lead.n_needed is not None:
+            which, old = ("more", "") if pooled else ("new", "; the old ones are not counted again")
+            how = f"would decide with a chance of 80 %, if they come as these did{old}"
+            advice = f"About {int(lead.n_needed):,} {which} items {how}."
+    declared = sample.declaration
+    return GateReport(
+        verdict=verdict,
+        title=declared.title or visible(sample.name),
+        headline=headline,
+        statements=tuple(rows),
+        decisive=lead.key,
+        basis=f"{lead.seen}; {between} (limits at a confidence of {confidence_text(1 - (lead.confidence or 0.0))} of "
+        f"their own); p = {p:.3g}",
+        summary="" if len(rows) == 1 else f"{len(rows)} questions share delta = {delta:g}.",
+        advice=advice,
+        conditions=tuple(dict.fromkeys(conditions)),
+        not_checked=sample.not_checked,
+        warnings=tuple(dict.fromkeys(warnings)),
+        observed={row.key: row.terms["observed"] for row in rows},
+        delta=delta,
+        shares={row.key: 1.0 - (row.confidence or 0.0) for row in rows},
+        classes=sample.classes,
+        declaration={**declared.as_json(), "delta": delta},
+        decisions=sample.decisions,
+        provenance={f"{name}_sha256": found for name, found in sample.hashes.items()},
+    )
+
+
+def _spent(report: GateReport, run: Run, delta: float) -> GateReport:
+    """The report of one run of a ledger, which says what it spent."""
+    run.verdict = report.verdict
+    told = f"Run {run.number} of the ledger spends {run.share:.3g} of delta = {delta:g}: all runs together are covered."
+    if run.again:
+        told = f"Items and outcomes of run {run.number} of the ledger again: the same verdict, nothing is spent."
+    return replace(report, summary=f"{report.summary} {told}".strip())
+
+
+# --- at any time ------------------------------------------------------------------------------------------------------
+
+
+def _anytime(sample: Sample, questions: list[Question], delta: float, path: Path, error: Any) -> GateReport:
+    declared = sample.declaration
+    level = delta / (len(questions) * declared.models)
+    settings = {
+        "error": _thresholds(error),
+        "delta": delta,
+        "declaration": declared.as_json(),
+        "questions": [one.label for one in questions],
+    }
+    with held(path):
+        return _looked(sample, questions, delta, level, State(path, settings))
+
+
+def _looked(sample: Sample, questions: list[Question], delta: float, level: float, state: State) -> GateReport:
+    declared = sample.declaration
+    rows, added = [], 0
+    for one in questions:
+        ids, losses = _keyed(one, declared)
+        gate = state.gate(one.label)
+        if gate is None:
+            low, high = one.outcome.low, one.outcome.high
+            assert high is not None
+            gate = AnytimeGate(one.threshold, level, binary=one.counted, low=low, high=high)
+        fresh = state.fresh(one.label, ids, losses)
+        if len(fresh):
+            gate.update(fresh)
+        added += len(fresh)
+        state.keep(one.label, gate)
+        ln_pass, ln_fail = gate.ln_capital
+        found = Gate(gate.decided, one.threshold, level, gate.n, gate.mean, -ln_pass, -ln_fail, "fixed tilts")
+        at = "" if gate.decided_at is None else f"; decided by item {gate.decided_at:,}"
+        seen = f"a mean of {one.figure(gate.mean)} over {gate.n:,} items since the state began{at}"
+        rows.append(_row(one, found, gate.limits, _more_items(gate), seen, ANYTIME))
+    state.save()
+    conditions = (*ANYTIME, *sample.conditions)
+    report = _report(sample, questions, rows, delta, conditions, sample.warnings, pooled=True)
+    told = f"{added:,} outcomes were new; the verdict may be asked for after every item."
+    return replace(report, summary=f"{report.summary} {told}".strip())
+
+
+def _keyed(one: Question, declared: Declaration) -> tuple[list[str], npt.NDArray[np.float64]]:
+    """One loss for every unit, and the name by which it is known again."""
+    units, x = one.units, one.outcome.losses
+    if declared.estimand == "rows" or units.sizes is not None:
+        raise InputError("--anytime", "a mean over rows", "items, or groups, of equal weight", "Or a fixed gate")
+    if units.groups is not None:
+        if declared.repeats == "group":
+            raise InputError("--anytime", "--repeats group", "a column of groups", "A state knows units by their name")
+        grouped = units_of(x, units.groups.tolist())
+        return list(grouped.ids), grouped.losses
+    if units.ids is None:
+        raise InputError(
+            "--anytime", "rows without ids", "ids, or inputs, to know counted items by", "Name the column: --id COLUMN"
+        )
+    return list(units.ids), x
+
+
+def _more_items(gate: AnytimeGate) -> int | None:
+    """About how many more items decide, if they come at the mean so far."""
+    if gate.decided != "undecided" or gate.n == 0:
+        return None
+    low, high = gate.n, gate.n
+    while not gate.decides_at(high):
+        low, high = high, 2 * high
+        if high > 100_000_000:
+            return None
+    while high - low > max(1, low // 1000):
+        middle = (low + high) // 2
+        low, high = (low, middle) if gate.decides_at(middle) else (middle, high)
+    return max(1, high - gate.n)
+
+
+# --- against a baseline -----------------------------------------------------------------------------------------------
+
+
+def _against(sample: Sample, baseline: Sample, margin: float, delta: float) -> GateReport:
+    pairs = comparing.paired(sample, baseline)
+    declared = sample.declaration
+    a, b, weights, ids = pairs.first, pairs.second, None, pairs.units.ids
+    rows = pairs.units.groups is None and pairs.outcome.kind == "rate"
+    if pairs.units.groups is not None:
+        groups = pairs.units.groups.tolist()
+        said: Any = {"estimand": declared.estimand, "max_size": declared.max_size, "sizes": pairs.units.sizes}
+        mine, other = units_of(a, groups, **said), units_of(b, groups, **said)
+        a, b, weights, ids = mine.losses, other.losses, mine.weights, list(mine.ids)
+    found = compare_with_baseline(
+        a, b, margin, delta, pairs.low, pairs.high, weights=weights, ids=ids, independent_rows=rows
+    )
+    verdict: Verdict = "undecided"
+    if found.non_inferior != found.worse_by_margin:
+        verdict = "pass" if found.non_inferior else "fail"
+    what = pairs.outcome.what
+    unit = "error rate" if pairs.outcome.kind == "rate" else f"mean {what}"
+    g = f"{margin:g}"
+    said_of = {
+        "pass": f"the {unit} is at most {g} above that of the baseline",
+        "fail": f"the {unit} is more than {g} above that of the baseline",
+        "undecided": f"the {unit} is not shown to be at most {g} above that of the baseline, nor more",
+    }[verdict]
+    table = f"a difference of {found.difference:+.4g} over {found.n:,} items"
+    if found.wins is not None:
+        table = (
+            f"{found.wins:,} wins, {found.losses:,} losses, {found.both_right:,} both right, "
+            f"{found.both_wrong:,} both wrong"
+        )
+    return GateReport(
+        verdict=verdict,
+        title=declared.title or f"{visible(sample.name)} against {visible(baseline.name)}",
+        headline=f"{verdict.upper()}: {said_of}, {'at' if verdict == 'undecided' else 'with'} confidence "
+        f"{confidence_text(delta)}.",
+        statements=_claims(found, unit, pairs.high - pairs.low),
+        decisive="non-inferior" if verdict == "pass" else None,
+        basis=table,
+        summary=f"{_in_words(found)} All of this together: {confidence_text(delta)}.",
+        advice="" if verdict != "undecided" else _more_pairs(a, b, found),
+        conditions=tuple(dict.fromkeys((*comparing.CONDITIONS, *sample.conditions, *baseline.conditions))),
+        not_checked=tuple(dict.fromkeys((*sample.not_checked, *baseline.not_checked))),
+        warnings=tuple(dict.fromkeys((*pairs.warnings, *sample.warnings, *baseline.warnings))),
+        observed={
+            "difference": found.difference,
+            "wins": found.wins,
+            "losses": found.losses,
+            "both right": found.both_right,
+            "both wrong": found.both_wrong,
+        },
+        delta=delta,
+        shares={"down": delta / 2.0, "up": delta / 2.0},
+        classes=sample.classes,
+        declaration={**declared.as_json(), "delta": delta, "margin": margin},
+        decisions=sample.decisions,
+        provenance={f"{name}_sha256": value for name, value in sample.hashes.items()}
+        | {f"baseline_{name}_sha256": value for name, value in baseline.hashes.items()},
+    )
+
+
+def _in_words(found: Comparison) -> str:
+    g = f"{found.margin:g}"
+
+    def said(holds: bool) -> str:
+        return "yes" if holds else "not shown"
+
+    worse = f"Worse by more than {g}: yes. " if found.worse_by_margin else "Worse: yes. " if found.inferior else ""
+    return (
+        f"Non-inferior by {g}: {said(found.non_inferior)}. Superior: {said(found.superior)}. "
+        f"Equivalent within {g}: {said(found.equivalent)}. {worse}".strip()
+    )
+
+
+def _claims(found: Comparison, unit: str, width: float) -> tuple[Statement, ...]:
+    """The links of both chains as statements about the difference; what is not shown has no value."""
+    g, reason = found.margin, "not shown at this confidence"
+    links = (
+        ("non-inferior", f"at most {g:g} above", found.non_inferior, g, None),
+        ("superior", "below", found.superior, 0.0, None),
+        ("better by the margin", f"more than {g:g} below", found.better_by_margin, -g, None),
+        ("no better than the margin", f"at most {g:g} below", found.no_better, width, -g),
+        ("inferior", "above", found.inferior, width, 0.0),
+        ("worse by the margin", f"more than {g:g} above", found.worse_by_margin, width, g),
+    )
+    return tuple(
+        Statement(
+            id=name,
+            version="sound",
+            title=name,
+            bounds="difference",
+            value=value if shown else None,
+            log10=None,
+            trivial=width,
+            confidence=1.0 - found.delta,
+            verdict="shown" if shown else "not shown",
+            subject="the model, against the baseline",
+            quantity=f"difference of the {unit}",
+            lower=lower if shown else None,
+            jointly=True,
+            claim=f"the {unit} is {words} that of the baseline",
+            seen=f"{found.difference:+.4g} over {found.n:,} items",
+            conditions=tuple(map(assumed, comparing.CONDITIONS)),
+            reason="" if shown else reason,
+        )
+        for name, words, shown, value, lower in links
+    )
+
+
+def _more_pairs(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], found: Comparison) -> str:
+    distance = found.margin - found.difference
+    spread = float(np.var(a - b))
+    if distance == 0.0:
+        return ""
+    z = float(scipy.special.ndtri(1.0 - found.delta / 3.0) + scipy.special.ndtri(POWER))
+    needed = math.ceil(z * z * max(spread, found.margin**2 / 100.0) / distance**2)
+    return f"About {needed:,} new items would decide with a chance of 80 %, the old ones not counted again."

@@ -1,0 +1,86 @@
+"""`certiformer gate FILE --error 0.05`: pass, fail or undecided, as an exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from certiformer.certification.declaration import Declaration
+from certiformer.cli import _reading as reading
+from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
+from certiformer.core.errors import InputError
+
+
+@reading.declared("two_sided", "seed")
+def gate(
+    declaration: Declaration,
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="Predictions, losses or a log of evaluations.")],
+    error: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]X", help="The error rate, or mean loss, that must not be exceeded; NAME=X for each metric."
+        ),
+    ] = None,
+    against: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A baseline on the same items, instead of --error.")
+    ] = None,
+    margin: Annotated[float | None, typer.Option(help="How much worse than the baseline is still a pass.")] = None,
+    anytime: Annotated[
+        Path | None, typer.Option(metavar="STATE", help="Look as often as you like: this file keeps what was counted.")
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option("--ledger", metavar="FILE", help="Divide delta among the runs that this file counts.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="The table of all metrics and slices too.")] = False,
+    delta: reading.Delta = None,
+    confidence: reading.Confidence = None,
+    json: reading.Json = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
+) -> None:
+    """Whether a model passes a threshold on new items. Exit code 0: pass, 1: fail, 3: undecided, 2: wrong use."""
+    from certiformer.certification.gating import gate as run
+    from certiformer.report.screen import first_screen
+
+    for path in (source, against):
+        if path is not None and not path.exists():
+            raise InputError("file", str(path), "an existing file", "There is no file or folder of this name")
+    report = run(
+        source,
+        error=_thresholds(error),
+        against=against,
+        margin=margin,
+        anytime=anytime,
+        ledger=ledger,
+        delta=delta,
+        confidence=confidence,
+        declaration=declaration,
+    )
+    if json:
+        print_json(report.document)
+    elif csv or markdown:
+        print_rows(report.rows(), markdown=markdown)
+    else:
+        console.print(first_screen(report, table=every))
+    raise typer.Exit(report.exit_code)
+
+
+def _thresholds(words: list[str] | None) -> float | dict[str, float] | None:
+    """0.05 for all, or NAME=0.05 for each metric."""
+    if not words:
+        return None
+    named = {}
+    for word in words:
+        name, found, number = word.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            raise InputError("--error", word, "a number, or NAME=NUMBER", "For example --error 0.05") from None
+        if not found and len(words) == 1:
+            return value
+        if not name or name in named:
+            raise InputError("--error", word, "one threshold, or NAME=X once for each metric")
+        named[name] = value
+    return named
