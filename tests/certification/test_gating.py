@@ -254,6 +254,34 @@ def test_against_needs_a_margin_and_the_same_items(tmp_path):
         certiformer.gate(mine, against=other, margin=0.2, ledger=book)
 
 
+# Several tries per task
+
+
+def tries(counts, n=5):
+    return [{"task": f"t{k}", "correct": int(j < c)} for k, c in enumerate(counts) for j in range(n)]
+
+
+def test_tries_of_a_task(run, tmp_path):
+    rows, task = tries([5, 5, 5, 4] * 30), {"group": "task"}
+    three = certiformer.gate(rows, error=0.3, pass_all=3, declaration=task)
+    assert three.verdict == "pass"
+    assert three.statements[0].terms["observed"] == pytest.approx(0.15)  # 1/4 (1 - C(4,3)/C(5,3))
+    assert three.statements[0].terms["items"] == 120
+    assert "mean of 1 - pass^3" in three.headline
+    assert "3 fresh tries of a new task all succeed" in three.conditions[0]
+    one = certiformer.gate(rows, error=0.1, pass_any=3, declaration=task)
+    assert one.statements[0].terms["observed"] == 0.0
+    lines = ["task,correct", *(f"{row['task']},{row['correct']}" for row in rows)]
+    (tmp_path / "r.csv").write_text("\n".join(lines) + "\n")
+    words = ("gate", "r.csv", "--group", "task", "--error", 0.3)
+    assert run(*words, "--pass-all", 3).code == 0
+    assert "at least k = 6 tries" in run(*words, "--pass-all", 6).err
+    assert run(*words, "--pass-all", 3, "--pass-any", 3).code == 2
+    assert run(*words, "--pass-all", 0).code == 2
+    with pytest.raises(InputError, match="--group COLUMN"):
+        asked(0, 100, error=0.1, pass_all=2)
+
+
 # How often verdicts are wrong
 
 

@@ -46,7 +46,16 @@ def test_plan(run, tmp_path):
     found = json.loads(run("plan", "--error", 0.02, "--confidence", 0.95, "--expect", 0.01, "--json").out)
     assert (found["n"], found["certificate"], found["errors"], found["stable"]) == (969, "holdout", 12, 1091)
     assert 0.8 <= found["power"] < 0.85
-    assert "Label 149" in run("plan", "--error", 0.02).out
+    assert "Label 149" in run("plan", "--error", 0.02, "--expect", 0).out
+    three = json.loads(run("plan", "--error", 0.02, "--json").out)["plans"]
+    assert [(one["expect"], one["n"]) for one in three] == [(0.0, 149), (0.005, 386), (0.01, 969)]
+    assert "969 labels if the true rate is 1 %" in run("plan", "--error", 0.02).out
+    for expect, n, verdict in ((0.025, 361, "PASS"), (0.1, 169, "FAIL"), (0, 59, "PASS")):
+        words = ("plan", "--gate", "--error", 0.05, "--expect", expect)
+        assert json.loads(run(*words, "--json").out)["n"] == n
+        assert f"says {verdict}" in run(*words).out
+    assert json.loads(run("plan", "--gate", "--error", 0.05, "--expect", 0.025, "--json").out)["stable"] == 434
+    assert run("plan", "--gate", "--error", 0.05, "--expect", 0.05).code == 2
     pairs = json.loads(run("plan", "--difference", 0.02, "--discordance", 0.04, "--json").out)
     assert pairs["n"] == 843
     assert run("plan", "--error", 0.02, "--expect", 0.01, "--plot", "curve.svg").code == 0
@@ -114,13 +123,51 @@ def test_watch_never_guesses(run):
 
 
 @pytest.mark.parametrize("words", [(), ("--range", 0, 1)])
-def test_limits_begin_anew_after_a_change(run, tmp_path, words):
+def test_limits_are_of_the_average_whatever_the_stream_did(run, tmp_path, words):
     (tmp_path / "s.txt").write_text("0\n" * 400 + "1\n" * 400)
     found = [json.loads(line) for line in run("watch", "s.txt", "--json", "--every", 50, *words).out.splitlines()]
-    changed = next(one for one in found if one["since"])
-    # What decided when they begin is no part of them.
-    assert (changed["since"], changed["mean"], changed["lower"], changed["upper"]) == (changed["n"], None, 0.0, 1.0)
-    assert found[-1]["lower"] > 0.9
+    for one in found:
+        average = max(0, one["n"] - 400) / one["n"]  # of the means, which are 0 and then 1
+        assert one["lower"] <= average <= one["upper"]
+        assert one["mean"] == average
+    changed = next(one for one in found if one["changed_at"])
+    assert 400 < changed["changed_at"] == changed["n"]
+    assert found[-1]["upper"] - found[-1]["lower"] < 0.2
+
+
+def test_a_changed_setting_is_refused_by_its_name(run, tmp_path):
+    (tmp_path / "s.txt").write_text("0\n" * 50)
+    words = ("watch", "s.txt", "--state", "s.json")
+    assert run(*words, "--certified", 0.1).code == 0
+    for more, name in (
+        (("--certified", 0.2), "certified"),
+        (("--certified", 0.1, "--delta", 0.01), "delta"),
+        (("--certified", 0.1, "--higher-is-better"), "better"),
+        (("--certified", 0.1, "--range", 0, 2), "high"),
+    ):
+        found = run(*words, *more)
+        assert found.code == 2
+        assert found.err.startswith(f"error: {name}: got "), found.err
+
+
+def test_verdicts_of_other_verbs_are_exit_codes(run, tmp_path):
+    (tmp_path / "s.txt").write_text("1\n" * 50)
+    assert run("watch", "s.txt", "--certified", 0.1).code == 0
+    assert run("watch", "s.txt", "--certified", 0.1, "--fail-on-alarm").code == 1
+    assert run("watch", "s.txt", "--certified", 0.1, "--fail-on-alarm", "--json").code == 1
+    assert run("watch", "s.txt", "--fail-on-alarm").code == 2
+    assert run("compare", "A.csv", "B.csv", "--require", "better").code == 0
+    assert run("compare", "B.csv", "A.csv", "--require", "better").code == 1
+    assert run("compare", "A.csv", "A.csv", "--require", "better").code == 3
+    assert run("compare", "B.csv", "A.csv", "--margin", 0.05, "--require", "noninferior").code == 1
+    assert run("compare", "A.csv", "B.csv", "--margin", 0.05, "--require", "noninferior").code == 0
+    assert run("compare", "A.csv", "B.csv", "--require", "noninferior").code == 2
+    assert run("compare", "A.csv", "B.csv", "--require", "best").code == 2
+    assert "PASS" in run("certify", "B.csv", "--require", 0.2).out
+    for most, more, code in ((0.2, (), 0), (0.01, (), 3), (0.01, ("--two-sided",), 1)):
+        found = run("certify", "B.csv", "--require", most, "--json", *more)
+        assert found.code == code
+        json.loads(found.out)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"settings": {}}', "\x00"])

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from certiformer.certification.sample import Sample
 from certiformer.core.errors import CertiformerError, InputError
+from certiformer.core.json_reader import read_json
 from certiformer.evaluation.gates import AnytimeGate, share_of_run
 from certiformer.evaluation.order import hash_order
 
@@ -58,11 +59,8 @@ def _read(path: Path, kind: str, option: str, settings: Mapping[str, Any]) -> di
     """The file again, if it was begun with these settings."""
     if not path.exists():
         return None
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(option, str(path), f"a {kind}", f"It cannot be read ({error})") from error
-    if not isinstance(found, dict) or found.get("kind") != kind or not isinstance(found.get("settings"), dict):
+    found = read_json(path, f"a {kind} ({option})")
+    if found.get("kind") != kind or not isinstance(found.get("settings"), dict):
         raise InputError(option, str(path), f"a {kind}", "Name another file: it is made by the first run")
     kept, mine = found["settings"], json.loads(json.dumps(settings))
     for name in dict.fromkeys((*kept, *mine)):

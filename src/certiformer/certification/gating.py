@@ -8,7 +8,7 @@ Each verdict is wrong with probability at most delta (docs/gates.md; proofs: doc
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,7 @@ from certiformer.evaluation.gates import (
     gate_rate,
     items_to_decide,
 )
+from certiformer.evaluation.tries import Kind, task_scores
 from certiformer.report.numbers import percent_down, percent_up, rounded_up
 
 EXIT = {"pass": 0, "fail": 1, "undecided": 3}
@@ -108,6 +109,8 @@ def gate(
     margin: float | None = None,
     anytime: str | Path | None = None,
     ledger: str | Path | None = None,
+    pass_all: int | None = None,
+    pass_any: int | None = None,
     delta: float | None = None,
     confidence: float | None = None,
     declaration: Declaration | Mapping[str, Any] | None = None,
@@ -117,19 +120,31 @@ def gate(
     `source` is what `certify` reads as predictions. `error` may name a threshold for each metric. Metrics and slices
     share delta: the verdict passes if all pass and fails if one fails. `anytime` names a state file: items may be added
     and looked at as often as one likes. `against` and `margin` ask instead whether the model is at most that much worse
-    than a baseline on the same items. `ledger` names a file that divides delta among the runs of a pipeline.
+    than a baseline on the same items. `ledger` names a file that divides delta among the runs of a pipeline. With rows
+    that are tries, and tasks as groups, `pass_all=k` asks about 1 - pass^k (k fresh tries of a new task all succeed),
+    `pass_any=k` about 1 - pass@k (at least one does).
     """
     level, declared = failure_probability(delta, confidence), Declaration.of(declaration)
     _refuse(error, against, margin, anytime, ledger, declared)
     if level >= 0.5:
         raise InputError("delta", level, "a number below 0.5", "For example 0.05")
-    sample = Sample.of(source, declared)
+    if pass_all is not None and pass_any is not None:
+        raise InputError("pass_all, pass_any", (pass_all, pass_any), "one of the two", "Each is a question of its own")
+
+    def read(given: Any) -> Sample:
+        found = Sample.of(given, declared)
+        if pass_all is None and pass_any is None:
+            return found
+        return by_task(found, pass_any or pass_all or 0, "pass^k" if pass_any is None else "pass@k")
+
+    tries = {"pass_all": pass_all, "pass_any": pass_any}
+    sample = read(source)
     if against is not None:
         assert margin is not None
-        baseline = Sample.of(against, declared)
+        baseline = read(against)
         if ledger is None:
             return _against(sample, baseline, margin, level)
-        settings = {"margin": margin, "delta": level, "declaration": declared.as_json()}
+        settings = {"margin": margin, "delta": level, **tries, "declaration": declared.as_json()}
         book = Ledger(Path(ledger), settings)
         seen = digest([sample.outcome().losses, baseline.outcome().losses], sample.ids or ())
         with book.run(items_of(sample), seen) as run:
@@ -137,10 +152,10 @@ def gate(
     assert error is not None
     questions = _questions(sample, error)
     if anytime is not None:
-        return _anytime(sample, questions, level, Path(anytime), error)
+        return _anytime(sample, questions, level, Path(anytime), {"error": _thresholds(error), **tries})
     if ledger is None:
         return _fixed(sample, questions, level)
-    settings = {"error": _thresholds(error), "delta": level, "declaration": declared.as_json()}
+    settings = {"error": _thresholds(error), "delta": level, **tries, "declaration": declared.as_json()}
     book = Ledger(Path(ledger), settings)
     with book.run(items_of(sample), digest([one.losses for one in sample.outcomes], sample.ids or ())) as run:
         return _spent(_fixed(sample, questions, run.share), run, level)
@@ -209,6 +224,66 @@ def _questions(sample: Sample, error: float | Mapping[str, float]) -> list[Quest
     return found
 
 
+def by_task(sample: Sample, k: int, kind: Kind) -> Sample:
+    """Tries of tasks as one loss per task, 1 - pass^k or 1 - pass@k, estimated without bias from its tries."""
+    outcome, units, declared = sample.outcome(), sample.units, sample.declaration
+    if units.groups is None:
+        raise InputError(
+            "group", None, "the task of every try", "Name its column: --group COLUMN (rows are tries, groups are tasks)"
+        )
+    for name, idle in (("slices", sample.slices is None), ("estimand", declared.estimand == "groups")):
+        if not idle:
+            raise InputError(name, getattr(declared, name), "nothing beside tries", "The unit is the task")
+    if outcome.kind != "rate":
+        raise InputError("metric", outcome.what, "right or wrong for every try")
+    tasks, index = np.unique(units.groups.astype(str), return_inverse=True)
+    tries = np.bincount(index)
+    failures = np.bincount(index, weights=outcome.losses)
+    losses = np.clip(1.0 - task_scores(tries - failures, tries, k, kind), 0.0, 1.0)
+    name = kind.replace("k", str(k))
+    means = f"{k} fresh tries of a new task all succeed" if kind == "pass^k" else f"one of {k} fresh tries succeeds"
+    return replace(
+        sample,
+        outcomes=(Outcome(name=name, losses=losses, kind="number", what=f"of 1 - {name}"),),
+        units=Units(len(tasks), tasks.tolist()),
+        conditions=(
+            f"{name} is meant: the probability that {means}, not a power of the pass rate",
+            "tasks are drawn independently from one population; tries were not stopped at a success",
+            *sample.conditions,
+        ),
+    )
+
+
+def required(report: Report, most: float) -> tuple[Verdict, str]:
+    """Whether the limits of a certificate show that its error rate, or mean loss, is at most `most`; and in words."""
+    best = report.best
+    if best is not None and best.value is not None and best.value <= most:
+        return "pass", f"PASS: the limit is at most the required {most:g}."
+    if best is not None and best.lower is not None and best.lower > most:
+        return "fail", f"FAIL: even the lower limit is above the required {most:g}."
+    more = "" if best is not None and best.lower is not None else " (--two-sided can show that it is above)"
+    return "undecided", f"UNDECIDED: it is not shown to be at most the required {most:g}{more}."
+
+
+def required_of(found: Sequence[comparing.Comparison], wish: str) -> tuple[Verdict, str]:
+    """Whether the intervals show that every model is `noninferior` to the reference (by the margin), or `better`."""
+    verdicts: list[Verdict] = []
+    for one in found:
+        low, high = one.interval  # loss of the reference minus loss of the other
+        if wish == "noninferior":
+            if one.margin is None:
+                raise InputError("--require", wish, "a margin beside it", "For example --margin 0.02")
+            holds, fails = -low <= one.margin, -high > one.margin
+        elif wish == "better":
+            holds, fails = low > 0.0, high <= 0.0
+        else:
+            raise InputError("--require", wish, "noninferior or better")
+        verdicts.append("pass" if holds else "fail" if fails else "undecided")
+    verdict: Verdict = "fail" if "fail" in verdicts else "undecided" if "undecided" in verdicts else "pass"
+    said = {"pass": "shown", "fail": "refuted", "undecided": "not shown, nor refuted"}[verdict]
+    return verdict, f"{verdict.upper()}: {wish} is {said}."
+
+
 # --- fixed ------------------------------------------------------------------------------------------------------------
 
 
@@ -233,7 +308,7 @@ def _fixed(sample: Sample, questions: list[Question], delta: float) -> GateRepor
         rows.append(
             _row(one, found, (limits.lower, limits.upper), _new_items(one, found, record), record.seen(), FIXED)
         )
-    return _report(sample, questions, rows, delta, (*FIXED, *sample.conditions), warnings)
+    return _report(sample, questions, rows, delta, (*sample.conditions, *FIXED), warnings)
 
 
 def _new_items(one: Question, found: Gate, record: HoldOut | MeanLoss) -> int | None:
@@ -363,11 +438,11 @@ def _spent(report: GateReport, run: Run, delta: float) -> GateReport:
 # --- at any time ------------------------------------------------------------------------------------------------------
 
 
-def _anytime(sample: Sample, questions: list[Question], delta: float, path: Path, error: Any) -> GateReport:
+def _anytime(sample: Sample, questions: list[Question], delta: float, path: Path, asked: Any) -> GateReport:
     declared = sample.declaration
     level = delta / (len(questions) * declared.models)
     settings = {
-        "error": _thresholds(error),
+        **asked,
         "delta": delta,
         "declaration": declared.as_json(),
         "questions": [one.label for one in questions],
@@ -397,7 +472,7 @@ def _looked(sample: Sample, questions: list[Question], delta: float, level: floa
         seen = f"a mean of {one.figure(gate.mean)} over {gate.n:,} items since the state began{at}"
         rows.append(_row(one, found, gate.limits, _more_items(gate), seen, ANYTIME))
     state.save()
-    conditions = (*ANYTIME, *sample.conditions)
+    conditions = (*sample.conditions, *ANYTIME)
     report = _report(sample, questions, rows, delta, conditions, sample.warnings, pooled=True)
     told = f"{added:,} outcomes were new; the verdict may be asked for after every item."
     return replace(report, summary=f"{report.summary} {told}".strip())

@@ -1,4 +1,8 @@
-"""A stream of outcomes: limits that may be read at any time, an alarm that is rarely false, a state that survives."""
+"""A stream of outcomes: limits that may be read at any time, an alarm that is rarely false, a state that survives.
+
+The limits are of the average of the means so far, whatever these did (`calculus.running_mean`): nothing is intersected,
+for the average moves. Whether a single mean fits is tested beside them, with a delta of its own for all tests together.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from certiformer.calculus.running_mean import running_limits, squares_after
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.sample import Sample
 from certiformer.core.errors import InputError, refuse_unknown_options
 from certiformer.core.json_reader import read_json
 from certiformer.evaluation import ConfidenceSequence, Monitor
 from certiformer.evaluation._given import failure_probability
+from certiformer.evaluation.gates import share_of_run
 
 SAVED_EVERY = 1.0
 """Seconds between two states of a file: it can be read again from where the last one stands, a pipe cannot."""
 CONDITIONS = (
-    "the limits hold if the mean has not changed since they began",
+    "the limits are of the average of the means over all outcomes so far, constant or not; the latest may differ",
     "the outcomes are a sample of what the claim is about: labels that arrive because somebody complained are not",
 )
 NOT_CHECKED = ("whether outcomes repeat or belong together: a stream has no ids and no groups",)
@@ -27,7 +35,7 @@ NOT_CHECKED = ("whether outcomes repeat or belong together: a stream has no ids 
 
 @dataclass(frozen=True)
 class Watched:
-    """Where a stream stands. The limits are of its mean since example `since`, if that has not changed since then."""
+    """Where a stream stands. The limits are of the average of its means over the n outcomes, whatever these did."""
 
     n: int
     mean: float | None
@@ -35,7 +43,8 @@ class Watched:
     upper: float
     alarm: bool
     alarm_at: int | None
-    since: int
+    changed_at: int | None
+    """Up to here no single mean fitted what came since the start, or since the change before: it changed."""
     blank: int
     """Lines without an outcome."""
 
@@ -58,7 +67,8 @@ def watch(
 
     `source` is a file, or lines: numbers (1 is an error; or losses in the declared range), right or wrong, or JSON
     objects with one outcome. `certified` sounds an alarm if the mean is exceeded, false at most with probability delta,
-    for ever. `state` keeps what was seen: a restart goes on from there. A silent alarm proves nothing.
+    for ever. `state` keeps what was seen: a restart goes on from there. A silent alarm proves nothing. Limits, alarm
+    and the test for a change are each wrong with probability at most delta, at all times together.
     """
     if every < 1:
         raise InputError("every", every, "a whole number of at least 1")
@@ -130,41 +140,51 @@ class Follower:
         self._patient, self._saved = patient, -SAVED_EVERY
         low, high, delta = settings["low"], settings["high"], settings["delta"]
         kept = _kept(state)
-        if kept is not None and kept["settings"] != settings:
-            raise InputError("--state", str(state), f"the settings it began with: {kept['settings']}")
+        for name in settings if kept is not None else ():
+            if kept["settings"].get(name) != settings[name]:
+                began = f"what {state} was begun with: {kept['settings'].get(name)!r}"
+                raise InputError(name, settings[name], began, "Begin another state for other settings")
+        self.n = 0 if kept is None else int(kept["n"])
+        self.total, self.squares = (0.0, 0.0) if kept is None else (float(kept["total"]), float(kept["squares"]))
+        self.changes: list[int] = [] if kept is None else list(kept["changes"])
+        """After how many outcomes no single mean fitted any more: the test then began anew."""
         self.sequence = self._fresh() if kept is None else ConfidenceSequence.resume(kept["sequence"])
         self.monitor: Monitor | None = None
         if settings["certified"] is not None:
             fresh = Monitor(settings["certified"], delta, low=low, high=high)
             self.monitor = fresh if kept is None else Monitor.resume(kept["monitor"])
-        self.since = 0 if kept is None else int(kept["since"])
-        """How many outcomes came before the limits began anew, because no single mean fitted them any more."""
         self.blank = 0
 
     def _fresh(self) -> ConfidenceSequence:
+        """The next test of "one mean fits all": the r-th spends delta/(r(r+1)), all together delta."""
         chosen = self.settings
-        return ConfidenceSequence(chosen["delta"], binary=chosen["binary"], low=chosen["low"], high=chosen["high"])
-
-    @property
-    def n(self) -> int:
-        return self.since + self.sequence.n
+        share = share_of_run(len(self.changes) + 1, chosen["delta"])
+        return ConfidenceSequence(share, binary=chosen["binary"], low=chosen["low"], high=chosen["high"])
 
     def take(self, block: list[float]) -> Watched:
         """Take in outcomes, write the state, and say where things stand."""
+        low, width = self.settings["low"], self.settings["high"] - self.settings["low"]
         if block:
+            x = np.clip((np.asarray(block, dtype=np.float64) - low) / width, 0.0, 1.0)
+            if not self.settings["binary"]:
+                self.squares += squares_after(x, self.n, self.total)
+            self.n, self.total = self.n + len(x), self.total + float(np.sum(x))
             self.sequence.update(block)
             if self.monitor is not None:
                 self.monitor.update(block)
         if self.sequence.changed:
-            # What has come stays out of the new limits, for it decided when they begin; from a stopping time on they
-            # are as valid as from the start.
-            self.since, self.sequence = self.n, self._fresh()
+            # What has come stays out of the next test, for it decided when that begins.
+            self.changes.append(self.n)
+            self.sequence = self._fresh()
         if not self._patient or time.monotonic() - self._saved >= SAVED_EVERY:
             self.save()
         sounded = None if self.monitor is None else self.monitor.alarm
-        mean = self.sequence.mean if self.sequence.n else None
-        limits = self.sequence.lower, self.sequence.upper
-        return Watched(self.n, mean, *limits, sounded is not None, sounded, self.since, self.blank)
+        mean = low + width * self.total / self.n if self.n else None
+        squares = None if self.settings["binary"] else self.squares
+        ends = running_limits(self.n, min(self.total, float(self.n)), self.settings["delta"], squares)
+        limits = low + width * ends[0], low + width * ends[1]
+        changed = self.changes[-1] if self.changes else None
+        return Watched(self.n, mean, *limits, sounded is not None, sounded, changed, self.blank)
 
     def save(self) -> None:
         """Write the state, completely or not at all: a process that is killed leaves the last one."""
@@ -172,17 +192,22 @@ class Follower:
             return
         from certiformer.report.page import write_text
 
-        kept = {"settings": self.settings, "since": self.since, "sequence": self.sequence.state()}
+        kept = {"settings": self.settings, "changes": self.changes, "sequence": self.sequence.state()}
+        kept |= {name: getattr(self, name) for name in SUMS}
         if self.monitor is not None:
             kept["monitor"] = self.monitor.state()
         write_text(self.path, json.dumps(kept) + "\n")
         self._saved = time.monotonic()
 
 
+SUMS = ("n", "total", "squares")
+"""What the limits need of everything that came: the number of outcomes, their sum, and squares where they are real."""
+
+
 def _kept(state: Path | None) -> Any:
     if state is None or not state.exists():
         return None
     found = read_json(state, "a state (--state) that `certiformer watch` wrote")
-    if not {"settings", "since", "sequence"} <= set(found):
+    if not {"settings", "changes", "sequence", *SUMS} <= set(found):
         raise InputError("--state", str(state), "a file that `certiformer watch` wrote")
     return found

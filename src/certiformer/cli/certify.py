@@ -56,6 +56,12 @@ def certify(
             help="Write proof.v, which a proof kernel checks (verify --proof); with =count the kernel counts too.",
         ),
     ] = None,
+    require: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X", help="The limit must be at most X: exit code 0 if so, 1 if it is above, 3 if undecided."
+        ),
+    ] = None,
     every: Every = False,
     delta: reading.Delta = None,
     confidence: reading.Confidence = None,
@@ -99,6 +105,12 @@ def certify(
     show(report, written, print_as(json, csv, markdown), table=every)
     if told and not (json or csv or markdown):
         console.print(told, highlight=False)
+    if require is not None:
+        from certiformer.certification.gating import EXIT, required
+
+        verdict, said = required(report, require)
+        typer.echo(said, err=json or csv or markdown)
+        raise typer.Exit(EXIT[verdict])
 
 
 def _holds_outcomes(source: Path) -> bool:

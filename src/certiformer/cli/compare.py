@@ -17,6 +17,7 @@ from certiformer.core.sweeping import Range, parse_sweep
 from certiformer.report.numbers import of_bound
 
 if TYPE_CHECKING:
+    from certiformer.certification.comparing import Comparison as Models
     from certiformer.report.comparison import Comparison, Row
 
 MOST_LINES = 21
@@ -39,6 +40,12 @@ def compare(
     margin: Annotated[
         float | None, typer.Option(help="Models: is the second at most this much worse than the first?")
     ] = None,
+    require: Annotated[
+        str | None,
+        typer.Option(
+            metavar="noninferior|better", help="Models: exit code 0 if that is shown, 1 if refuted, 3 if undecided."
+        ),
+    ] = None,
     sweep: Annotated[
         str | None, typer.Option(metavar="KEY=FROM:TO:POINTS", help="Results: along a range, e.g. n=1e2:1e8:40.")
     ] = None,
@@ -53,12 +60,13 @@ def compare(
 ) -> None:
     """Which of two models is better on new items, or which of several results bounds a quantity best."""
     from certiformer.certification.comparing import compare as run
+    from certiformer.certification.gating import EXIT, required_of
     from certiformer.certification.sources.files import READERS
 
     files = [word for word in what if Path(word).suffix.lower() in READERS or Path(word).exists()]
     if not files:
-        models_only = {"delta": delta, "confidence": confidence, "margin": margin, "proof": proof_file}
-        models_only |= declaration.as_json()
+        models_only: dict[str, Any] = {"delta": delta, "confidence": confidence, "margin": margin}
+        models_only |= {"require": require, "proof": proof_file, **declaration.as_json()}
         for name, value in models_only.items():
             if value is not None:
                 raise InputError(
@@ -71,6 +79,14 @@ def compare(
     if sweep is not None or plot is not None:
         raise InputError("--sweep, --plot", sweep or str(plot), "results (ids) to compare, not files")
     found = run(*files, delta=delta, confidence=confidence, margin=margin, declaration=declaration)
+    verdict = None if require is None else required_of(found, require)
+    _models(found, proof_file, json, "csv" if csv else "markdown" if markdown else "")
+    if verdict is not None:
+        typer.echo(verdict[1], err=json or csv or markdown)
+        raise typer.Exit(EXIT[verdict[0]])
+
+
+def _models(found: tuple[Models, ...], proof_file: Path | None, json: bool, rows_as: str) -> None:
     document: dict[str, Any] = {"comparison": found[0].as_json()}
     if len(found) > 1:
         document["comparisons"] = [one.as_json() for one in found]
@@ -82,8 +98,8 @@ def compare(
     if json:
         print_json(document)
         return
-    if csv or markdown:
-        print_rows([one.as_json() for one in found], markdown=markdown)
+    if rows_as:
+        print_rows([one.as_json() for one in found], markdown=rows_as == "markdown")
         return
     for one in found:
         low, high = one.interval

@@ -33,6 +33,11 @@ def gate(
     ledger: Annotated[
         Path | None, typer.Option("--ledger", metavar="FILE", help="Divide delta among the runs that this file counts.")
     ] = None,
+    pass_all: Annotated[
+        int | None,
+        typer.Option(metavar="K", help="Rows are tries, groups tasks: do K fresh tries of a new task all succeed?"),
+    ] = None,
+    pass_any: Annotated[int | None, typer.Option(metavar="K", help="The same: does at least one of K succeed?")] = None,
     every: Annotated[bool, typer.Option("--all", help="The table of all metrics and slices too.")] = False,
     delta: reading.Delta = None,
     confidence: reading.Confidence = None,
@@ -54,6 +59,8 @@ def gate(
         margin=margin,
         anytime=anytime,
         ledger=ledger,
+        pass_all=pass_all,
+        pass_any=pass_any,
         delta=delta,
         confidence=confidence,
         declaration=declaration,

@@ -17,8 +17,11 @@ def plan(
     confidence: reading.Confidence = None,
     delta: reading.Delta = None,
     expect: Annotated[
-        float | None, typer.Option(help="The error rate you expect; without it, no error at all.")
+        float | None, typer.Option(help="The error rate you expect; without it, three are shown.")
     ] = None,
+    gate: Annotated[
+        bool, typer.Option("--gate", help="Items for a verdict of `certiformer gate`, pass or fail, at this --error.")
+    ] = False,
     power: Annotated[float, typer.Option(help="With which chance of success.")] = 0.8,
     models: Annotated[int, typer.Option(help="Models compared on the same examples, all fixed beforehand.")] = 1,
     difference: Annotated[
@@ -42,10 +45,17 @@ def plan(
     if error is not None:
         if discordance is not None:
             raise InputError("--discordance", discordance, "--difference, for two models")
-        document = _errors(error, level, expect or 0.0, power, models)
+        planned = _gate if gate else _errors
+        if expect is None:
+            if plot is not None:
+                raise InputError("--plot", str(plot), "one curve", f"Say what you expect: --expect {error / 2:g}")
+            plans = [planned(error, level, share * error, power, models) for share in EXPECTED]
+            _three(error, plans, json, csv, markdown)
+            return
+        document = planned(error, level, expect, power, models)
     else:
-        if expect is not None or models != 1:
-            raise InputError("--expect, --models", (expect, models), "--error, for one error rate")
+        if expect is not None or models != 1 or gate:
+            raise InputError("--expect, --models, --gate", (expect, models, gate), "--error, for one error rate")
         document = _pairs(float(difference or 0.0), 0.1 if discordance is None else discordance, level, power)
     if plot is not None:
         _draw(document, plot)
@@ -64,6 +74,56 @@ def plan(
         console.print(f"{n:6,d}  {'█' * round(bar * chance)} {100 * chance:.0f} %", soft_wrap=True)
     if plot is not None:
         console.print(f"wrote {plot}")
+
+
+EXPECTED = (0.0, 0.25, 0.5)
+"""Shares of the wished error rate that are shown where nothing is expected."""
+
+
+def _three(error: float, found: list[dict[str, Any]], json: bool, csv: bool, markdown: bool) -> None:
+    """The plans for three expectations: how good the model is decides, so it is asked."""
+    names = ("expect", "n", "stable", "power")
+    rows = [{name: one[name] for name in names} for one in found]
+    if json:
+        print_json({"error": error, "plans": rows})
+    elif csv or markdown:
+        print_rows(rows, markdown=markdown)
+    else:
+        console.print("[bold]It depends on the error rate that you expect:[/bold]")
+        for one in rows:
+            console.print(
+                f"{one['n']:>9,} labels if the true rate is {100 * one['expect']:g} % (--expect {one['expect']:g})"
+            )
+
+
+def _gate(error: float, delta: float, expect: float, power: float, models: int) -> dict[str, Any]:
+    """The least number of items at which the gate gives the right verdict with this chance."""
+    import numpy as np
+
+    from certiformer.evaluation.gates import chance_of_verdict, items_to_decide
+
+    if models < 1:
+        raise InputError("--models", models, "a whole number of at least 1")
+    level = delta / models
+    n = items_to_decide(expect, error, level, power)
+    if n is None:
+        raise InputError("--expect", expect, f"a rate further from {error:g}", "Ten million items do not decide")
+    sizes = np.unique(np.linspace(max(1, n // 8), 2 * n, 97).astype(int))
+    chances = chance_of_verdict(sizes, expect, error, level)
+    every = np.arange(n, 2 * n + 1)
+    below = np.flatnonzero(chance_of_verdict(every, expect, error, level) < power)
+    verdict = "PASS" if expect < error else "FAIL"
+    return {
+        "n": n,
+        "certificate": "gate",
+        "expect": expect,
+        "power": float(chance_of_verdict([n], expect, error, level)[0]),
+        "stable": n if not len(below) else int(every[below[-1]]) + 1,
+        "answer": f"Score {n:,} new items: the gate at {100 * error:g} % then says {verdict} with a chance of "
+        f"{100 * power:g} %, if the true rate is {100 * expect:g} %.",
+        "details": [f"certiformer gate FILE --error {error:g} --delta {delta:g}"],
+        "curve": [[int(size), float(chance)] for size, chance in zip(sizes, chances, strict=True)],
+    }
 
 
 def _errors(error: float, delta: float, expect: float, power: float, models: int) -> dict[str, Any]:
@@ -85,6 +145,7 @@ def _errors(error: float, delta: float, expect: float, power: float, models: int
     return {
         "n": found.n,
         "certificate": "holdout",
+        "expect": expect,
         "power": found.power,
         "errors": found.errors,
         "stable": found.stable,

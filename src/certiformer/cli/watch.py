@@ -12,6 +12,7 @@ import typer
 
 from certiformer.certification.declaration import Declaration
 from certiformer.cli import _reading as reading
+from certiformer.core.errors import InputError
 
 
 @reading.declared(only=("metric", "better", "range"))
@@ -30,6 +31,9 @@ def watch(
         Path | None, typer.Option(metavar="FILE", help="Keeps what was seen: a restart goes on from there.")
     ] = None,
     every: Annotated[int, typer.Option(help="Outcomes between two reports.")] = 100,
+    fail_on_alarm: Annotated[
+        bool, typer.Option("--fail-on-alarm", help="Exit code 1 if the alarm has sounded (with --certified).")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object per report and line.")] = False,
 ) -> None:
     """Follow a stream of outcomes (0 or 1 for an error, or losses): limits that may be read at any time, and an alarm.
@@ -40,6 +44,8 @@ def watch(
     from certiformer.certification.watching import CONDITIONS, NOT_CHECKED
     from certiformer.certification.watching import watch as run
 
+    if fail_on_alarm and certified is None:
+        raise InputError("--fail-on-alarm", "no --certified", "the mean that must not be exceeded", "--certified 0.05")
     sounded = shown = False
     given: Any = _standard_input() if source == "-" else source
     for now in run(
@@ -53,6 +59,7 @@ def watch(
     ):
         if json:
             typer.echo(json_module.dumps(now.as_json()))
+            sounded = now.alarm
             continue
         if not shown:
             shown = True
@@ -61,8 +68,9 @@ def watch(
             for text in NOT_CHECKED:
                 typer.echo(f"NOT CHECKED: {text}.")
         mean = "–" if now.mean is None else f"{now.mean:.4g}"
-        since = f" since {now.since:,} (it changed)" if now.since else ""
-        line = f"{now.n:>9,}  mean {mean:<8}{since} between {now.lower:.4g} and {now.upper:.4g} if it has not changed"
+        line = f"{now.n:>9,}  mean {mean:<8} average of the means between {now.lower:.4g} and {now.upper:.4g}"
+        if now.changed_at is not None:
+            line += f", it changed before {now.changed_at:,}"
         if now.blank:
             line += f", {now.blank:,} blank lines"
         if now.alarm:
@@ -71,6 +79,8 @@ def watch(
                 line += f": the mean is above {certified:g}, or what certified it was wrong"
         sounded = now.alarm
         typer.echo(line)
+    if fail_on_alarm and sounded:
+        raise typer.Exit(1)
 
 
 def _standard_input() -> Any:

@@ -52,7 +52,7 @@ def plan(
     *,
     error: float | None = None,
     difference: float | None = None,
-    expect: float = 0.0,
+    expect: float | None = None,
     discordance: float = 0.1,
     models: int = 1,
     power: float = 0.8,
@@ -61,8 +61,8 @@ def plan(
 ) -> Plan | PairPlan:
     """How many labels: to certify an `error` rate, or to see a `difference` of two models' error rates.
 
-    `expect` is the error rate you expect, `discordance` the fraction of items that exactly one of two models gets
-    right, `power` the chance of success.
+    `expect` is the error rate you expect (0 is a claim, too: it has to be said), `discordance` the fraction of items
+    that exactly one of two models gets right, `power` the chance of success.
 
     >>> plan(error=0.02, expect=0.01, confidence=0.95).n
     969
@@ -71,6 +71,13 @@ def plan(
         raise InputError("error, difference", (error, difference), "one of the two")
     level = failure_probability(delta, confidence)
     if error is not None:
+        if expect is None:
+            raise InputError(
+                "expect",
+                None,
+                "the error rate that you expect",
+                f"For example expect={error / 2.0:g}; 0 if it never errs",
+            )
         return plan_errors(error, level, expect, power, models=models)
     wished = float(difference or 0.0)
     if not 0.0 < wished <= discordance < 1.0:

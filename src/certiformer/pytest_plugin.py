@@ -1,0 +1,125 @@
+"""`@pytest.mark.certified(error=0.05)`: the cases of a parametrised test are the items of one gate (docs/gates.md).
+
+A case that fails is counted, and reported as xfailed; the cases together pass, fail or stay undecided. The mathematics
+is imported when there is something to decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+KNOWN = ("error", "delta", "confidence")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("certiformer")
+    group.addoption(
+        "--certified-undecided",
+        choices=("warn", "fail"),
+        default="warn",
+        help="What an undecided gate of @pytest.mark.certified does to the session.",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    text = "certified(error, delta=0.05): the cases of this test are gated together at this error rate"
+    config.addinivalue_line("markers", text)
+    config.pluginmanager.register(_Gates(config), "certiformer gates")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a marker that says nothing, or something unknown, before any case is run."""
+    for item in items:
+        marker = item.get_closest_marker("certified")
+        if marker is not None:
+            _level(marker, item.nodeid)
+
+
+def _level(marker: pytest.Mark, place: str) -> tuple[float, float]:
+    """The threshold and delta of a marker."""
+    from certiformer.core.errors import CertiformerError
+    from certiformer.evaluation._given import failure_probability, probability
+
+    said = dict(marker.kwargs)
+    if marker.args or "error" not in said or not set(said) <= set(KNOWN):
+        raise pytest.UsageError(
+            f"{place}: say @pytest.mark.certified(error=0.05), with delta or confidence if you like"
+        )
+    try:
+        delta = failure_probability(said.get("delta"), said.get("confidence"))
+        return probability("error", said["error"]), probability("2 delta", 2.0 * delta) / 2.0
+    except (CertiformerError, TypeError) as error:
+        raise pytest.UsageError(f"{place}: {error}") from error
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
+    """A case that failed is an item that went wrong: the gate counts it, the session goes on."""
+    report = (yield).get_result()
+    marker = item.get_closest_marker("certified")
+    if marker is None or report.when != "call" or hasattr(report, "wasxfail") or report.outcome == "skipped":
+        return
+    error, delta = _level(marker, item.nodeid)
+    wrong = report.outcome == "failed"
+    # Plain values: they travel from the workers of xdist to the one that decides.
+    report.certified = {"test": item.nodeid.partition("[")[0], "error": error, "delta": delta, "wrong": wrong}
+    if wrong:
+        report.outcome, report.wasxfail = "skipped", "counted as an error by the gate"
+
+
+class _Gates:
+    """What the cases did, by test, and the verdicts at the end."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.strict = config.getoption("--certified-undecided") == "fail"
+        self.worker = hasattr(config, "workerinput")
+        self.cases: dict[tuple[str, float, float], dict[str, bool]] = {}
+        self.lines: list[tuple[str, str]] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        told = getattr(report, "certified", None)
+        if told is not None:
+            cases = self.cases.setdefault((told["test"], told["error"], told["delta"]), {})
+            cases.setdefault(report.nodeid, told["wrong"])  # a case that is run again is not a new item
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        if self.worker or not self.cases:
+            return
+        if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            self.lines.append(("undecided", "no verdict: the session was interrupted, and not every case was run"))
+            return
+        for (test, error, delta), cases in self.cases.items():
+            self.lines.append(_verdict(test, error, delta, list(cases.values())))
+        bad = ("fail", "undecided") if self.strict else ("fail",)
+        if exitstatus == pytest.ExitCode.OK and any(verdict in bad for verdict, _ in self.lines):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if self.lines and not self.worker:
+            terminalreporter.section("certified")
+            colours = {"pass": "green", "fail": "red", "undecided": "yellow"}
+            for verdict, line in self.lines:
+                terminalreporter.write_line(line, **{colours[verdict]: True})
+
+
+def _verdict(test: str, error: float, delta: float, wrong: list[bool]) -> tuple[str, str]:
+    from certiformer.evaluation.gates import gate_rate, items_to_decide
+
+    errors, n = sum(wrong), len(wrong)
+    found = gate_rate(errors, n, error, delta)
+    says = {
+        "pass": f"the error rate on new cases is at most {100 * error:g} %",
+        "fail": f"the error rate on new cases is above {100 * error:g} %",
+        "undecided": f"an error rate of at most {100 * error:g} % is neither shown nor refuted",
+    }[found.verdict]
+    more = ""
+    if found.verdict == "undecided":
+        needed = items_to_decide(errors / n, error, delta)
+        more = "" if needed is None else f"; about {needed:,} new cases would decide, these not counted again"
+    seen = f"{found.verdict.upper()} {test}: {errors} of {n} cases wrong, {says}"
+    holds = "It holds if the cases are independent draws, chosen before the model was run on them."
+    return found.verdict, f"{seen} (confidence {100 * (1 - delta):g} %){more}. {holds}"
