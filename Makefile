@@ -1,5 +1,5 @@
 # Everything starts here: `make demo` and `make test` set up what they need.
-PYTHON ?= python3.11
+PYTHON ?= $(firstword $(foreach version,python3.11 python3.12 python3.13 python3.14 python3,$(shell command -v $(version))))
 BIN := .venv/bin
 STAMP := .venv/.installed
 
@@ -26,8 +26,6 @@ layers: $(STAMP)
 
 pytest: $(STAMP)
 	HYPOTHESIS_PROFILE=fixed $(BIN)/python -m pytest -n 2 -q --durations=25
-	@echo "property tests once more, at random: SEED=$(SEED) make random repeats this"
-	$(MAKE) --no-print-directory random SEED=$(SEED)
 
 # Property tests with examples of this SEED, another one each time unless it is given.
 random: $(STAMP)

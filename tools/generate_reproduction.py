@@ -76,7 +76,7 @@ def kept() -> list[Document]:
 
 
 def name_of(paper: str) -> str:
-    return "Our own" if paper == "certificates" else papers()[paper].short
+    return papers()[paper].short
 
 
 def section(document: Document) -> list[str]:

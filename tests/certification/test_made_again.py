@@ -216,6 +216,26 @@ def test_json_that_is_no_report_does_not_pass(tmp_path, text, code):
     assert certiformer.verify(tmp_path / "report.json").exit_code == code
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n": 10**18, "errors": 10**17},
+        {"models": 10**30},
+        {"n": "many"},
+        {"n": [1]},
+        {"predictor": {"a": 1}},
+        {"record": 1},
+    ],
+    ids=str,
+)
+def test_hostile_counts_end_at_once(tmp_path, change):
+    certiformer.certify(evidence=HoldOut(errors=3, n=100)).write(tmp_path)
+    document = json.loads((tmp_path / "report.json").read_text())
+    document["statements"][0]["evidence"] |= change
+    (tmp_path / "report.json").write_text(json.dumps(document))
+    assert certiformer.verify(tmp_path / "report.json").exit_code == 1
+
+
 # Words
 
 

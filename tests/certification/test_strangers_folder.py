@@ -4,6 +4,8 @@ import hashlib
 import json
 import os
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ import certiformer
 from certiformer.certification.handover import content_of, read_predictor
 from certiformer.certification.handover.estimator import FORMULAS, stored
 from certiformer.certification.procedures import PickToLearn
-from certiformer.certification.procedures._estimators import built, described_estimator
+from certiformer.certification.procedures._estimators import ESTIMATORS, PIPELINE, built, described_estimator
 from certiformer.certification.procedures._learners import Refit
 from certiformer.cli import application
 from certiformer.core.errors import CertiformerError, InputError
@@ -213,6 +215,12 @@ def test_numbers_say_what_the_estimator_says(classes, tmp_path):
         assert content_of(again) == file.read_bytes()
         assert repr(built(described_estimator(estimator))) == repr(estimator)
     assert seen == set(FORMULAS) - {"constant"}
+
+
+def test_the_page_has_the_list():
+    page = (Path(__file__).parents[2] / "docs" / "security.md").read_text()
+    listed = " ".join(page.split()).partition("The list, of scikit-learn: ")[2].partition(". ")[0]
+    assert set(re.findall(r"[A-Z]\w+", listed)) == {name.rpartition(".")[2] for name in (*ESTIMATORS, PIPELINE)}
 
 
 def test_a_tree_that_goes_round_is_refused(tmp_path):

@@ -12,6 +12,7 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
@@ -21,6 +22,7 @@ from certiformer.core.threads import thread_environment
 _PROGRAM = "from certiformer.auditing.workers import serve; serve()"
 
 Work = Callable[[Any], Any]
+LOOK_SECONDS = 0.5
 
 
 def spread(work: Work, tasks: Sequence[Any], workers: int, done: Callable[[int, Any], None]) -> list[Any]:
@@ -91,6 +93,7 @@ def _send(pipe: IO[bytes], message: Any) -> None:
 def serve() -> None:
     """The life of a child: read a task, do it, send back the result or the error, until the pipe closes."""
     answers, sys.stdout = sys.stdout.buffer, sys.stderr
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     while True:
         try:
             work, task = pickle.load(sys.stdin.buffer)
@@ -100,4 +103,14 @@ def serve() -> None:
             message = (True, work(task))
         except Exception as error:
             message = (False, error)
-        _send(answers, message)
+        try:
+            _send(answers, message)
+        except BrokenPipeError:
+            return
+
+
+def _end_with(parent: int) -> None:
+    """End this process, whatever it is computing, when the one that started it is gone."""
+    while os.getppid() == parent:
+        time.sleep(LOOK_SECONDS)
+    os._exit(1)

@@ -39,6 +39,7 @@ FEEDBACK = ("ladder", "count", "levels", "none")
 LOG, HOLDOUT = "log.jsonl", "holdout.npz"
 ANSWERS = (bool, int, float, type(None))
 RESTORE = "It was cut back: take it from a copy (a published head shows which is whole)"
+Types = Mapping[str, type | tuple[type, ...]]
 Labels = npt.NDArray[np.int64]
 
 
@@ -436,7 +437,7 @@ def _entries(path: Path, text: bytes) -> tuple[Mapping[str, Any], ...]:
 def _sound(entry: Mapping[str, Any], number: int, rounds: int, last: bool) -> bool:
     """Whether an entry has the fields and types of its kind, at this place of the log."""
 
-    def has(types: Mapping[str, type | tuple[type, ...]], fields: Mapping[str, Any] = entry) -> bool:
+    def has(types: Types, fields: Mapping[str, Any] = entry) -> bool:
         return all(
             name in fields and isinstance(fields[name], kind) and (isinstance(fields[name], bool) <= (kind is ANSWERS))
             for name, kind in types.items()
@@ -457,10 +458,10 @@ def _sound(entry: Mapping[str, Any], number: int, rounds: int, last: bool) -> bo
         fields["not_checked"] = list
         return has(fields) and entry["kind"] == KIND and entry["m"] >= 1
     if "answer" in entry:
-        kinds = {"round": int, "model": str, "answer": ANSWERS, "nats": (int, float), "sealed": str}
+        kinds: Types = {"round": int, "model": str, "answer": ANSWERS, "nats": (int, float), "sealed": str}
         return has(kinds) and entry["round"] == rounds and len(entry["model"]) == 64 and entry["model"].isalnum()
     claim = entry.get("claim")
-    numbers = {"round": int, "errors": int, "n": int, "nats": (int, float), "value": (int, float)}
+    numbers: Types = {"round": int, "errors": int, "n": int, "nats": (int, float), "value": (int, float)}
     return last and isinstance(claim, Mapping) and has(numbers, claim) and 1 <= claim["round"] <= rounds
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -89,6 +90,8 @@ def _root(
 
 def main() -> None:
     """Run the command line; an error that is the user's to mend is one line on stderr and exit code 2."""
+    # ends like any other error: what was begun is cleaned up, and workers end with us
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     try:
         asked = sys.argv[1] if len(sys.argv) > 1 else ""

@@ -12,7 +12,10 @@ Answer = TypeVar("Answer")
 
 
 class CertiformerError(Exception):
-    """Base of every error that is the caller's to mend; the command line prints it without a traceback."""
+    """Base of every error that is the caller's to mend; the command line prints it as one line without a traceback."""
+
+    def __str__(self) -> str:
+        return " ".join(super().__str__().split("\n"))
 
 
 class InputError(CertiformerError, ValueError):
@@ -63,7 +66,7 @@ class UnknownNameError(CertiformerError, KeyError):
         super().__init__(self.message)
 
     def __str__(self) -> str:
-        return self.message
+        return " ".join(self.message.split("\n"))
 
 
 def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
@@ -31,7 +31,7 @@ def parse_json(text: str | bytes, kind: Any = dict, *, unique: bool = False) -> 
     """A JSON text as a dict, a list or (`object`) whatever it is; with `unique`, no object has a name twice."""
     try:
         text = text.decode("utf-8") if isinstance(text, bytes) else text
-        hooks: dict[str, Callable[..., Any]] = {"object_pairs_hook": _unique} if unique else {}
+        hooks: dict[str, Any] = {"object_pairs_hook": _unique} if unique else {}
         if _LONG.search(text):
             hooks["parse_int"] = _short
         found = json.loads(text, **hooks)
@@ -87,7 +87,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _deeper(value: Any) -> bool:
     """Whether a value has more levels than are read, without recursion."""
     level = [value]
-    for _ in range(DEEPEST + 1):
+    for _ in range(DEEPEST):
         level = [part for node in level for part in _parts(node) if isinstance(part, (dict, list))]
         if not level:
             return False

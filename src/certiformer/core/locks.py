@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,7 +25,7 @@ class NoLocking(CertiformerError):
 
 
 @contextmanager
-def locked(file: IO[Any], path: Path, *, shared: bool = False) -> Iterator[None]:
+def locked(file: IO[Any] | int, path: Path, *, shared: bool = False) -> Iterator[None]:
     """`file`, open at `path`, for this process alone, or with `shared` for everybody who only reads."""
     try:
         import fcntl
@@ -34,7 +35,7 @@ def locked(file: IO[Any], path: Path, *, shared: bool = False) -> Iterator[None]
     last = time.monotonic() + WAIT_SECONDS
     while True:
         try:
-            fcntl.flock(file.fileno(), wanted)
+            fcntl.flock(file, wanted)
             break
         except BlockingIOError:
             if time.monotonic() > last:
@@ -47,4 +48,15 @@ def locked(file: IO[Any], path: Path, *, shared: bool = False) -> Iterator[None]
     try:
         yield
     finally:
-        fcntl.flock(file.fileno(), fcntl.LOCK_UN)
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """The folder for this process alone, where the system has such locks; nothing is left in it."""
+    with ExitStack() as held:
+        with suppress(NoLocking, OSError):
+            descriptor = os.open(folder, os.O_RDONLY)
+            held.callback(os.close, descriptor)
+            held.enter_context(locked(descriptor, folder))
+        yield

@@ -17,6 +17,7 @@ from certiformer.core import notebook
 from certiformer.core.bound import json_number
 from certiformer.core.errors import CertiformerError, InputError
 from certiformer.core.hypothesis import Hypothesis
+from certiformer.core.locks import locked_folder
 
 FORMAT = 2
 SHOWN = 3
@@ -224,7 +225,10 @@ class Report:
         return certificate_page(self)
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
-        """Write report.html, report.json, model-card.md, badge.svg and the predictors, each whole or not at all."""
+        """Write report.html, report.json, model-card.md, badge.svg and the predictors, each whole or not at all.
+
+        Two processes with one folder leave the files of one of them: a lock holds it until the last file is written.
+        """
         from certiformer.report.card import badge, model_card
         from certiformer.report.page import write_bytes
 
@@ -239,8 +243,9 @@ class Report:
             target.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise CertiformerError(f"cannot write to {target}: {error.strerror}. Choose another --out") from error
-        for name, content in {**self.files, **{name: text.encode() for name, text in texts.items()}}.items():
-            write_bytes(target / name, content)
+        with locked_folder(target):
+            for name, content in {**self.files, **{name: text.encode() for name, text in texts.items()}}.items():
+                write_bytes(target / name, content)
         return target / "report.html", target / "report.json"
 
 

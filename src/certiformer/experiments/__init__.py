@@ -36,7 +36,6 @@ MODULES = {
     "li.rates": "li_rates",
     "li.tails": "li_tails",
     "li.truncation": "li_truncation",
-    "certificates": "certificates",
 }
 """Every experiment, paper by paper, and the module of this package that declares it."""
 

@@ -19,7 +19,7 @@ Scale = Literal["smoke", "quick", "paper"]
 """One of the three sizes at which a study runs."""
 SCALES: tuple[Scale, ...] = ("smoke", "quick", "paper")
 """A start of everything, minutes, and the paper's grid."""
-PAPERS = ("mwigo", "trauger", "deora", "arda", "li", "certificates")
+PAPERS = ("mwigo", "trauger", "deora", "arda", "li")
 """In the order in which studies are listed."""
 ENOUGH = 0.8  # of the cells: below it the headline begins with how many there are
 
@@ -114,7 +114,7 @@ class Study:
     """One experiment of a paper.
 
     id          "arda.fig1";
-    paper       its paper's key, or "certificates";
+    paper       its paper's key;
     title       what is shown, in a line;
     claim       what the paper says about it, in its words or restated in a sentence or two;
     experiment  the grid of runs at a scale, with the version of the runs; studies that share runs share it;

@@ -6,13 +6,13 @@ Every key changes the network or is an error: one that does not belong where it 
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from certiformer.core.errors import InputError
+from certiformer.core.toml_reader import read_toml
 from certiformer.networks.architecture import (
     ACTIVATIONS,
     Architecture,
@@ -59,11 +59,7 @@ _NORM = {
 def load(path: str | Path) -> Network:
     """A network from a TOML file."""
     path = Path(path)
-    try:
-        description = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
-        raise InputError("file", str(path), f"TOML ({error})") from error
-    return network({"name": path.stem, **description})
+    return network({"name": path.stem, **read_toml(path)})
 
 
 def network(description: Mapping[str, Any]) -> Network:

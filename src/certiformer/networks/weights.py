@@ -89,11 +89,11 @@ class Weight:
         if min(self.shape) < 1:
             raise InputError(f"shape of {self.name}", self.shape, "two counts, at least 1 each")
         for norm in _NORMS:
-            if not getattr(self, norm) >= 0.0:
+            if not isinstance(getattr(self, norm), (int, float)) or not getattr(self, norm) >= 0.0:
                 raise InputError(f"{norm} of {self.name}", getattr(self, norm), "a norm, at least 0")
         for count in ("copies", "alternatives", "rank"):
             number = getattr(self, count)
-            if number is not None and number < 1:
+            if number is not None and (not isinstance(number, int) or number < 1):
                 raise InputError(f"{count} of {self.name}", number, "a count, at least 1")
         if math.isinf(self.frobenius_radius):
             raise InputError(

@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property, partial
@@ -41,6 +40,7 @@ from certiformer.checkpoints.encoder import Affine, Encoder
 from certiformer.core.errors import InputError
 from certiformer.core.report import Report
 from certiformer.core.rounding import up
+from certiformer.core.toml_reader import read_toml
 from certiformer.measure.spectral import spectral_norms
 from certiformer.networks import Analysis, Reference, Weight
 from certiformer.probing.embedding import Progress, read, remembered
@@ -84,10 +84,7 @@ class AdapterSettings:
     @classmethod
     def of(cls, path: str | Path) -> AdapterSettings:
         """Settings from a TOML file."""
-        try:
-            found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InputError("adapter", str(path), "a readable TOML file", f"({error})") from error
+        found = read_toml(path, "adapter")
         names = {one.name for one in fields(cls)}
         if set(found) != names:
             raise InputError("adapter", sorted(set(found) ^ names), f"exactly {', '.join(sorted(names))}", f"In {path}")

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from certiformer.core.errors import CertiformerError
+from certiformer.core.json_reader import NotJson, parse_json
 from certiformer.sweep.origin import Origin
 from certiformer.sweep.readonly import read_only_connection
 from certiformer.sweep.run import Array, Config, Experiment, Failure, Finished, Outcome, Run, canonical
@@ -37,7 +38,7 @@ APPLICATION_ID = 0x43455254  # "CERT" in the file's header tells our ledgers fro
 BEAT_SECONDS = 5.0
 LEASE_SECONDS = 60.0
 STATES = ("pending", "running", "done", "failed")
-_WORK = "COALESCE(cpu, seconds)"  # in SQL, the seconds that a run took: of the processor, else on the clock
+_WORK = "CAST(COALESCE(cpu, seconds, 0) AS REAL)"  # in SQL, the seconds of a run: of the processor, else on the clock
 
 _SCHEMA = """
 CREATE TABLE runs (
@@ -269,13 +270,19 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
     def _row(self, key: str, stored: Iterable[tuple[Any, ...]], experiment: str, version: int, config: str, state: str,
              attempts: int, result: str | None, kept: str | None, origin: str | None, *rest: Any) -> Row:  # fmt: skip
         """A run as it was written, or a refusal that names it."""
-        row = Row(key, experiment, version, json.loads(config), state, attempts, {}, {}, *rest)
-        with contextlib.suppress(ValueError, TypeError):
+        try:
+            row = Row(key, experiment, version, parse_json(config), state, attempts, {}, {}, *rest)
+        except (NotJson, TypeError):
+            raise self._refusal(f"damaged (the configuration of the run {str(key)[:80]!r} is not JSON)") from None
+        with contextlib.suppress(ValueError, TypeError, SyntaxError, OverflowError, MemoryError):
             arrays = {
-                n: np.frombuffer(data, dtype).reshape(json.loads(shape)).copy() for n, dtype, shape, data in stored
+                n: np.frombuffer(data, dtype).reshape(parse_json(shape, list)).copy()
+                for n, dtype, shape, data in stored
             }
-            values = json.loads(result) if result else {}
-            row = dataclasses.replace(row, values=values, arrays=arrays, origin=json.loads(origin or "{}"))
+            values = parse_json(result) if result else {}
+            row = dataclasses.replace(row, values=values, arrays=arrays, origin=parse_json(origin or "{}"))
+        if not isinstance(state, str) or state not in STATES:
+            raise self._refusal(f"damaged (the run {row.name[:200]} is in no known state)")
         if state == "done" and fingerprint(row) != kept:
             raise LedgerError(
                 f"{self.path}: the stored result of {row.name} was changed after it was written. "
@@ -373,7 +380,7 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
             raise
         except sqlite3.OperationalError as error:
             raise LedgerError(f"cannot use the ledger {self.path}: {error}") from error
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise self._refusal(f"{trouble} ({error})") from error
 
     @contextlib.contextmanager

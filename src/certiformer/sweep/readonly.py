@@ -56,7 +56,7 @@ def _connected(place: Path, how: str) -> sqlite3.Connection | None:
     except sqlite3.OperationalError:
         connection.close()
         return None
-    except sqlite3.DatabaseError:
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
         pass
     return connection
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from certiformer.certification.evidence import Findings
 from certiformer.certification.procedure import of_procedures
 from certiformer.certification.sources.npz import read_npz
 from certiformer.core.errors import InputError, UnknownNameError
+from certiformer.core.toml_reader import read_toml
 
 ARRAYS = ("train_inputs", "train_labels", "unlabelled_inputs")
 TABLES = ("data", "model", "by", "title", "delta", "repeats")
@@ -20,12 +20,7 @@ TABLES = ("data", "model", "by", "title", "delta", "repeats")
 
 def read(path: str | Path) -> dict[str, Any]:
     """The recipe as a dictionary, its tables known."""
-    try:
-        found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError("recipe", str(path), "a readable TOML file", str(error.strerror)) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError("recipe", str(path), "TOML", str(error)) from error
+    found = read_toml(path, "recipe")
     for name in found:
         if name not in TABLES:
             raise UnknownNameError("table", name, TABLES, f"in {path}")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from certiformer.certificates import Evidence
 from certiformer.certificates._evidence import OBSERVED
 from certiformer.certification.headline import claim
 from certiformer.certification.rows.statement import does_not_apply, from_evaluation, size_needed
+from certiformer.core import Hypothesis
 from certiformer.core.report import Statement
 
 MOST_COUNTED = 1e7
@@ -48,13 +50,19 @@ def evidence_row(evidence: Evidence, share: float, classes: int) -> Statement:
         quantity=evidence.quantity,
         jointly=True,
         seen=evidence.seen(),
-        conditions=(*map(evidence.settled, row.conditions), *evidence.hypotheses()),
+        conditions=(*(_numbered(evidence, one) for one in row.conditions), *evidence.hypotheses()),
         dominating=_dominating(evidence, row),
         reason=evidence.note,
         terms=terms,
         evidence=evidence,
     )
     return replace(row, claim=claim(row))
+
+
+def _numbered(evidence: Evidence, hypothesis: Hypothesis) -> Hypothesis:
+    """A hypothesis of the bound, settled by the record where it can be; n examples are so many here."""
+    words = re.sub(r"\bthe n (?=(certified |labelled )?examples)", f"the {evidence.size:,} ", hypothesis.requires)
+    return replace(evidence.settled(hypothesis), requires=words)
 
 
 def absent_row(kind: type[Evidence], reason: str) -> Statement:

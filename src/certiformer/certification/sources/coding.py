@@ -55,7 +55,10 @@ def normal(name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if all(isinstance(cell, str) for cell in cells):
             return np.char.strip(np.array(cells, dtype=str))
         raise InputError(name, "objects of several kinds", "names, or whole numbers")
-    if values.dtype.kind not in "fiub" or not np.all(values == np.round(values)):
+    whole = values.dtype.kind in "iub" or (
+        values.dtype.kind == "f" and bool(np.all((values == np.round(values)) & (np.abs(values) < 2**53)))
+    )
+    if not whole:
         raise InputError(
             name,
             f"type {values.dtype}, shape {values.shape}",

@@ -107,7 +107,7 @@ def rows_of_npy(name: str, opened: Callable[[], IO[bytes]], size: int) -> InFile
     if dtype.hasobject:
         raise InputError("file", name, "plain arrays", "It holds pickled objects, which are never loaded: save numbers")
 
-    if dtype.kind not in "biufcUSMm" or not 0 < dtype.itemsize < 2**20 or len(shape) > 32 or min(shape, default=0) < 0:
+    if dtype.kind not in "biufcUSMm" or not 0 < dtype.itemsize < 2**20 or not _counts(shape):
         raise InputError("file", name, "numbers or texts", f"It has type {str(dtype)[:80]}, shape {str(shape)[:80]}")
     if start + math.prod(shape) * dtype.itemsize > size or (math.prod(shape[1:]) == 0 and shape):
         raise InputError("file", name, "a complete array", f"An array of shape {shape} does not fit into {size} bytes")
@@ -119,6 +119,12 @@ def rows_of_npy(name: str, opened: Callable[[], IO[bytes]], size: int) -> InFile
 
     # A stored number counts as a list of one.
     return InFile(name, tuple(shape) or (1,), dtype, bool(fortran), open_at)
+
+
+def _counts(shape: tuple[object, ...]) -> bool:
+    return len(shape) <= 32 and all(
+        isinstance(axis, int) and not isinstance(axis, bool) and axis >= 0 for axis in shape
+    )
 
 
 def member_opener(path: Path, member: str) -> Callable[[], IO[bytes]]:

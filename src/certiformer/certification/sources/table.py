@@ -326,7 +326,8 @@ class _Reading:
             true = ("true", "1", "1.0")
             both = [np.array([str(cell).lower() in true for cell in column], np.int64) for column in both]
         elif all(map(_is_whole, both)):
-            both = [column.astype(np.float64).astype(np.int64) for column in both]
+            # whole numbers above 2^53 are not all floats: two different ones would become equal
+            both = [(c if c.dtype.kind in "iub" else c.astype(np.float64)).astype(np.int64) for c in both]
         self._decide("answers", f"{label} against {prediction}", "right where they agree")
         return {"heldout_labels": both[0], "heldout_predictions": both[1]}
 
@@ -495,7 +496,8 @@ def _missing(cell: Any) -> bool:
 def _is_whole(column: npt.NDArray[Any]) -> bool:
     """Whether all cells are whole numbers, written plainly: 3, -1, 2.0 (but not 007, which is a name)."""
     if column.dtype.kind not in "US":
-        return column.dtype.kind in "iub" or (column.dtype.kind == "f" and bool(np.all(column == np.round(column))))
+        plain = column.dtype.kind == "f" and bool(np.all((column == np.round(column)) & (np.abs(column) < 2**53)))
+        return column.dtype.kind in "iub" or plain
     return all(_WHOLE.fullmatch(cell) for cell in np.unique(column).tolist())
 
 

@@ -1,0 +1,324 @@
+"""Mutated files of every format, read in a process of its own: no traceback, no hang, no executed code, no gigabytes.
+
+    python harness.py COUNT SEED FOLDER [FORMAT ...]
+
+What is raised must be an error that the command line prints in one line with exit code 2. Prints one line per failure
+(the mutant is kept as FOLDER/failure-FORMAT-NUMBER) and exits with 1 if there was any.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import random
+import resource
+import shutil
+import signal
+import sys
+import traceback
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import numpy as np
+
+import certiformer
+from certiformer.certification import holdout_log
+from certiformer.certification.handover import content_of
+from certiformer.certification.handover.linear_head import QuantisedHead
+from certiformer.certification.verify import verify
+from certiformer.checkpoints import open_checkpoint
+from certiformer.checkpoints.roles import architecture, assign
+from certiformer.core.errors import CertiformerError
+from certiformer.networks.description import load as load_network
+from certiformer.sweep import Experiment, Inline, Ledger, sweep
+from certiformer.sweep.published_runs import publish, read
+from checkpoints import tiny
+from fuzzing import mutators as by
+
+MOST_BYTES, MOST_SECONDS, LONGEST = 500 * 2**20, 10, 2_000
+FORBIDDEN = ("os.system", "os.exec", "os.posix_spawn", "os.fork", "subprocess.Popen", "exec", "socket.connect")
+ROWS = 40
+
+
+@dataclass(frozen=True)
+class Format:
+    """`make(folder)` writes a valid file and returns its path; mutants of it are given to `use`."""
+
+    make: Callable[[Path], Path]
+    mutate: by.Mutator
+    use: Callable[[Path], object]
+
+
+class Evil:
+    def __reduce__(self):
+        return os.system, ("true",)
+
+
+def written(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def saved(path: Path, **arrays: object) -> Path:
+    np.savez(path, **arrays)
+    return path
+
+
+def outcomes(folder: Path) -> tuple[list[int], list[int]]:
+    del folder
+    labels = [row % 3 for row in range(ROWS)]
+    return labels, [label if row % 9 else (label + 1) % 3 for row, label in enumerate(labels)]
+
+
+def npz_file(folder: Path) -> Path:
+    labels, guesses = outcomes(folder)
+    return saved(folder / "x.npz", heldout_labels=labels, heldout_predictions=guesses)
+
+
+def csv_file(folder: Path) -> Path:
+    labels, guesses = outcomes(folder)
+    lines = [
+        f"{row},{label},{guess},0.{row:02d}" for row, (label, guess) in enumerate(zip(labels, guesses, strict=True))
+    ]
+    return written(folder / "x.csv", "\n".join(["id,label,prediction,confidence", *lines]))
+
+
+def jsonl_file(folder: Path) -> Path:
+    labels, guesses = outcomes(folder)
+    rows = [{"id": row, "label": a, "prediction": b} for row, (a, b) in enumerate(zip(labels, guesses, strict=True))]
+    return written(folder / "x.jsonl", "\n".join(map(json.dumps, rows)))
+
+
+def harness_file(folder: Path) -> Path:
+    rows = [
+        {"doc_id": row, "doc": {"q": str(row)}, "target": "a", "resps": [["a"]], "filtered_resps": ["a"]}
+        | {"doc_hash": f"h{row}", "prompt_hash": "p", "filter": "none", "metrics": ["acc"], "acc": float(row % 7 > 0)}
+        for row in range(ROWS)
+    ]
+    return written(folder / "samples_x.jsonl", "\n".join(map(json.dumps, rows)))
+
+
+def inspect_log() -> dict[str, object]:
+    samples = [
+        {
+            "id": row,
+            "epoch": 1,
+            "input": f"q{row}",
+            "scores": {"match": {"value": "C" if row % 5 else "I"}},
+            "metadata": {},
+        }
+        for row in range(ROWS)
+    ]
+    results = {"scores": [{"name": "match", "reducer": "mode", "metrics": {"accuracy": {"value": 0.8}}}]}
+    return {"status": "success", "eval": {"task": "t", "config": {"limit": 40}}, "results": results, "samples": samples}
+
+
+def inspect_file(folder: Path) -> Path:
+    return written(folder / "x.json", json.dumps(inspect_log()))
+
+
+def eval_file(folder: Path) -> Path:
+    log = inspect_log()
+    with zipfile.ZipFile(folder / "x.eval", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", json.dumps({name: log[name] for name in ("status", "eval", "results")}))
+        for sample in log["samples"]:
+            archive.writestr(f"samples/{sample['id']}_epoch_1.json", json.dumps(sample))
+    return folder / "x.eval"
+
+
+def parquet_file(folder: Path) -> Path:
+    from pyarrow import parquet, table
+
+    labels, guesses = outcomes(folder)
+    parquet.write_table(table({"label": labels, "prediction": guesses}), folder / "x.parquet")
+    return folder / "x.parquet"
+
+
+def report_file(folder: Path) -> Path:
+    labels, guesses = outcomes(folder)
+    data = saved(folder / "data.npz", heldout_labels=labels, heldout_predictions=guesses)
+    certiformer.certify(predictions=data).write(folder)
+    return folder / "report.json"
+
+
+def predictor_file(folder: Path) -> Path:
+    return written(folder / "x.safetensors", content_of(QuantisedHead(np.arange(4), 12, 0.5, 7)))
+
+
+def toml_file(folder: Path) -> Path:
+    source = Path(__file__).parents[2] / "examples" / "networks" / "bert.toml"
+    return Path(shutil.copy(source, folder / "x.toml"))
+
+
+def config_file(folder: Path) -> Path:
+    return tiny.write_folder(folder / "model", *tiny.bert()) / "config.json"
+
+
+def runs(folder: Path) -> Experiment:
+    del folder
+    return Experiment("walk", "sweep.toy_runs:walk", [{"seed": seed} for seed in range(4)])
+
+
+def ledger_file(folder: Path) -> Path:
+    with Ledger(folder / "x.db") as ledger:
+        sweep(runs(folder), ledger, Inline(), progress=False)
+    return folder / "x.db"
+
+
+def published_file(folder: Path) -> Path:
+    with Ledger(ledger_file(folder)) as ledger:
+        publish(ledger.rows(), folder / "x.runs")
+    return folder / "x.runs"
+
+
+def holdout_file(folder: Path) -> Path:
+    labels, guesses = outcomes(folder)
+    ledger = holdout_log.Ledger.new(folder / "held", labels)
+    ledger, _ = ledger.ask(guesses)
+    ledger, _ = ledger.ask(labels)
+    ledger.claim()
+    return folder / "held" / holdout_log.LOG
+
+
+def checkpoint(path: Path) -> object:
+    found = open_checkpoint(path)
+    for tensor in found.tensors.values():
+        tensor.array()
+        tensor.digest()
+    roles = assign(found)
+    if roles.family is not None:
+        architecture(
+            roles,
+            {} if path.is_dir() or found.format == "gguf" else {"heads": 4, "activation": "relu", "norm_first": False},
+        )
+    return found
+
+
+def ledger_rows(path: Path) -> object:
+    with Ledger(path, read_only=True) as ledger:
+        return ledger.status(runs(path)), ledger.summary(), ledger.rows()
+
+
+def small() -> dict[str, np.ndarray]:
+    return {name: values for name, values in tiny.llama()[0].items() if "layers.1" not in name}
+
+
+def evil_file(folder: Path) -> Path:
+    pickled = pickle.dumps({"w": Evil(), "x": [1.5, ("a", b"b")]}, 2)
+    return tiny.write_torch(folder / "h.pt", {"x": np.ones((2, 2), np.float32)}, pickled=pickled)
+
+
+def certified(path: Path) -> object:
+    return certiformer.certify(predictions=path)
+
+
+FORMATS: Mapping[str, Format] = {
+    "npz": Format(
+        npz_file,
+        by.archive(by.npy),
+        certified,
+    ),
+    "npy": Format(
+        lambda folder: written(folder / "x.npy", by.array([row % 9 > 0 for row in range(ROWS)])), by.npy, certified
+    ),
+    "csv": Format(csv_file, by.either(by.cells, by.raw), certified),
+    "jsonl": Format(jsonl_file, by.json_lines, certified),
+    "lm-eval": Format(harness_file, by.json_lines, certified),
+    "inspect json": Format(inspect_file, by.json_text, certified),
+    "inspect eval": Format(eval_file, by.archive(by.json_text), certified),
+    "parquet": Format(parquet_file, by.raw, certified),
+    "report.json": Format(report_file, by.json_text, verify),
+    "predictor": Format(predictor_file, by.either(by.safetensors, by.raw), certiformer.load_predictor),
+    "toml": Format(toml_file, by.either(by.cells, by.raw), load_network),
+    "config.json": Format(config_file, by.json_text, lambda path: checkpoint(path.parent)),
+    "sweep ledger": Format(ledger_file, by.database, ledger_rows),
+    "published runs": Format(published_file, by.archive(by.json_lines), read),
+    "holdout log": Format(holdout_file, by.json_lines, lambda path: holdout_log.replay(path.parent)),
+    "safetensors": Format(
+        lambda folder: tiny.write_folder(folder / "a", small(), {}) / "model.safetensors",
+        by.either(by.safetensors, by.raw),
+        checkpoint,
+    ),
+    "torch": Format(
+        lambda folder: tiny.write_torch(folder / "b.pt", tiny.torch_encoder()[0]),
+        by.archive(by.either(by.pickled, by.raw)),
+        checkpoint,
+    ),
+    "torch legacy": Format(
+        lambda folder: tiny.write_legacy(folder / "d.bin", tiny.torch_encoder()[0]),
+        by.either(by.pickled, by.raw),
+        checkpoint,
+    ),
+    "torch evil": Format(evil_file, by.archive(by.either(by.pickled, by.raw)), checkpoint),
+    "gguf": Format(lambda folder: tiny.write_gguf(folder / "g.gguf", *tiny.llama()), by.raw, checkpoint),
+    "npz checkpoint": Format(lambda folder: tiny.write_npz(folder / "e.npz", small()), by.archive(by.npy), checkpoint),
+    "npz compressed": Format(
+        lambda folder: tiny.write_npz(folder / "f.npz", tiny.torch_encoder()[0], compressed=True),
+        by.archive(by.npy),
+        checkpoint,
+    ),
+}
+
+
+def main(count: int, seed: int, folder: Path, names: list[str]) -> int:
+    rng = random.Random(seed)
+    chosen = {name: FORMATS[name] for name in names or FORMATS}
+    targets, originals = {}, {}
+    for name, format in chosen.items():
+        place = folder / name.replace(" ", "-")
+        place.mkdir(parents=True)
+        targets[name] = format.make(place)
+        originals[name] = targets[name].read_bytes()
+        # it is valid (but for one), and what is imported late is there
+        with contextlib.suppress(*[CertiformerError] * (name == "torch evil")):
+            format.use(targets[name])
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + MOST_BYTES, hard))
+
+    def watch(event: str, arguments: tuple[object, ...]) -> None:
+        module = event == "exec" and Path(getattr(arguments[0], "co_filename", "")).is_file()  # a late import
+        generated = event == "exec" and getattr(arguments[0], "co_filename", "").startswith(
+            ("<string>", "<frozen", "<generated")
+        )
+        if event in FORBIDDEN and not module and not generated:
+            os.write(1, f"executed: {event} {arguments!r}"[:200].encode())
+            os._exit(1)
+
+    sys.addaudithook(watch)
+    failures: list[str] = []
+    valid = 0
+    for number in range(count):
+        name = list(chosen)[number % len(chosen)]
+        data = chosen[name].mutate(originals[name], rng)
+        targets[name].write_bytes(data)
+        problem = ""
+        signal.alarm(MOST_SECONDS)
+        try:
+            chosen[name].use(targets[name])
+            valid += 1
+        except (CertiformerError, OSError) as error:
+            if isinstance(error, CertiformerError) and ("\n" in str(error) or len(str(error)) > LONGEST):
+                problem = f"a message of {len(str(error))} characters: {str(error)[:300]!r}"
+        except Exception as error:
+            last = traceback.extract_tb(error.__traceback__)
+            ours = next((frame for frame in reversed(last) if "certiformer" in frame.filename), last[-1])
+            problem = f"{Path(ours.filename).name}:{ours.lineno}: {type(error).__name__}: {error}"
+        finally:
+            signal.alarm(0)
+        if problem:
+            failures.append(problem)
+            (folder / f"failure-{name.replace(' ', '-')}-{number}").write_bytes(data)
+            sys.stdout.write(f"{name} {number}: {problem}"[:400].replace("\n", " ") + "\n")
+    sys.stdout.write(json.dumps({"mutants": count, "still readable": valid, "failures": len(failures)}) + "\n")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]), sys.argv[4:]))

@@ -1,0 +1,102 @@
+"""Small files that ask for much: refused before the memory or the time is spent."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zipfile
+
+import numpy as np
+import pytest
+
+from certiformer.checkpoints import open_checkpoint
+from certiformer.checkpoints.errors import CheckpointError
+from certiformer.core.errors import InputError
+from certiformer.core.json_reader import NotJson, parse_json
+from checkpoints import tiny
+
+
+def torch_file(path, pickled, compression=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        archive.writestr("archive/data.pkl", pickled)
+        archive.writestr("archive/version", "3\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("pickled", "words"),
+    [
+        (b"\x80\x02" + b"}" * 2_000_000 + b".", "operations"),
+        (b"\x80\x02}" + b"\x94" * 2_000_000 + b".", "operations"),
+        (b"\x80\x02}X" + struct.pack("<I", 2_000_000) + b"a" * 2_000_000 + b"}s.", "a name of more than"),
+        (b"\x80\x02}\x8b" + struct.pack("<I", 100_000) + b"\x7f" * 100_000 + b"}s.", "a name of more than"),
+    ],
+)
+def test_a_pickle_is_bounded_by_its_file(tmp_path, pickled, words):
+    with pytest.raises(CheckpointError, match=words):
+        open_checkpoint(torch_file(tmp_path / "x.pt", pickled))
+
+
+def test_tensors_of_a_gguf_file_do_not_overlap(tmp_path):
+    path = tiny.write_gguf(tmp_path / "x.gguf", *tiny.llama())
+    first, second = sorted(open_checkpoint(path).tensors)[:2]
+    data = path.read_bytes()
+    places = []
+    for name in (first, second):
+        stored = name.encode()
+        at = data.index(struct.pack("<Q", len(stored)) + stored) + 8 + len(stored)
+        axes = struct.unpack("<I", data[at : at + 4])[0]
+        places.append(at + 4 + 8 * axes + 4)
+    one, other = places
+    path.write_bytes(data[:other] + data[one : one + 8] + data[other + 8 :])
+    with pytest.raises(CheckpointError, match="overlap"):
+        open_checkpoint(path)
+
+
+def test_an_array_that_does_not_fit_into_its_file(tmp_path):
+    from certiformer import certify
+
+    np.save(tmp_path / "x.npy", np.ones(20, bool))
+    data = (tmp_path / "x.npy").read_bytes().replace(b"(20,), }      ", b"(10000000,), }")
+    (tmp_path / "x.npy").write_bytes(data)
+    with pytest.raises(InputError, match="does not fit"):
+        certify(predictions=tmp_path / "x.npy")
+
+
+@pytest.mark.parametrize("ending", ["npz", "eval"])
+def test_a_zip_bomb(tmp_path, ending):
+    from certiformer import certify
+
+    path = tmp_path / f"x.{ending}"
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("header.json", "w", force_zip64=True) as member,
+    ):
+        for _ in range(70):
+            member.write(bytes(2**20))
+    with pytest.raises(InputError, match="zip bomb"):
+        certify(predictions=path)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[" * 101 + "]" * 101, "nested too deeply"),
+        ("[" * 9999, "nested too deeply"),
+        ("9" * 301, "301 digits"),
+        ('{"a": 1, "a": 2}', "stands twice"),
+        ('["\\ud800"]', "surrogate"),
+        (b"\xff", "UTF-8"),
+        ("{", "not JSON"),
+    ],
+)
+def test_json_of_strangers(text, words):
+    with pytest.raises(NotJson, match=words):
+        parse_json(text, object, unique=True)
+
+
+def test_json_as_it_should_be():
+    deep = json.dumps(["9" * 400, {"a": "\ud83d\ude00"}])
+    assert parse_json(deep, list) == ["9" * 400, {"a": "\U0001f600"}]
+    with pytest.raises(NotJson, match="not a JSON object"):
+        parse_json("[1]")
