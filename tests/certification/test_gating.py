@@ -88,6 +88,14 @@ def test_the_command_line(run, tmp_path):
     assert run("gate", "none.csv", "--error", 0.05).code == 2
 
 
+def test_a_report_of_a_gate_is_not_taken_for_a_certificate(run, tmp_path):
+    write(tmp_path / "r.csv", 0, 59)
+    (tmp_path / "g.json").write_text(run("gate", "r.csv", "--error", 0.05, "--json").out)
+    found = run("verify", "g.json", "--data", "r.csv")
+    assert found.code == 2
+    assert "certiformer gate FILE" in found.err
+
+
 def test_undecided_counts_new_items_only():
     report = asked(5, 200, error=0.05)
     assert report.verdict == "undecided"

@@ -127,6 +127,11 @@ def verify(
     document = read_report(path)
     if document.get("format") != FORMAT:
         return _other_format(document)
+    if "verdict" in document:
+        raise InputError(
+            "report", "the report of a gate", "a report of certify",
+            "A gate is made again by its own command: certiformer gate FILE --error X",
+        )  # fmt: skip
     wrong = tuple(Difference(place, "something else", expected) for place, expected in violations(document, schema()))
     if wrong:
         return Verification(wrong, (), compared=len(wrong))
