@@ -318,7 +318,7 @@ def test_what_a_verdict_rests_on_stands_beside_it(tmp_path, run):
         assert "say --group patient if they are not" in told.out
     (tmp_path / "s.txt").write_text("0\n1\n" * 40)
     told = run("watch", "s.txt").out
-    assert "Condition: the limits hold if the mean has not changed since they began" in told
+    assert "Condition: the limits are of the average of the means over all outcomes so far" in told
     assert "NOT CHECKED: whether outcomes repeat" in told
     np.savez(tmp_path / "labels.npz", heldout_labels=np.arange(N) % 2)
     np.savez(tmp_path / "answers.npz", heldout_predictions=np.arange(N) % 2)
@@ -763,4 +763,4 @@ def test_misuse_is_one_line_and_exit_code_2(run, tmp_path, words, message):
 def test_the_state_of_a_watch_knows_what_one_means(run, tmp_path):
     (tmp_path / "s.txt").write_text("0\n" * 100)
     assert run("watch", "s.txt", "--state", "k.json").code == 0
-    assert "the settings it began with" in run("watch", "s.txt", "--higher-is-better", "--state", "k.json").err
+    assert "was begun with" in run("watch", "s.txt", "--higher-is-better", "--state", "k.json").err
