@@ -1,0 +1,1 @@
+"""Experiments of our own design, for papers that print none we have: Li et al., Deora et al."""

@@ -1,0 +1,1 @@
+"""The experiments that the papers print: Mwigo & Dasgupta, Trauger & Tewari, Arda et al."""
