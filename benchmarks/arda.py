@@ -12,10 +12,10 @@ import numpy as np
 import torch
 
 from benchmarks.compare import Case, Losses, Side
-from certiformer.experiments import _arda_lag_runs as lags
-from certiformer.experiments import _arda_width_runs as widths
-from certiformer.experiments._arda_width_grid import step_size
-from certiformer.training import kernels
+from certiformer.lab.training import kernels
+from certiformer.reproduction.papers import _arda_lag_runs as lags
+from certiformer.reproduction.papers import _arda_width_runs as widths
+from certiformer.reproduction.papers._arda_width_grid import step_size
 
 SAMPLES, LAG = 4000, 96
 RATE = step_size(4000)

@@ -26,7 +26,7 @@ NOISE = 1.05
 
 _RELEASE = """
 import json, sys, time
-from certiformer.core import find
+from certiformer.theory.core import find
 found = {}
 for id, (given, sizes) in json.load(sys.stdin).items():
     result = find(id)
@@ -41,9 +41,9 @@ json.dump(found, sys.stdout)
 
 _POINTS = """
 import json, sys, time
-from certiformer.core import find
+from certiformer.theory.core import find
 try:
-    from certiformer.core.arrays import evaluate_along
+    from certiformer.theory.core.arrays import evaluate_along
 except ImportError:
     evaluate_along = None  # the release knows only single numbers
 
@@ -95,7 +95,7 @@ def sections(release: str | None) -> list[tuple[str, Callable[[], list[Line]]]]:
 
 def _given(id: str) -> dict[str, Any]:
     """The example inputs but n, everything derived written out: what is derived may differ between releases."""
-    from certiformer.core import find
+    from certiformer.theory.core import find
 
     result = find(id)
     required = {entry.name: entry.example for entry in result.inputs if entry.required}
@@ -115,7 +115,7 @@ def _asked_of(release: str, program: str, asked: Any) -> Any:
 
 def _every(release: str) -> list[Line]:
     """Seconds per point of all other results over a sweep of one input, n if there is one: ours as an array."""
-    from certiformer.core.registry import results
+    from certiformer.theory.core.registry import results
 
     asked = {id: _swept(result) for id, result in results().items() if id not in IDS}
     before, now = _in_turn((release, str(Path(__file__).parents[1])), asked)
@@ -137,7 +137,7 @@ def _every(release: str) -> list[Line]:
 
 def _swept(result: Any) -> tuple[dict[str, Any], str, list[float]]:
     """The example inputs but one, that input, and values from its example on; no name where none can vary."""
-    from certiformer.core import CertiformerError
+    from certiformer.theory.core import CertiformerError
 
     at = result(**{entry.name: entry.example for entry in result.inputs if entry.required})
     given = {k: v for k, v in at.as_inputs().items() if v is not None and k not in at.derived}
@@ -212,7 +212,7 @@ def _along(id: str, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _single() -> Line:
-    from certiformer.core import find
+    from certiformer.theory.core import find
 
     result, given = find("li.thm5.3"), _given("li.thm5.3")
     sizes = iter(range(10**6, 10**6 + 10**4))
@@ -231,7 +231,7 @@ def _long() -> Line:
 
 
 def _spectral() -> Line:
-    from certiformer.measure.spectral import spectral_norms
+    from certiformer.theory.measure.spectral import spectral_norms
 
     rng = np.random.default_rng(0)
     shapes = [*4 * [(768, 768)], (768, 3072), (3072, 768)] * 12

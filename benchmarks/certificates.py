@@ -13,8 +13,8 @@ from pathlib import Path
 
 from certiformer.certification.api import certify
 from certiformer.certification.pipeline import build
-from certiformer.certification.recipes import mnist, sparse_majority
-from certiformer.core import find
+from certiformer.lab.recipes import mnist, sparse_majority
+from certiformer.theory.core import find
 
 DELTA = 0.05
 PREVIOUS = {

@@ -7,9 +7,9 @@ import numpy as np
 import torch
 
 from benchmarks.compare import Case, Losses, Side
-from certiformer.experiments import _deora_runs as runs
-from certiformer.experiments.deora_training import MIXTURE
-from certiformer.training import kernels
+from certiformer.lab.training import kernels
+from certiformer.reproduction.designs import _deora_runs as runs
+from certiformer.reproduction.designs.deora_training import MIXTURE
 
 SAMPLES, RATE = 100, 0.1
 TOKENS, DIMENSION, HEADS = MIXTURE["tokens"], MIXTURE["d"], 4

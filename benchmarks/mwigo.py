@@ -8,9 +8,9 @@ import numpy as np
 import torch
 
 from benchmarks.compare import Case, Losses, Side
-from certiformer.experiments import _mwigo_runs as runs
-from certiformer.experiments._mwigo_grid import BASE
-from certiformer.tasks.mnist import mnist
+from certiformer.lab.tasks.mnist import mnist
+from certiformer.reproduction.papers import _mwigo_runs as runs
+from certiformer.reproduction.papers._mwigo_grid import BASE
 
 WIDTH, SAMPLES, BATCH, TEST = 1024, 1200, 32, 2115
 CONFIG = {"d_m": WIDTH, "n": SAMPLES, **BASE, "rate": 0.1, "seed": 0}

@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass
 from certiformer.certificates.margin import Margin
 from certiformer.certificates.occam import Occam
 from certiformer.certification.delta import divide
-from certiformer.certification.recipes import sparse_majority
-from certiformer.core import find
+from certiformer.lab.recipes import sparse_majority
+from certiformer.theory.core import find
 
 DELTA = 0.05
 SEEDS = (11, 12, 13, 14, 15)

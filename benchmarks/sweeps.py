@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from certiformer.sweep import Experiment, Inline, Ledger, Local, Outcome, sweep
+from certiformer.reproduction.sweep import Experiment, Inline, Ledger, Local, Outcome, sweep
 
 
 def empty(config: dict[str, Any]) -> Outcome:

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 
 from benchmarks.compare import Case, Losses, Side
-from certiformer import models
-from certiformer.experiments import _trauger_runs as runs
-from certiformer.training import kernels
+from certiformer.lab import models
+from certiformer.lab.training import kernels
+from certiformer.reproduction.papers import _trauger_runs as runs
 
 CONFIG = {
     "seed": 0,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from certiformer.probing.probe import predict, probe
+from certiformer.lab.probing.probe import predict, probe
 from material import fetch
 
 

@@ -24,7 +24,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Kernels compiled with older helpers are forgotten: Numba looks at the file of a kernel only."""
-    kernels = Path(__file__).parents[1] / "src" / "certiformer" / "training" / "kernels"
+    kernels = Path(__file__).parents[1] / "src" / "certiformer" / "lab" / "training" / "kernels"
     helpers = [kernels / f"{name}.py" for name in ("_compile", "_vectors")]
     newest = max(helper.stat().st_mtime for helper in helpers)
     for kept in (kernels / "__pycache__").glob("*.nb[ci]"):

@@ -1,7 +1,7 @@
 """A type checker for jaxtyping's import hook that knows shapes and nothing else: no dependency, no surprises.
 
-`pytest --jaxtyping-packages=certiformer.models,shapes.checked` checks every `Float[Array, "n d"]` of the package, the
-letters of one call together.
+`pytest --jaxtyping-packages=certiformer.lab.models,shapes.checked` checks every `Float[Array, "n d"]` of the package,
+the letters of one call together.
 """
 
 import functools

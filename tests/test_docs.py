@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from certiformer.sweep import read
+from certiformer.reproduction.sweep import read
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -14,12 +14,12 @@ import sys, types
 sys.path.insert(0, sys.argv[1] + "/tools")
 import mutants
 from pathlib import Path
-from certiformer.calculus import tails
+from certiformer.theory.calculus import tails
 
-path = mutants.SOURCE / "calculus" / "tails.py"
+path = mutants.SOURCE / "theory" / "calculus" / "tails.py"
 found = mutants.mutants(path)
 assert len({mutant.index for mutant in found}) == len(found) > 20
-assert all("->" in mutant.name and mutant.module == "certiformer.calculus.tails" for mutant in found)
+assert all("->" in mutant.name and mutant.module == "certiformer.theory.calculus.tails" for mutant in found)
 assert all(hasattr(tails, mutant.place.split(".")[0]) for mutant in found)
 # Those that read alike are told apart, in source order; a reason may name all of them or one.
 assert len({mutant.own_key for mutant in found}) == len(found)

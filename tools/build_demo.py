@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
-from certiformer.certification.recipes import mnist
 from certiformer.certification.split import configuration_hash
+from certiformer.lab.recipes import mnist
 
 PLACE = Path(mnist.__file__).parent / "data" / "mnist_demo.safetensors"
 

@@ -18,13 +18,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from certiformer.certification.procedures._augment import Shifts
-from certiformer.certification.procedures._learners import Descent
-from certiformer.certification.procedures._model import parametrised
-from certiformer.certification.procedures._picking import compress
-from certiformer.certification.recipes.digits import Images, images
-from certiformer.models.shallow_encoder import ShallowEncoder, ShallowEncoderConfig
-from certiformer.tasks.mnist import Digits, folder
+from certiformer.lab.models.shallow_encoder import ShallowEncoder, ShallowEncoderConfig
+from certiformer.lab.procedures._augment import Shifts
+from certiformer.lab.procedures._learners import Descent
+from certiformer.lab.procedures._model import parametrised
+from certiformer.lab.procedures._picking import compress
+from certiformer.lab.recipes.digits import Images, images
+from certiformer.lab.tasks.mnist import Digits, folder
 
 PAIRS = ((6, 7), (3, 4))
 SAMPLE = 3000

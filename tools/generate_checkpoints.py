@@ -23,8 +23,8 @@ from threadpoolctl import threadpool_limits
 
 from certiformer import bound
 from certiformer.checkpoints import Options, inspect, open_checkpoint
-from certiformer.measure.spectral import spectral_norms
 from certiformer.report.numbers import percent_up
+from certiformer.theory.measure.spectral import spectral_norms
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "checkpoints.md"
@@ -128,7 +128,7 @@ def _seconds(compute: Callable[[Any], Any], matrices: list[Any]) -> float:
 
 
 def spam() -> list[str]:
-    from certiformer.probing.probe import probe
+    from certiformer.lab.probing.probe import probe
 
     # Embeddings anew, so that the time is that of a first run.
     with tempfile.TemporaryDirectory() as place, mock.patch.dict(os.environ, CERTIFORMER_CACHE=place):
@@ -162,7 +162,7 @@ def filtered(document: Mapping[str, Any], spent: float, waited: float) -> list[s
 
 
 def adapter() -> list[str]:
-    from certiformer.probing.adapter import AdapterSettings, adapt
+    from certiformer.lab.probing.adapter import AdapterSettings, adapt
 
     return taken_apart(
         adapt(material("minilm"), material("spam"), AdapterSettings.of(ADAPTER), delta=0.05, repeats="group").card

@@ -17,8 +17,8 @@ import sys
 import tomllib
 from pathlib import Path
 
-from certiformer.core import Result, Status, papers, results
-from certiformer.core.registry import places_in
+from certiformer.theory.core import Result, Status, papers, results
+from certiformer.theory.core.registry import places_in
 
 ROOT = Path(__file__).resolve().parents[1]
 PART = re.compile(r"<!-- (?P<kind>results|audit|reproduction|run: (?P<command>[^\n]+)) -->\n.*?<!-- end -->", re.DOTALL)

@@ -18,12 +18,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from certiformer.core import papers
-from certiformer.experiments import PAPERS, studies
-from certiformer.experiments.reproduce import TIMES, redraw
 from certiformer.report import reproduction as shown
-from certiformer.sweep import read
-from certiformer.sweep.time_estimate import processor_times, shape_name
+from certiformer.reproduction import PAPERS, studies
+from certiformer.reproduction.reproduce import TIMES, redraw
+from certiformer.reproduction.sweep import read
+from certiformer.reproduction.sweep.time_estimate import processor_times, shape_name
+from certiformer.theory.core import papers
 
 ROOT = Path(__file__).resolve().parents[1]
 RUNS = ROOT / "docs" / "reproduction" / "runs"

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from certiformer.sweep import Ledger, publish
+from certiformer.reproduction.sweep import Ledger, publish
 
 FOLDER = Path(__file__).resolve().parents[1] / "tests" / "vectors" / "smoke"
 

@@ -54,10 +54,10 @@ OUT = ROOT / "out"
 MEMORY, REACH = OUT / "mutants.json", OUT / "reach"
 ACCEPTED = ROOT / "tools" / "mutants-accepted.toml"
 BEGAN = time.monotonic()
-ROOMS = ("calculus", "networks", "theorems")
-SUITES = ("theorems", "calculus", "networks", "certificates")
+ROOMS = ("theory/calculus", "theory/networks", "theory/theorems")
+SUITES = ("theory/theorems", "theory/calculus", "theory/networks", "certificates")
 # Tests with JAX must not be interrupted: its threads would wait for each other for ever.
-LABORATORY = re.compile(r"^\s*(import|from) (jax|certiformer\.(models|training|measure|tasks))\b|reference_model", re.M)
+LABORATORY = re.compile(r"^\s*(import|from) (jax|certiformer\.lab)\b|reference_model", re.M)
 # How many tests are recorded at a time: what is lost where a run is interrupted.
 SHARE = 100
 # What notices a mutant besides a test: its module does not load, or a test does not end.

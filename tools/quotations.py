@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 from certiformer.certificates._refutations import refutation_of, refutations
-from certiformer.core import Paper, papers, results
+from certiformer.theory.core import Paper, papers, results
 
 ROOT = Path(__file__).resolve().parents[1]
 HASHES = ROOT / "tests" / "vectors" / "quotations.json"

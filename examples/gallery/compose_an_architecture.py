@@ -4,7 +4,7 @@ A small encoder as a graph of layers; the sensitivity of its output to every wei
 """
 
 # %%
-from certiformer.networks import (
+from certiformer.theory.networks import (
     GELU,
     Head,
     Network,

@@ -4,8 +4,8 @@ Results that bound the same quantity, at one setting and along the sample size.
 """
 
 # %%
-from certiformer.core.sweeping import parse_sweep
 from certiformer.report.comparison import compare_results, comparison_figure
+from certiformer.theory.core.sweeping import parse_sweep
 
 given = {"Bw": "1", "Bc": "2", "L_sigma": "1", "Bv": "1.5", "Bx": "1", "C": "0.5", "BQK": "0.5", "d": "64"}
 found = compare_results(["trauger.thm4.1", "trauger.cor4.1.1"], given, parse_sweep("n=1e4:1e8:5"))

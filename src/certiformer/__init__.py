@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from certiformer.certification.watching import watch
     from certiformer.checkpoints import inspect
     from certiformer.checkpoints.composing import compose
-    from certiformer.core import Evaluation, Result
-    from certiformer.core.arrays import Evaluations
-    from certiformer.core.registry import register
     from certiformer.evaluation.planning import plan
-    from certiformer.experiments.reproduce import reproduce
+    from certiformer.reproduction.reproduce import reproduce
+    from certiformer.theory.core import Evaluation, Result
+    from certiformer.theory.core.arrays import Evaluations
+    from certiformer.theory.core.registry import register
 
 _ELSEWHERE = {
     "Declaration": "certiformer.certification.declaration",
@@ -49,8 +49,8 @@ _ELSEWHERE = {
     "load_predictor": "certiformer.certification.handover",
     "look": "certiformer.certification.looking",
     "plan": "certiformer.evaluation.planning",
-    "register": "certiformer.core.registry",
-    "reproduce": "certiformer.experiments.reproduce",
+    "register": "certiformer.theory.core.registry",
+    "reproduce": "certiformer.reproduction.reproduce",
     "select": "certiformer.certification.selecting",
     "verify": "certiformer.certification.verify",
     "watch": "certiformer.certification.watching",
@@ -115,12 +115,12 @@ def bound(id: str | type[Result], /, **inputs: Any) -> Evaluation | Evaluations:
 
     One or two inputs may be arrays (`n=np.rint(np.geomspace(1e3, 1e9, 200))`): every variant is then an array.
     """
-    from certiformer.core import find
+    from certiformer.theory.core import find
 
     result = find(id)
     if not any(hasattr(value, "__len__") and not isinstance(value, str) for value in inputs.values()):
         return result.evaluate(inputs)
-    from certiformer.core.arrays import evaluate_along, varying
+    from certiformer.theory.core.arrays import evaluate_along, varying
 
     axes = varying(result, inputs)
     return evaluate_along(result, inputs, axes) if axes else result.evaluate(inputs)
@@ -128,15 +128,15 @@ def bound(id: str | type[Result], /, **inputs: Any) -> Evaluation | Evaluations:
 
 def explain(id: str | type[Result], /) -> type[Result]:
     """The result `id`: statement, inputs, assumptions, defects, and what holds instead."""
-    from certiformer.core import find
+    from certiformer.theory.core import find
 
     return find(id)
 
 
 def results(paper: str | None = None) -> list[type[Result]]:
     """Every result, or those of one paper, in reading order."""
-    from certiformer.core import papers, registry
-    from certiformer.core.errors import UnknownNameError
+    from certiformer.theory.core import papers, registry
+    from certiformer.theory.core.errors import UnknownNameError
 
     if paper is not None and paper not in papers():
         raise UnknownNameError("paper", paper, papers())

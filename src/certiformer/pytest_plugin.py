@@ -40,8 +40,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _level(marker: pytest.Mark, place: str) -> tuple[float, float]:
     """The threshold and delta of a marker."""
-    from certiformer.core.errors import CertiformerError
     from certiformer.evaluation._given import failure_probability, probability
+    from certiformer.theory.core.errors import CertiformerError
 
     said = dict(marker.kwargs)
     if marker.args or "error" not in said or not set(said) <= set(KNOWN):

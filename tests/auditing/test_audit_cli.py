@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import certiformer
 from certiformer.auditing import report, runner
 from certiformer.cli import application
-from certiformer.core import InputError, results
+from certiformer.theory.core import InputError, results
 
 IDS = ["trauger.lem3.1", "arda.fact1"]
 
@@ -82,7 +82,7 @@ def test_table_has_a_row_per_result(capsys):
 def test_mistakes_are_named(words):
     done = invoke(*words)
     assert done.exit_code != 0
-    assert isinstance(done.exception, certiformer.core.errors.CertiformerError)
+    assert isinstance(done.exception, certiformer.theory.core.errors.CertiformerError)
 
 
 def test_api():

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from certiformer.auditing.completeness import checkout, gaps
 from certiformer.cli import application
-from certiformer.core import Paper, Quantity, Result, Status, count, find, printed_value, real, upper_bound
+from certiformer.theory.core import Paper, Quantity, Result, Status, count, find, printed_value, real, upper_bound
 
 ROOT = Path(__file__).parents[2]
 PAPER = Paper("unfinished", "A. Author", "A Draft")

@@ -7,7 +7,7 @@ from certiformer.auditing.coverage import Coverage, as_expected, fails, laws, re
 from certiformer.auditing.procedure_laws import LAWS as PROCEDURES
 from certiformer.certificates import Law, Trial, certificates
 from certiformer.certificates.holdout import HoldOut
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 LAWS = {f"{id}: {name}": (id, name, law) for id, name, law in laws()}
 
@@ -35,7 +35,7 @@ def test_picks_that_depend_on_the_order_of_the_file_are_refused():
     import numpy as np
 
     from certiformer.auditing.procedure_laws import _learner
-    from certiformer.certification.procedures import PickToLearn
+    from certiformer.lab.procedures import PickToLearn
 
     class FirstRow(type(_learner())):
         def outputs(self, state, inputs):

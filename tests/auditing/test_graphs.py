@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from certiformer import networks as net
 from certiformer.auditing.attacks.graphs import Graph, worst_ratio
 from certiformer.auditing.rules import RULES, ratios, three_signals
-from certiformer.core.errors import InputError
-from certiformer.networks import Node, Weight
-from certiformer.networks.core_attention import CoreAttention, FusedAttention
-from certiformer.networks.graph import Effect, Hats, Signal
-from certiformer.networks.joins import MaxPooling
-from certiformer.networks.magnitude import ONE, size
+from certiformer.theory import networks as net
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.networks import Node, Weight
+from certiformer.theory.networks.core_attention import CoreAttention, FusedAttention
+from certiformer.theory.networks.graph import Effect, Hats, Signal
+from certiformer.theory.networks.joins import MaxPooling
+from certiformer.theory.networks.magnitude import ONE, size
 
 POINTS = 700
 

@@ -18,7 +18,7 @@ from certiformer.auditing.attacks import attacks_of, procedures, reason, topics
 from certiformer.auditing.plan import CORES, attacks_on, plan
 from certiformer.auditing.search import Search, family
 from certiformer.certificates import certificates
-from certiformer.core import InputError, find, results
+from certiformer.theory.core import InputError, find, results
 from subprocesses import python_path
 
 QUICK = ["trauger.lem3.1", "trauger.lemE.1", "li.rem6.7", "deora.prop3", "binomial"]

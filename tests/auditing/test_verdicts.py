@@ -6,7 +6,7 @@ import pytest
 
 from certiformer.auditing import runner
 from certiformer.auditing.attack import Claim
-from certiformer.core import Status, results
+from certiformer.theory.core import Status, results
 
 ATTACKED = [claim for claim in runner.claims_of() if runner.attacks_on(claim)]
 FALSE = [result.id for result in results().values() if result.status is Status.FALSE]

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import certiformer
-from certiformer.calculus.tails import binary_kl, binomial_upper, kl_inverse
-from certiformer.core.errors import InputError
+from certiformer.theory.calculus.tails import binary_kl, binomial_upper, kl_inverse
+from certiformer.theory.core.errors import InputError
 
 DELTA = 0.1
 

@@ -6,13 +6,13 @@ import jax
 import numpy as np
 import pytest
 
-from certiformer import models
-from certiformer.calculus import strata
-from certiformer.certification.bindings import BINDINGS, Application
-from certiformer.certification.bindings._application import Radii, ramp_margin
+from certiformer.certification.paper_inputs import BINDINGS, Application
+from certiformer.certification.paper_inputs._application import Radii, ramp_margin
 from certiformer.certification.profile import measured
-from certiformer.core import Quantity, find, registry
-from certiformer.measure.losses import ramp
+from certiformer.lab import models
+from certiformer.theory.calculus import strata
+from certiformer.theory.core import Quantity, find, registry
+from certiformer.theory.measure.losses import ramp
 
 MODELS = {
     "encoder": ("shallow_encoder", {"d": 4, "d_m": 5}),

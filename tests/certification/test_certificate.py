@@ -6,7 +6,7 @@ import pytest
 
 import certiformer
 from certiformer.certification.rows.statement import confidence, does_not_apply, from_evaluation, size_needed, verdict
-from certiformer.core import find, upper_bound
+from certiformer.theory.core import find, upper_bound
 
 
 def evaluate(n=100, **changes):

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from certiformer import models
 from certiformer.cli import main
+from certiformer.lab import models
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ import pytest
 from typer.testing import CliRunner
 
 import certiformer
-from certiformer.calculus import strata
 from certiformer.certification.composition import ID, composed
 from certiformer.certification.predictions import Margins, margins_of
 from certiformer.certification.sample import Sample
 from certiformer.checkpoints.violations import THEOREMS
 from certiformer.cli import application
-from certiformer.core.errors import CertiformerError
+from certiformer.theory.calculus import strata
+from certiformer.theory.core.errors import CertiformerError
 from checkpoints import tiny
 
 CLASSES = 5

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 from declaring import asked
 
 RANDOM = np.random.default_rng(0)

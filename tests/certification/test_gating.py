@@ -10,9 +10,9 @@ import pytest
 import certiformer
 from certiformer.certification.verify import schema
 from certiformer.cli import main
-from certiformer.core.errors import InputError
-from certiformer.core.schema import violations
 from certiformer.evaluation.gates import share_of_run
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.schema import violations
 
 
 def arrays(errors, n, first=0, seed=0):

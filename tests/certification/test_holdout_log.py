@@ -11,12 +11,12 @@ import time
 import numpy as np
 import pytest
 
-from certiformer.calculus.ladder import bit_nats, round_nats
-from certiformer.calculus.tails import binomial_upper
 from certiformer.certification.holdout_log import LOG, Book, Ledger, Rules, replay
 from certiformer.cli import main
-from certiformer.core import find, locks
-from certiformer.core.errors import CertiformerError, InputError
+from certiformer.theory.calculus.ladder import bit_nats, round_nats
+from certiformer.theory.calculus.tails import binomial_upper
+from certiformer.theory.core import find, locks
+from certiformer.theory.core.errors import CertiformerError, InputError
 
 LABELS = np.random.default_rng(0).integers(0, 3, 400)
 

@@ -25,9 +25,9 @@ from certiformer.certificates.progressive import Progressive
 from certiformer.certificates.surrogate import Surrogate
 from certiformer.certification.verify import schema
 from certiformer.cli import application
-from certiformer.core.errors import CertiformerError
-from certiformer.core.report import SHOWN, WORDS, Decision, Report
-from certiformer.core.schema import violations
+from certiformer.theory.core.errors import CertiformerError
+from certiformer.theory.core.report import SHOWN, WORDS, Decision, Report
+from certiformer.theory.core.schema import violations
 
 RANDOM = np.random.default_rng(0)
 LABELS = RANDOM.integers(2, size=60)

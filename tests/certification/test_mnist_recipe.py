@@ -20,11 +20,11 @@ from certiformer.certificates.pacbayes_single import SingleDraw
 from certiformer.certificates.surrogate import Surrogate
 from certiformer.certification.evidence import Findings
 from certiformer.certification.pipeline import build
-from certiformer.certification.procedures._augment import Shifts
-from certiformer.certification.recipes import mnist as recipe
-from certiformer.certification.recipes.digits import Images
 from certiformer.certification.split import configuration_hash
-from certiformer.models import weights
+from certiformer.lab.models import weights
+from certiformer.lab.procedures._augment import Shifts
+from certiformer.lab.recipes import mnist as recipe
+from certiformer.lab.recipes.digits import Images
 
 SETTINGS = recipe.Settings()
 

@@ -9,7 +9,7 @@ import pytest
 import certiformer
 from certiformer.certification.betting import betting
 from certiformer.certification.predictions import decisions
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 
 class Tiny(eqx.Module):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from certiformer.certification.delta import DeltaLedger, divide
 from certiformer.certification.split import configuration_hash, example_hashes, refuse_overlap, split
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 
 @given(st.dictionaries(st.text(min_size=1), st.floats(1e-6, 1e6), min_size=1, max_size=20), st.floats(1e-6, 0.5))

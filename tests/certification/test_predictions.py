@@ -6,7 +6,7 @@ import pytest
 import certiformer
 from certiformer.certification import linear_head
 from certiformer.certification.handover import linear_head as heads
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 RNG = np.random.default_rng(0)
 LABELS = RNG.integers(2, size=300)

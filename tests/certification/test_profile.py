@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.core.errors import InputError
-from certiformer.measure.profile import (
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.measure.profile import (
     cross_entropy,
     matrix_entries,
     measure,

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from certiformer.calculus.tail_check import tail_at_least, tail_at_most
 from certiformer.certificates._proof import HEADER, proof_text
 from certiformer.certificates._refutations import refutations
 from certiformer.certification import kernel, proofs
+from certiformer.theory.calculus.tail_check import tail_at_least, tail_at_most
 from proving import FALSE, TRUE, run, table, text_of
 
 pytestmark = [

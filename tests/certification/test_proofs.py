@@ -16,7 +16,7 @@ import quotations
 from certiformer.certificates._proof import MOST_COUNTED, Counted, UpperLimit, proof_text
 from certiformer.certificates._refutations import refutation_of, refutations
 from certiformer.certification import kernel, proofs
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 from proving import FALSE, TRUE, run, table
 
 UNPROVED = re.compile(r"Admitted|admit|Axiom|Parameter|Conjecture|Hypothesis|Unset Guard|bypass_check|Declare ML|Load ")

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import certiformer
-from certiformer import models
 from certiformer.certificates import certificates
 from certiformer.certificates.betting import Betting
 from certiformer.certificates.disagreement import Disagreement
@@ -22,8 +21,9 @@ from certiformer.certification.api import Subject, certify
 from certiformer.certification.evidence import Findings
 from certiformer.certification.pipeline import build
 from certiformer.certification.verify import schema
-from certiformer.core.errors import InputError
-from certiformer.core.schema import violations
+from certiformer.lab import models
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.schema import violations
 
 FIELDS = {
     "id",

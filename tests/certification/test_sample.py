@@ -17,7 +17,7 @@ import pytest
 import certiformer
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.sources import files, metrics
-from certiformer.core.errors import CertiformerError, InputError
+from certiformer.theory.core.errors import CertiformerError, InputError
 from declaring import certified
 
 N = 400

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import certiformer
-from certiformer import models
 from certiformer.certificates.betting import Betting
 from certiformer.certificates.holdout import HoldOut
-from certiformer.certification.bindings import BINDINGS, paying
 from certiformer.certification.headline import confidence_text
+from certiformer.certification.paper_inputs import BINDINGS, paying
 from certiformer.certification.split import data_hash
-from certiformer.core.errors import InputError, UnknownNameError
+from certiformer.lab import models
+from certiformer.theory.core.errors import InputError, UnknownNameError
 
 
 def answers(n=500, errors=20):
@@ -173,7 +173,7 @@ def test_mypy_sees_unknown_names(tmp_path):
 
 def test_dead_features_are_errors_of_a_random_readout():
     """Features that are all zero score zero whatever is drawn, and a zero score is an error."""
-    from certiformer.certification.procedures import HeadPosterior
+    from certiformer.lab.procedures import HeadPosterior
 
     x = np.concatenate([np.zeros(20), np.full(80, 5.0)])[:, None]
     labels = np.ones(100, int)
@@ -213,7 +213,8 @@ def test_predictions_are_certified_without_jax():
         "report = certiformer.certify(predictions=given)\n"
         "report.page()\n"
         "import certiformer.cli\n"
-        "heavy = {'jax', 'equinox', 'optax', 'matplotlib', 'scipy.optimize', 'scipy.linalg', 'certiformer.networks'}\n"
+        "heavy = {'jax', 'equinox', 'optax', 'matplotlib', 'scipy.optimize', 'scipy.linalg'}\n"
+        "heavy |= {'certiformer.theory.networks'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -13,18 +13,18 @@ import numpy as np
 import pytest
 
 import certiformer
-from certiformer.calculus import quantised, strata
-from certiformer.calculus.covers import Cover
 from certiformer.certificates.cover_soft import SoftCover
 from certiformer.certificates.margin import Margin
 from certiformer.certificates.occam import Occam
-from certiformer.certification.coordinates import majority as recipe
 from certiformer.certification.evidence import Findings
 from certiformer.certification.pipeline import build
-from certiformer.certification.recipes.sparse_majority import findings
-from certiformer.core import find
-from certiformer.core.errors import InputError
-from certiformer.tasks.sparse_majority import SparseMajority, sparse_majority
+from certiformer.lab.coordinate_covers import majority as recipe
+from certiformer.lab.recipes.sparse_majority import findings
+from certiformer.lab.tasks.sparse_majority import SparseMajority, sparse_majority
+from certiformer.theory.calculus import quantised, strata
+from certiformer.theory.calculus.covers import Cover
+from certiformer.theory.core import find
+from certiformer.theory.core.errors import InputError
 
 SMALL = recipe.Settings(tokens=8, n=400, heads=2, tolerance=1e-4, restarts=8, match_steps=300, moves=40, tried=5)
 SEED = 3

@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 import certiformer
 from certiformer.certification.handover import content_of, read_predictor
 from certiformer.certification.handover.estimator import FORMULAS, stored
-from certiformer.certification.procedures import PickToLearn
-from certiformer.certification.procedures._estimators import ESTIMATORS, PIPELINE, built, described_estimator
-from certiformer.certification.procedures._learners import Refit
 from certiformer.cli import application
-from certiformer.core.errors import CertiformerError, InputError
+from certiformer.lab.procedures import PickToLearn
+from certiformer.lab.procedures._estimators import ESTIMATORS, PIPELINE, built, described_estimator
+from certiformer.lab.procedures._learners import Refit
+from certiformer.theory.core.errors import CertiformerError, InputError
 
 pytest.importorskip("sklearn")
 RANDOM = np.random.default_rng(0)

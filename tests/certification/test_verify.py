@@ -9,11 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 import certiformer
-from certiformer import models
 from certiformer.certificates.holdout import HoldOut
 from certiformer.certification.handover.model import Weights
 from certiformer.cli import application
-from certiformer.core.errors import InputError, UnknownNameError
+from certiformer.lab import models
+from certiformer.theory.core.errors import InputError, UnknownNameError
 
 
 def arrays(classes=2):
@@ -286,7 +286,7 @@ PROCEDURES = ("compression", "occam", "pacbayes.gibbs", "pacbayes.single", "prog
 
 @pytest.fixture(scope="module")
 def procedures(tmp_path_factory):
-    from certiformer.certification.procedures import Code, HeadPosterior, Occam, OnePass, PickToLearn, Surrogate
+    from certiformer.lab.procedures import Code, HeadPosterior, Occam, OnePass, PickToLearn, Surrogate
 
     folder = tmp_path_factory.mktemp("procedures")
     rng = np.random.default_rng(0)
@@ -397,7 +397,7 @@ def test_an_estimator_on_its_picks_is_handed_over_and_counted(tmp_path):
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVC
 
-    from certiformer.certification.procedures import PickToLearn
+    from certiformer.lab.procedures import PickToLearn
 
     rng = np.random.default_rng(0)
     y = rng.integers(3, size=60)
@@ -418,7 +418,7 @@ def test_an_estimator_on_its_picks_is_handed_over_and_counted(tmp_path):
 
 
 def test_a_file_may_name_estimators_of_scikit_learn_only():
-    from certiformer.certification.procedures._picked import built
+    from certiformer.lab.procedures._picked import built
 
     for name in ("os.system", "sklearn.datasets.fetch_openml", "builtins.eval", None):
         with pytest.raises(InputError, match="scikit-learn"):
@@ -428,7 +428,7 @@ def test_a_file_may_name_estimators_of_scikit_learn_only():
 def test_weights_from_elsewhere_are_counted_with_their_function(tmp_path):
     import jax.numpy as jnp
 
-    from certiformer.certification.procedures import PickToLearn
+    from certiformer.lab.procedures import PickToLearn
 
     rng = np.random.default_rng(1)
     x = rng.normal(size=(40, 3)).astype(np.float32)

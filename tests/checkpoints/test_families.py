@@ -24,7 +24,7 @@ from certiformer.checkpoints.network import Model
 from certiformer.checkpoints.roles import assign, oriented_shape
 from certiformer.checkpoints.sizes import Sizes
 from certiformer.cli import application
-from certiformer.core.errors import CertiformerError
+from certiformer.theory.core.errors import CertiformerError
 from checkpoints import tiny
 from real import weights
 
@@ -109,7 +109,7 @@ def test_every_tensor_is_used_once_and_config_json_describes_the_same_network(na
     entries = sum(math.prod(shape) for shape in VECTORS[name]["shapes"].values())
     by_config = certiformer.compose(folder / "config.json").network
     assert by_config.parameters == entries
-    assert certiformer.networks.Network("it", network.output).parameters <= entries  # gains may be folded
+    assert certiformer.theory.networks.Network("it", network.output).parameters <= entries  # gains may be folded
     assert any(roles.family.key == family.key for family in FAMILIES)
 
 

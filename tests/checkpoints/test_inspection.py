@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from certiformer import networks
 from certiformer.checkpoints import CheckpointError, Options, inspect, open_checkpoint
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.measuring import Measurer
@@ -21,9 +20,10 @@ from certiformer.checkpoints.roles import assign
 from certiformer.checkpoints.sizes import product_norm, sizes
 from certiformer.checkpoints.violations import THEOREMS
 from certiformer.cli import application
-from certiformer.core import find
-from certiformer.core.errors import InputError
-from certiformer.networks import Head, Weight
+from certiformer.theory import networks
+from certiformer.theory.core import find
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.networks import Head, Weight
 from checkpoints import tiny
 
 ASKED = {"vit.timm": {"heads": tiny.H}, "torch.encoder": {"heads": tiny.H, "activation": "gelu", "norm_first": False}}

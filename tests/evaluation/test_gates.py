@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from certiformer.calculus.running_mean import ln_capital, running_limits, squares_after
-from certiformer.core.errors import InputError
 from certiformer.evaluation.gates import (
     AnytimeGate,
     chance_of_verdict,
@@ -21,6 +19,8 @@ from certiformer.evaluation.gates import (
 )
 from certiformer.evaluation.judge import block_limits, judged_limits
 from certiformer.evaluation.tries import task_scores
+from certiformer.theory.calculus.running_mean import ln_capital, running_limits, squares_after
+from certiformer.theory.core.errors import InputError
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "gates.json").read_text())
 

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from certiformer.calculus.target_betting import _capital, _Paths, fixed_orders
-from certiformer.core.errors import InputError
 from certiformer.evaluation import (
     ConfidenceSequence,
     Monitor,
@@ -19,6 +17,8 @@ from certiformer.evaluation import (
     success_curve,
     units_of,
 )
+from certiformer.theory.calculus.target_betting import _capital, _Paths, fixed_orders
+from certiformer.theory.core.errors import InputError
 
 RANDOM = np.random.default_rng(0)
 LOSSES = RANDOM.beta(0.5, 2, size=60)

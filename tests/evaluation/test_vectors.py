@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from certiformer.calculus.target_betting import PRIOR_WEIGHT, TARGET_ONE_ORDER, _capital, _Paths
 from certiformer.evaluation import (
     Monitor,
     anytime_rate_limits,
@@ -17,6 +16,7 @@ from certiformer.evaluation import (
     rate_limits,
     sign_test,
 )
+from certiformer.theory.calculus.target_betting import PRIOR_WEIGHT, TARGET_ONE_ORDER, _capital, _Paths
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "evaluation.json").read_text())
 GOLDEN = 0.6180339887498949

@@ -34,10 +34,10 @@ from certiformer.certification.handover.linear_head import QuantisedHead
 from certiformer.certification.verify import verify
 from certiformer.checkpoints import open_checkpoint
 from certiformer.checkpoints.roles import architecture, assign
-from certiformer.core.errors import CertiformerError
-from certiformer.networks.description import load as load_network
-from certiformer.sweep import Experiment, Inline, Ledger, sweep
-from certiformer.sweep.published_runs import publish, read
+from certiformer.reproduction.sweep import Experiment, Inline, Ledger, sweep
+from certiformer.reproduction.sweep.published_runs import publish, read
+from certiformer.theory.core.errors import CertiformerError
+from certiformer.theory.networks.description import load as load_network
 from checkpoints import tiny
 from fuzzing import mutators as by
 
@@ -162,7 +162,7 @@ def config_file(folder: Path) -> Path:
 
 def runs(folder: Path) -> Experiment:
     del folder
-    return Experiment("walk", "sweep.toy_runs:walk", [{"seed": seed} for seed in range(4)])
+    return Experiment("walk", "reproduction.sweep.toy_runs:walk", [{"seed": seed} for seed in range(4)])
 
 
 def ledger_file(folder: Path) -> Path:

@@ -11,8 +11,8 @@ import pytest
 
 from certiformer.checkpoints import open_checkpoint
 from certiformer.checkpoints.errors import CheckpointError
-from certiformer.core.errors import InputError
-from certiformer.core.json_reader import NotJson, parse_json
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.json_reader import NotJson, parse_json
 from checkpoints import tiny
 
 

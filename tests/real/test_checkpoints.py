@@ -21,7 +21,7 @@ from certiformer.checkpoints.encoder import Encoder
 from certiformer.checkpoints.measuring import Measurer
 from certiformer.checkpoints.network import Model
 from certiformer.checkpoints.roles import assign
-from certiformer.measure.spectral import spectral_norms
+from certiformer.theory.measure.spectral import spectral_norms
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(1800)]
 ROOT = Path(__file__).parents[2]
@@ -116,7 +116,7 @@ def test_norms_cost_a_part_of_svds():
 def test_a_spam_filter_with_guarantees(tmp_path):
     pytest.importorskip("tokenizers")
     from certiformer.certification.verify import verify
-    from certiformer.probing.probe import probe
+    from certiformer.lab.probing.probe import probe
 
     found = probe(material("minilm"), material("spam"), most=4000, delta=0.05, repeats="group")
     _, report = found.write(tmp_path)
@@ -130,7 +130,7 @@ def test_a_spam_filter_with_guarantees(tmp_path):
 def test_an_adapter_of_sixteen_coordinates_with_floors():
     """Settings of the published run; the statistics of the mails are remembered for the page's table."""
     pytest.importorskip("tokenizers")
-    from certiformer.probing.adapter import AdapterSettings, adapt
+    from certiformer.lab.probing.adapter import AdapterSettings, adapt
 
     chosen = AdapterSettings.of(ROOT / "examples/spam_adapter.toml")
     card = adapt(material("minilm"), material("spam"), chosen, delta=0.05, repeats="group").card

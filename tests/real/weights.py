@@ -15,14 +15,14 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
-from certiformer import networks
 from certiformer.checkpoints import open_checkpoint
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.measuring import Measurer
 from certiformer.checkpoints.network import Model
 from certiformer.checkpoints.roles import architecture, assign
 from certiformer.checkpoints.tensors import Checkpoint, array_tensor
-from certiformer.networks.architecture import Attention
+from certiformer.theory import networks
+from certiformer.theory.networks.architecture import Attention
 
 VARIANTS = {"random": 0.5, "norm": 0.5, "attention": 1e6, "feed-forward": 1e6}
 """Every variant with the eps of its norms, where the settings have one."""

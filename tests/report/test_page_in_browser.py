@@ -13,8 +13,8 @@ from certiformer.certificates.progressive import Progressive
 from certiformer.certification.evidence import Findings
 from certiformer.certification.pipeline import build
 from certiformer.cli.reproduce.run import _index
-from certiformer.sweep import Inline
-from experiments import toy_studies
+from certiformer.reproduction.sweep import Inline
+from reproduction import toy_studies
 
 HOSTILE = "<script>document.title='owned'</script> & \"friends\""
 

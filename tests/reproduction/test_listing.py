@@ -7,9 +7,9 @@ import pkgutil
 import subprocess
 import sys
 
-from certiformer import experiments
+from certiformer import reproduction
 from certiformer.cli.reproduce import listing
-from certiformer.experiments import PAPERS
+from certiformer.reproduction import PAPERS
 from subprocesses import python_path
 
 ENTRY = {"id": "li.toy", "paper": "li", "title": "A toy", "runs": {"smoke": 1, "quick": 2, "paper": 3}}
@@ -37,7 +37,7 @@ def test_it_is_read_without_what_experiments_run_on(tmp_path):
     code = (
         "import pathlib, sys; from certiformer.cli.reproduce import listing, status; "
         f"listing.FILE = pathlib.Path({str(file)!r}); status.show_list(''); "
-        "assert not {'jax', 'scipy', 'matplotlib', 'certiformer.experiments'} & set(sys.modules)"
+        "assert not {'jax', 'scipy', 'matplotlib', 'certiformer.reproduction'} & set(sys.modules)"
     )
     environment = {**os.environ, "PYTHONPATH": python_path()}
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=120)
@@ -46,22 +46,27 @@ def test_it_is_read_without_what_experiments_run_on(tmp_path):
 
 
 def test_the_table_of_modules_is_what_the_modules_declare():
-    names = [module.name for module in pkgutil.iter_modules(experiments.__path__) if not module.name.startswith("_")]
+    names = [
+        f"{home}.{module.name}"
+        for home in ("papers", "designs")
+        for module in pkgutil.iter_modules([f"{reproduction.__path__[0]}/{home}"])
+        if not module.name.startswith("_")
+    ]
     declared = {
         study.id: name
         for name in names
-        for study in getattr(importlib.import_module(f"certiformer.experiments.{name}"), "STUDIES", ())
+        for study in getattr(importlib.import_module(f"certiformer.reproduction.{name}"), "STUDIES", ())
     }
-    assert declared == experiments.MODULES
-    order = [(PAPERS.index(id.partition(".")[0]), id) for id in experiments.MODULES]
+    assert declared == reproduction.MODULES
+    order = [(PAPERS.index(id.partition(".")[0]), id) for id in reproduction.MODULES]
     assert order == sorted(order)
 
 
 def test_looking_one_up_imports_its_module_and_no_other():
     code = (
-        "import sys; from certiformer.experiments import MODULES, find; find('arda.fig1').experiment('paper'); "
-        "found = {name.rpartition('.')[2] for name in sys.modules if name.startswith('certiformer.experiments.')}; "
-        "assert found & set(MODULES.values()) == {'arda_figure_1'}, found; assert 'jax' not in sys.modules"
+        "import sys; from certiformer.reproduction import MODULES, find; find('arda.fig1').experiment('paper'); "
+        "found = {name.removeprefix('certiformer.reproduction.') for name in sys.modules}; "
+        "assert found & set(MODULES.values()) == {'papers.arda_figure_1'}, found; assert 'jax' not in sys.modules"
     )
     environment = {**os.environ, "PYTHONPATH": python_path()}
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=120)

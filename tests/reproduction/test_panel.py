@@ -3,7 +3,7 @@
 import itertools
 import math
 
-from certiformer.experiments.panel import Panel, Plot, Series
+from certiformer.reproduction.panel import Panel, Plot, Series
 
 MEASURED = Series("measured: slope -0.50 [-0.60, -0.40]", [1, 10], [1.0, 0.3], [0.9, 0.2], [1.1, 0.4])
 PRINTED = Series.theory("printed", {1: 2.0, 10: 0.2}, printed=True)

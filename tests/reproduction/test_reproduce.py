@@ -15,13 +15,13 @@ import certiformer
 from certiformer.cli import application
 from certiformer.cli.reproduce import listing
 from certiformer.cli.reproduce.arguments import lists
-from certiformer.core.errors import CertiformerError, InputError, UnknownNameError
-from certiformer.experiments import reproduce as module
-from certiformer.experiments.verdicts import WORDS
 from certiformer.report import reproduction as shown
-from certiformer.sweep import Experiment, Inline, Ledger, Row, read
-from certiformer.sweep.time_estimate import shape, shape_name
-from experiments import toy_studies
+from certiformer.reproduction import reproduce as module
+from certiformer.reproduction.sweep import Experiment, Inline, Ledger, Row, read
+from certiformer.reproduction.sweep.time_estimate import shape, shape_name
+from certiformer.reproduction.verdicts import WORDS
+from certiformer.theory.core.errors import CertiformerError, InputError, UnknownNameError
+from reproduction import toy_studies
 from subprocesses import python_path
 
 
@@ -278,11 +278,11 @@ def test_wall_time_counts_no_pause_and_no_overlap_twice():
 
 def test_an_experiment_that_fails_altogether_stops_no_other(tmp_path, monkeypatch):
     def hopeless(scale):
-        return Experiment("li.hopeless", run="experiments.toy_studies:raises", configs=[{"seed": 0}])
+        return Experiment("li.hopeless", run="reproduction.toy_studies:raises", configs=[{"seed": 0}])
 
     bad = dataclasses.replace(toy_studies.TOY, id="li.hopeless", experiment=hopeless)
     toy_studies.alone(monkeypatch, bad, toy_studies.TOY)
-    monkeypatch.setattr("certiformer.sweep.Local", lambda *_, **__: Inline())
+    monkeypatch.setattr("certiformer.reproduction.sweep.Local", lambda *_, **__: Inline())
     result = command(tmp_path, "all", "--scale", "smoke", "--json", "--out", tmp_path / "out", code=1)
     assert [each["id"] for each in json.loads(result.stdout)["experiments"]] == ["li.toy"]
     assert "li.hopeless: all 1 runs failed" in result.stderr
@@ -297,7 +297,7 @@ def two_studies(monkeypatch):
 
     other = dataclasses.replace(toy_studies.TOY, id="li.other", experiment=experiment)
     toy_studies.alone(monkeypatch, toy_studies.TOY, other)
-    monkeypatch.setattr("certiformer.sweep.Local", lambda *_, **__: Inline())
+    monkeypatch.setattr("certiformer.reproduction.sweep.Local", lambda *_, **__: Inline())
 
 
 def test_experiments_without_published_runs_are_no_failure(tmp_path, two_studies):
@@ -359,7 +359,7 @@ def test_fresh_forgets_nothing_before_the_rest_is_checked(tmp_path):
 
 
 def test_published_runs_are_redrawn_verified_and_merged(tmp_path, monkeypatch):
-    monkeypatch.setattr("certiformer.sweep.Local", lambda *_, **__: Inline())
+    monkeypatch.setattr("certiformer.reproduction.sweep.Local", lambda *_, **__: Inline())
     first = reproduce(tmp_path, scale="smoke").document
     file = tmp_path / "li.toy.runs"
     command(tmp_path, "li.toy", "--scale", "smoke", "--export", file, "--out", tmp_path / "out")
@@ -439,7 +439,7 @@ def test_a_page_names_every_version_and_commit_that_its_runs_come_from(tmp_path,
 
 
 def test_a_part_that_occurs_at_one_scale_only_is_redrawn_and_verified(tmp_path, ledger, monkeypatch):
-    monkeypatch.setattr("certiformer.sweep.Local", lambda *_, **__: Inline())
+    monkeypatch.setattr("certiformer.reproduction.sweep.Local", lambda *_, **__: Inline())
     reproduce(tmp_path, scale="paper", only={"seed": [10, 11]})
     places = ("--from", ledger, "--out", tmp_path / "again")
     told = json.loads(command(tmp_path, "li.toy", *places, "--only", "seed=10", "--json").stdout)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.experiments._screening import lowest
+from certiformer.reproduction._screening import lowest
 
 
 def curve(seed, windows=200, length=100, every=20):

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from certiformer.experiments import PAPERS, SCALES, find, studies
-from certiformer.experiments.reproduce import recorded, reproduce
-from certiformer.experiments.verdicts import WORDS
-from certiformer.sweep import Inline, Ledger, read
-from certiformer.sweep.origin import same_arithmetic
-from certiformer.sweep.replicate import compare
-from certiformer.sweep.run import canonical
+from certiformer.reproduction import PAPERS, SCALES, find, studies
+from certiformer.reproduction.reproduce import recorded, reproduce
+from certiformer.reproduction.sweep import Inline, Ledger, read
+from certiformer.reproduction.sweep.origin import same_arithmetic
+from certiformer.reproduction.sweep.replicate import compare
+from certiformer.reproduction.sweep.run import canonical
+from certiformer.reproduction.verdicts import WORDS
 
 pytestmark = pytest.mark.timeout(1800)  # the first test waits for every experiment
 

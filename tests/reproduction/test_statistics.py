@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certiformer.experiments import statistics, verdicts
+from certiformer.reproduction import statistics, verdicts
 
 REPETITIONS = 300
 

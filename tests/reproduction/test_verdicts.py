@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from scipy import special
 
-from certiformer.experiments import verdicts
-from certiformer.experiments.statistics import Interval, mean_interval
-from certiformer.experiments.table import Table
-from certiformer.experiments.trend import Theory, Trend
-from certiformer.experiments.verdicts import Claim, Verdict
-from certiformer.sweep import Row
+from certiformer.reproduction import verdicts
+from certiformer.reproduction.statistics import Interval, mean_interval
+from certiformer.reproduction.sweep import Row
+from certiformer.reproduction.table import Table
+from certiformer.reproduction.trend import Theory, Trend
+from certiformer.reproduction.verdicts import Claim, Verdict
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "verdicts.json").read_text())
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from certiformer import experiments
-from certiformer.experiments.panel import Panel, Plot
-from certiformer.experiments.study import Study
-from certiformer.experiments.table import Table
-from certiformer.experiments.trend import Notes, Theory, Trend
-from certiformer.sweep import Experiment, Outcome, as_it_is
+from certiformer import reproduction
+from certiformer.reproduction.panel import Panel, Plot
+from certiformer.reproduction.study import Study
+from certiformer.reproduction.sweep import Experiment, Outcome, as_it_is
+from certiformer.reproduction.table import Table
+from certiformer.reproduction.trend import Notes, Theory, Trend
 
 SEEDS = {"smoke": 2, "quick": 5, "paper": 20}
 
@@ -67,5 +67,5 @@ STUDIES = (TOY,)
 
 def alone(monkeypatch, *studies):
     """These are the only experiments there are."""
-    monkeypatch.setattr(experiments, "MODULES", {study.id: __name__ for study in studies})
-    monkeypatch.setattr(experiments, "_study", {study.id: study for study in studies}.__getitem__)
+    monkeypatch.setattr(reproduction, "MODULES", {study.id: __name__ for study in studies})
+    monkeypatch.setattr(reproduction, "_study", {study.id: study for study in studies}.__getitem__)

@@ -112,7 +112,7 @@ def _options(command: click.Command) -> Any:
 
 
 def ids() -> dict[str, list[str]]:
-    experiments = importlib.import_module("certiformer.experiments")
+    experiments = importlib.import_module("certiformer.reproduction")
     return {
         "results": sorted(result.id for result in certiformer.results()),
         "studies": sorted(study.id for study in experiments.studies()),

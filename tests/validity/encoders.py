@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from theorems.mwigo.encoder import features, initial, norms
+from theory.theorems.mwigo.encoder import features, initial, norms
 from validity.problem import Problem, log_uniform, loose
 
 IDS = ("mwigo.lem1", "mwigo.lem2", "mwigo.lem4", "mwigo.lem4", "mwigo.lem4", "mwigo.thm5")  # Lemma 4 is quick

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import binom
 
 import certiformer
-from calculus.tiny_problems import greedy_cover, samples
+from theory.calculus.tiny_problems import greedy_cover, samples
 from validity.problem import Problem, log_uniform, loose
 
 MOST = {1: 10**7, 2: 10**5, 3: 20, 4: 9, 5: 6, 6: 5}  # examples, by the number of pairs of input and label

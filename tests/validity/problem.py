@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import certiformer
-from certiformer.core.errors import CertiformerError, FormulaError
+from certiformer.theory.core.errors import CertiformerError, FormulaError
 
 SLACK = 1e-9  # of the truth, which is computed in floating point too
 ALWAYS = {

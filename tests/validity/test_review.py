@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from certiformer.core import derived, find, verified
-from certiformer.core.inputs import REQUIRED, InputTable
-from certiformer.theorems.li._setting import SquaredLoss
-from certiformer.theorems.mwigo import _shallow
-from certiformer.theorems.mwigo._shallow import ShallowEncoder
+from certiformer.theory.core import derived, find, verified
+from certiformer.theory.core.inputs import REQUIRED, InputTable
+from certiformer.theory.theorems.li._setting import SquaredLoss
+from certiformer.theory.theorems.mwigo import _shallow
+from certiformer.theory.theorems.mwigo._shallow import ShallowEncoder
 from validity import encoders, finite_classes, networks, shattering
 from validity.problem import Problem, optional, violations
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from certiformer.certificates import certificates
-from certiformer.core import find, results
+from certiformer.theory.core import find, results
 from website import certificates as certificate_pages
 from website import reference, staging
 from website.curves import drawing

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from browsing import browser  # noqa: F401
-from certiformer.core import find
+from certiformer.theory.core import find
 from website import finding, sliders
 from website.__main__ import ASSETS
 from website.sliders import PANELS, Panel, powers, table, tables_script

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from certiformer.certificates import certificates
-from certiformer.core import results as all_results
+from certiformer.theory.core import results as all_results
 from website import certificates as certificate_pages
 from website import finding, gallery, reference, sliders, staging, verdicts
 from website import results as result_pages

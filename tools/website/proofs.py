@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from certiformer.core import Result
+from certiformer.theory.core import Result
 
 
 @dataclass(frozen=True, slots=True)

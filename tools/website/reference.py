@@ -19,20 +19,20 @@ from website.markup import page, paragraphs, table, words
 
 PACKAGES = (
     ("certiformer", "the verbs"),
-    ("certiformer.core", "results, bounds, hypotheses"),
-    ("certiformer.calculus", "what proofs are made of"),
-    ("certiformer.networks", "a Transformer as a value"),
+    ("certiformer.theory.core", "results, bounds, hypotheses"),
+    ("certiformer.theory.calculus", "what proofs are made of"),
+    ("certiformer.theory.networks", "a Transformer as a value"),
     ("certiformer.certificates", "records of what was counted"),
     ("certiformer.evaluation", "losses, pairs, streams, abstention, plans"),
     ("certiformer.checkpoints", "files to tensors and networks"),
-    ("certiformer.probing", "texts, a frozen encoder, a head"),
-    ("certiformer.measure", "numbers read off models and data"),
-    ("certiformer.models", "the papers' networks"),
-    ("certiformer.tasks", "the papers' data"),
-    ("certiformer.training", "training loops"),
+    ("certiformer.lab.probing", "texts, a frozen encoder, a head"),
+    ("certiformer.lab.measure", "numbers read off models and data"),
+    ("certiformer.lab.models", "the papers' networks"),
+    ("certiformer.lab.tasks", "the papers' data"),
+    ("certiformer.lab.training", "training loops"),
     ("certiformer.auditing", "attacks"),
-    ("certiformer.experiments", "the papers' experiments"),
-    ("certiformer.sweep", "many runs, remembered"),
+    ("certiformer.reproduction", "the papers' experiments"),
+    ("certiformer.reproduction.sweep", "many runs, remembered"),
 )
 """What a user may import, and what it is for; everything below an underscore, and the other rooms, are inner works."""
 

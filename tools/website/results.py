@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from certiformer.core import Input, Result, Status, papers, results
 from certiformer.report.explanation import bibtex_entry
 from certiformer.report.table import evaluation_table
+from certiformer.theory.core import Input, Result, Status, papers, results
 from website import verdicts
 from website.curves import drawing
 from website.formulas import display

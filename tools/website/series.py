@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from certiformer.core import Bound, Evaluation, Input, Result, Status
-from certiformer.core.errors import CertiformerError
+from certiformer.theory.core import Bound, Evaluation, Input, Result, Status
+from certiformer.theory.core.errors import CertiformerError
 
 PREFERRED = ("n", "N", "eps", "radius", "m", "H", "heads", "layers", "T", "K", "t", "d", "M")
 """The inputs that people vary, the first of them that a result has is the axis."""

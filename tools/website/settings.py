@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from certiformer.certificates import certificates
-from certiformer.core import papers, results
+from certiformer.theory.core import papers, results
 from website.reference import PACKAGES
 
 Navigation = Sequence[Mapping[str, Any]]

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from certiformer.core import Bound, Evaluation, find
-from certiformer.core.errors import CertiformerError
+from certiformer.theory.core import Bound, Evaluation, find
+from certiformer.theory.core.errors import CertiformerError
 from website.markup import page, words
 from website.series import example_inputs
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from certiformer.core.bound import json_number
-from certiformer.core.quantity import Direction
-from certiformer.core.registry import find
-from certiformer.core.result import Result, Variants
+from certiformer.theory.core.bound import json_number
+from certiformer.theory.core.quantity import Direction
+from certiformer.theory.core.registry import find
+from certiformer.theory.core.result import Result, Variants
 
 if TYPE_CHECKING:
     from certiformer.auditing.search import Search

@@ -18,8 +18,8 @@ from typing import NamedTuple
 from certiformer.auditing.attack import VERSIONS, Claim
 from certiformer.auditing.attacks import reason
 from certiformer.auditing.plan import attacks_on
-from certiformer.core import CertiformerError, Quantity, Result, Status
-from certiformer.core.promises import broken_promise, example_inputs
+from certiformer.theory.core import CertiformerError, Quantity, Result, Status
+from certiformer.theory.core.promises import broken_promise, example_inputs
 
 MARKS = ("independent", "property_of", "counterexample")
 
@@ -119,7 +119,9 @@ def _in_the_repository(result: type[Result], root: Path) -> Iterator[Gap]:
     needed = MARKS if result.status is Status.FALSE else MARKS[:2]
     for mark in needed:
         if result.id not in marks(root)[mark]:
-            yield Gap(f"no test has the mark {mark}", f'add @pytest.mark.{mark}("{result.id}") in tests/theorems/')
+            yield Gap(
+                f"no test has the mark {mark}", f'add @pytest.mark.{mark}("{result.id}") in tests/theory/theorems/'
+            )
     if f"`{result.id}`" not in (root / "docs" / "results.md").read_text(encoding="utf-8"):
         yield Gap("it is not in docs/results.md", "run make docs")
 

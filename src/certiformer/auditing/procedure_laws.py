@@ -143,7 +143,7 @@ def _head_risk(head: Any) -> float:
 
 
 def _learner() -> Any:
-    from certiformer.certification.procedures import Learner
+    from certiformer.lab.procedures import Learner
 
     class Box(Learner):
         """Right inside the bounding box of the picks; with noise, examples of class 0 are wrong for every box."""
@@ -178,7 +178,7 @@ def _boxes(noise: float, stages: tuple[int, ...]) -> Callable[[Random], Trial]:
         y = (random.random(40) >= noise).astype(np.int64)
 
         def run(delta: float) -> tuple[float | None, float]:
-            from certiformer.certification.procedures import PickToLearn
+            from certiformer.lab.procedures import PickToLearn
 
             learner = _learner()
             row = certify(train=(x, y), by=[PickToLearn(learner, stages=stages)], delta=delta)["compression"]
@@ -198,7 +198,7 @@ def peeking_loop(random: Random) -> Trial:
     known = {row.tobytes(): 2.0 * label - 1.0 for row, label in zip(x, y.tolist(), strict=True)}
 
     def run(delta: float) -> tuple[float | None, float]:
-        from certiformer.certification.procedures import Learner, PickToLearn
+        from certiformer.lab.procedures import Learner, PickToLearn
 
         class Peeking(Learner):
             def begin(self) -> Any:
@@ -224,7 +224,7 @@ def unpaid_grid(random: Random) -> Trial:
     best = _best_guess(random, x, y, np.arange(60))
 
     def run(delta: float) -> tuple[float | None, float]:
-        from certiformer.certification.procedures import PickToLearn
+        from certiformer.lab.procedures import PickToLearn
 
         loop = PickToLearn(lambda inputs, labels: best, most=2)
         return certify(train=(x, y), by=[loop], delta=delta)["compression"].value, 0.5
@@ -242,7 +242,7 @@ def surrogate(random: Random) -> Trial:
         return np.array([1.0 if row.tobytes() in known or row[0] >= 0.1 else -1.0 for row in batch])
 
     def run(delta: float) -> tuple[float | None, float]:
-        from certiformer.certification.procedures import PickToLearn, Surrogate
+        from certiformer.lab.procedures import PickToLearn, Surrogate
 
         by = [Surrogate(target, pool, PickToLearn(_learner()))]
         return certify(train=(x, np.ones(40, np.int64)), by=by, delta=delta)["surrogate"].value, 0.1
@@ -260,7 +260,7 @@ def surrogate_loss(random: Random) -> Trial:
         return np.array([9.0 if row.tobytes() in known else 3.0 if row[0] >= 0.1 else -3.0 for row in batch])
 
     def run(delta: float) -> tuple[float | None, float]:
-        from certiformer.certification.procedures import PickToLearn, Surrogate
+        from certiformer.lab.procedures import PickToLearn, Surrogate
 
         by = [Surrogate(target, pool, PickToLearn(_learner()), loss="brier")]
         found = certify(train=(x, np.ones(40, np.int64)), by=by, delta=delta)["surrogate.loss"].value

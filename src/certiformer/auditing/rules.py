@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from certiformer import networks as net
 from certiformer.auditing.attacks.graphs import Graph, worst_ratio
-from certiformer.networks import Node, Reference, Weight
+from certiformer.theory import networks as net
+from certiformer.theory.networks import Node, Reference, Weight
 
 
 def three_signals(rho_k: float = 1.0, dimension: int = 2, keys: int = 3) -> tuple[Node, Node, Node]:

@@ -28,10 +28,10 @@ from certiformer.auditing.attacks import reason
 from certiformer.auditing.plan import Points, attacks_on, plan
 from certiformer.auditing.search import Search
 from certiformer.auditing.workers import spread
-from certiformer.core import find, results
-from certiformer.core.bound import json_number
-from certiformer.core.errors import InputError
-from certiformer.core.threads import cores
+from certiformer.theory.core import find, results
+from certiformer.theory.core.bound import json_number
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.threads import cores
 
 BUDGET = 60.0
 # Below so many nominal seconds of work, starting processes costs more than it saves.

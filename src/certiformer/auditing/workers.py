@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
-from certiformer.core.threads import thread_environment
+from certiformer.theory.core.threads import thread_environment
 
 _PROGRAM = "from certiformer.auditing.workers import serve; serve()"
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Self
 
-from certiformer.calculus.tails import binomial_upper
 from certiformer.certificates._evidence import Evidence, scaled
 from certiformer.certificates._paper import CERTIFICATES
-from certiformer.core import Quantity, Result, Status, Variants, count, real, reals, side_number, upper_bound
-from certiformer.core.errors import InputError
+from certiformer.theory.calculus.tails import binomial_upper
+from certiformer.theory.core import Quantity, Result, Status, Variants, count, real, reals, side_number, upper_bound
+from certiformer.theory.core.errors import InputError
 
 
 class InCoordinates(Result):

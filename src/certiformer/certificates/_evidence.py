@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from certiformer.certificates._law import Law
 from certiformer.certificates._predictor import Predictor
-from certiformer.core import Hypothesis, Result, assumed
-from certiformer.core.errors import InputError
+from certiformer.theory.core import Hypothesis, Result, assumed
+from certiformer.theory.core.errors import InputError
 
 THE_MODEL = "the model"
 """The subject of a certificate that speaks about the user's own model."""

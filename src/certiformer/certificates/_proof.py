@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
-from certiformer.calculus.tail_check import MOST_ERRORS, lower_shown, tail_at_most, upper_shown
-from certiformer.core.errors import InputError
+from certiformer.theory.calculus.tail_check import MOST_ERRORS, lower_shown, tail_at_most, upper_shown
+from certiformer.theory.core.errors import InputError
 
 MOST_COUNTED = 10_000
 """Beyond this many examples the kernel is not asked to count."""

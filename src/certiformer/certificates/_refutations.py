@@ -6,7 +6,7 @@ import functools
 from importlib import resources
 from importlib.resources.abc import Traversable
 
-from certiformer.core.errors import UnknownNameError
+from certiformer.theory.core.errors import UnknownNameError
 
 
 def proofs() -> Traversable:

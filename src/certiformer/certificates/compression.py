@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from certiformer.calculus.compression import compression_upper, published_with_a_plus, windowed_upper
 from certiformer.certificates._evidence import THE_MODEL, Evidence, scaled
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
-from certiformer.core import (
+from certiformer.theory.calculus.compression import compression_upper, published_with_a_plus, windowed_upper
+from certiformer.theory.core import (
     Quantity,
     Result,
     Status,
@@ -26,7 +26,7 @@ from certiformer.core import (
     stated,
     upper_bound,
 )
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 FORMS = ("value", "window")
 

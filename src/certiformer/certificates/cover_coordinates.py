@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from certiformer.calculus.coordinate_covers import box_nats
 from certiformer.certificates._covers import CoverEvidence, Scale, SumForm
 from certiformer.certificates._law import Law, Random, Trial
-from certiformer.core import Result, Variants
+from certiformer.theory.calculus.coordinate_covers import box_nats
+from certiformer.theory.core import Result, Variants
 
 
 class CoverOfCoordinatesBound(SumForm):

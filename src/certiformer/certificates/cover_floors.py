@@ -12,7 +12,7 @@ import scipy
 
 from certiformer.certificates._covers import CoverEvidence, InCoordinates, Scale
 from certiformer.certificates._law import Law, Random, Trial
-from certiformer.core import Result, Variants, real
+from certiformer.theory.core import Result, Variants, real
 
 
 class CoverWithFloorsBound(InCoordinates):

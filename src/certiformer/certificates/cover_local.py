@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from certiformer.calculus.coordinate_covers import ball_nats, cap_nats
 from certiformer.certificates._covers import CoverEvidence, InCoordinates, Scale
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.certificates.cover_coordinates import NETWORKS, POINTS
-from certiformer.core import Result, Variants, count, real
-from certiformer.core.errors import InputError
+from certiformer.theory.calculus.coordinate_covers import ball_nats, cap_nats
+from certiformer.theory.core import Result, Variants, count, real
+from certiformer.theory.core.errors import InputError
 
 
 class LocalCoverBound(InCoordinates):

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from certiformer.calculus.coordinate_covers import cross_polytope_nats
 from certiformer.certificates._covers import CoverEvidence, Scale, SumForm
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.certificates.cover_coordinates import GAMMA, POINTS, paid_cover, worst_threshold
-from certiformer.core import Result, Variants
+from certiformer.theory.calculus.coordinate_covers import cross_polytope_nats
+from certiformer.theory.core import Result, Variants
 
 
 class SoftCoverBound(SumForm):

@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from certiformer.calculus.tail_check import confirm_lower, confirm_upper
-from certiformer.calculus.tails import binomial_lower, binomial_upper
 from certiformer.certificates._evidence import Evidence, scaled
 from certiformer.certificates._law import EXAMPLES, MANY, RISK, Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
-from certiformer.core import Quantity, Result, Status, Variants, assumed, count, real, upper_bound
-from certiformer.core.errors import InputError
+from certiformer.theory.calculus.tail_check import confirm_lower, confirm_upper
+from certiformer.theory.calculus.tails import binomial_lower, binomial_upper
+from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, count, real, upper_bound
+from certiformer.theory.core.errors import InputError
 
 
 class HoldOutBound(Result):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from certiformer.calculus.ladder import adaptive_upper, bit_nats, round_nats
 from certiformer.certificates._paper import CERTIFICATES
-from certiformer.core import Quantity, Result, Status, Variants, count, derived, real, side_number, upper_bound
-from certiformer.core.errors import InputError
+from certiformer.theory.calculus.ladder import adaptive_upper, bit_nats, round_nats
+from certiformer.theory.core import Quantity, Result, Status, Variants, count, derived, real, side_number, upper_bound
+from certiformer.theory.core.errors import InputError
 
 
 class HoldoutLadder(Result):

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-from certiformer.calculus.tails import kl_inverse
 from certiformer.certificates._evidence import FEW_EXAMPLES, Evidence, scaled
 from certiformer.certificates._law import EXAMPLES, MANY, RISK, Law, Random, Trial, leaning_posterior
 from certiformer.certificates._paper import CERTIFICATES
-from certiformer.core import Quantity, Result, Status, Variants, assumed, count, real, upper_bound
-from certiformer.core.errors import InputError
+from certiformer.theory.calculus.tails import kl_inverse
+from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, count, real, upper_bound
+from certiformer.theory.core.errors import InputError
 
 
 class SingleDrawBound(Result):

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from certiformer.calculus.compression import compression_upper, surrogate_joint, surrogate_unseen
-from certiformer.calculus.tails import binomial_upper
 from certiformer.certificates._evidence import Evidence
 from certiformer.certificates._law import RISK, Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
-from certiformer.core import Bound, Quantity, Result, Status, Variants, assumed, choice, count, real, upper_bound
-from certiformer.core.errors import InputError
-from certiformer.core.hypothesis import Hypothesis, stated
+from certiformer.theory.calculus.compression import compression_upper, surrogate_joint, surrogate_unseen
+from certiformer.theory.calculus.tails import binomial_upper
+from certiformer.theory.core import Bound, Quantity, Result, Status, Variants, assumed, choice, count, real, upper_bound
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.hypothesis import Hypothesis, stated
 
 FORMS = ("split", "joint", "joint_unseen")
 

@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.calculus.compression import compression_upper
-from certiformer.calculus.target_betting import target_upper
 from certiformer.certificates._evidence import Evidence
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
-from certiformer.core import Quantity, Result, Status, Variants, assumed, count, real, reals, upper_bound
-from certiformer.core.errors import InputError
+from certiformer.theory.calculus.compression import compression_upper
+from certiformer.theory.calculus.target_betting import target_upper
+from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, count, real, reals, upper_bound
+from certiformer.theory.core.errors import InputError
 
 Array = npt.NDArray[np.float64]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from certiformer.certification import frameworks
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.frameworks import Answer
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 Array = npt.NDArray[Any]
 IGNORED = -100

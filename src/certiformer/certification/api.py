@@ -18,10 +18,10 @@ from certiformer.certification.predictions import margins_of, of_sample
 from certiformer.certification.procedure import of_procedures
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources.npz import read_npz
-from certiformer.core.errors import InputError, refuse_unknown_options
-from certiformer.core.json_reader import read_json
-from certiformer.core.report import Report
 from certiformer.evaluation._given import failure_probability
+from certiformer.theory.core.errors import InputError, refuse_unknown_options
+from certiformer.theory.core.json_reader import read_json
+from certiformer.theory.core.report import Report
 
 DATA_ARRAYS = ("inputs", "labels", "train_inputs", "train_labels", "heldout_inputs", "heldout_labels")
 
@@ -99,7 +99,7 @@ def certify(
     - `certify(fit=estimator, data=(x, y))` plans the data: `fit` sees one part, the other certifies;
     - `certify(evidence=HoldOut(errors=28, n=5000))` certifies what was counted elsewhere (`certiformer.certificates`);
     - `certify(model, train=(x, y), by=[PickToLearn(), ...])` trains and certifies on the same examples, by procedures
-      of `certiformer.certification.procedures`; `certify(fit="recipe.toml")` reads all that from a file.
+      of `certiformer.lab.procedures`; `certify(fit="recipe.toml")` reads all that from a file.
 
     All guarantees hold together with the `confidence` (0.95), that is, all but with probability `delta` (0.05). `only`
     gives one certificate, decided beforehand, the whole of it. What the numbers mean, what the unit is, and how many
@@ -135,7 +135,7 @@ def findings(
     if by is not None:
         return _by_procedures(subject, train, by, declared)
     if isinstance(fit, (str, Path)):
-        from certiformer.certification.procedures.recipe import findings as from_recipe
+        from certiformer.lab.procedures.recipe import findings as from_recipe
 
         return from_recipe(fit)
     if fit is not None:
@@ -197,7 +197,7 @@ def demo(
 
 def demo_findings(seed: int | None, *, retrain: bool, progress: bool | None) -> Findings:
     """What the demo's recipe finds out."""
-    from certiformer.certification.recipes import mnist
+    from certiformer.lab.recipes import mnist
 
     chosen = {} if seed is None else {"seed": seed}
     return mnist.findings(**chosen, retrain=retrain, progress=progress)
@@ -277,7 +277,7 @@ def heldout_and_train(arrays: Mapping[str, npt.NDArray[Any]], source: str) -> tu
 
 def _load(path: Path, config: str | Path | Mapping[str, Any] | None) -> tuple[Any, dict[str, Any]]:
     """The model in a checkpoint of this package, or bare weights with a config given apart."""
-    from certiformer import models
+    from certiformer.lab import models
 
     if config is None:
         return tuple(models.load(path))  # type: ignore[return-value]

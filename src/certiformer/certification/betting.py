@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from certiformer.certificates.betting import Betting
 from certiformer.certification.losses import MOST_UNITS, SMOOTHING, averaged_blocks
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 Array = npt.NDArray[np.float64]
 

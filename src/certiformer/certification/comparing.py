@@ -18,11 +18,11 @@ from certiformer.certification.losses import Units
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources.repeats import components
 from certiformer.certification.sources.table import Outcome
-from certiformer.core.errors import InputError, refuse_unknown_options
-from certiformer.core.lazy import scipy
-from certiformer.core.report import visible
 from certiformer.evaluation import mean_limits, paired_limits, sign_test, units_of
 from certiformer.evaluation._given import failure_probability
+from certiformer.theory.core.errors import InputError, refuse_unknown_options
+from certiformer.theory.core.lazy import scipy
+from certiformer.theory.core.report import visible
 
 CONDITIONS = (
     "both models were fixed before either was scored on these items",

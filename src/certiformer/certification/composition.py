@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.calculus import strata
-from certiformer.calculus.rademacher import gap_uniform
 from certiformer.certificates import THE_MODEL
 from certiformer.certification.predictions import Margins
 from certiformer.certification.rows.papers import GUARANTEES, paper_quantity
@@ -32,11 +30,13 @@ from certiformer.checkpoints.network import Model
 from certiformer.checkpoints.readers import open_checkpoint
 from certiformer.checkpoints.roles import assign
 from certiformer.checkpoints.violations import facts, violations
-from certiformer.core import Bound, assumed, find, upper_bound, verified
-from certiformer.core.errors import CertiformerError
-from certiformer.core.report import Statement
-from certiformer.measure.losses import ramp
-from certiformer.networks import Analysis, analyse
+from certiformer.theory.calculus import strata
+from certiformer.theory.calculus.rademacher import gap_uniform
+from certiformer.theory.core import Bound, assumed, find, upper_bound, verified
+from certiformer.theory.core.errors import CertiformerError
+from certiformer.theory.core.report import Statement
+from certiformer.theory.measure.losses import ramp
+from certiformer.theory.networks import Analysis, analyse
 
 ID = "composition"
 TITLE = "Covering bound of the checkpoint's architecture"

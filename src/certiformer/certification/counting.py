@@ -20,7 +20,7 @@ from certiformer.certification.predictions import of_predictions
 from certiformer.certification.sources.coding import decide, distinct
 from certiformer.certification.sources.rows import rows_of
 from certiformer.certification.split import Split, data_hash, refuse_overlap, split
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 Array = npt.NDArray[np.float64]
 Pair = tuple[npt.ArrayLike, npt.ArrayLike]
@@ -180,7 +180,7 @@ def _own(model: Any) -> bool:
     """A model of this package, whose outputs are known to be logits."""
     import sys
 
-    models = sys.modules.get("certiformer.models")
+    models = sys.modules.get("certiformer.lab.models")
     return models is not None and isinstance(model, models.Model)
 
 

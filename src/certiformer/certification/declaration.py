@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Literal, Self
 
-from certiformer.core.errors import InputError, UnknownNameError
+from certiformer.theory.core.errors import InputError, UnknownNameError
 
 Repeats = Literal["refuse", "group", "natural"]
 

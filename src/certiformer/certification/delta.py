@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from certiformer.certificates import Evidence
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 PAPERS_WEIGHT = 1.0
 """The share of all results of the papers together: decades away from saying anything, they do not miss it."""

@@ -19,11 +19,11 @@ from certiformer.certification.delta import DeltaLedger
 from certiformer.certification.evidence import Findings
 from certiformer.certification.headline import advice, confidence_text, decisive, headline
 from certiformer.certification.split import configuration_hash
-from certiformer.core.report import Report, Statement
 from certiformer.report.numbers import QUANTITIES
+from certiformer.theory.core.report import Report, Statement
 
 if TYPE_CHECKING:
-    from certiformer.measure.profile import Profile
+    from certiformer.theory.measure.profile import Profile
 
 LIBRARIES = ("jax", "equinox", "numpy", "scipy", "scikit-learn")
 PATHS = ("predictions", "checkpoint", "data", "config", "encoder", "texts")
@@ -121,7 +121,7 @@ def summary(rows: Sequence[Statement], delta: float, tried: int) -> str:
 
 def _known(model: Any) -> bool:
     """A model of this package, about which the papers have something to say."""
-    models = sys.modules.get("certiformer.models")
+    models = sys.modules.get("certiformer.lab.models")
     return models is not None and isinstance(model, models.Model)
 
 

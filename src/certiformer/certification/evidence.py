@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from certiformer.certificates import Evidence
-from certiformer.core.report import Decision
+from certiformer.theory.core.report import Decision
 
 if TYPE_CHECKING:
     from certiformer.certification.composition import Composed
@@ -31,7 +31,7 @@ class Findings:
     seed: int
     tried: int = 1
     model: Any = None
-    """The model that is profiled; one of `certiformer.models` also meets the papers' results."""
+    """The model that is profiled; one of `certiformer.lab.models` also meets the papers' results."""
     sample: tuple[Any, Any] | None = None
     """Inputs and labels the model was trained on, for the profile and the papers' results."""
     initial: Any = None

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.outputs import checked_outputs
 from certiformer.certification.sources.repeats import hashes
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 Array = npt.NDArray[Any]
 BATCH = 512
@@ -492,7 +492,7 @@ def tensors_of(model: Any) -> Mapping[str, Array]:
     import jax
     import jax.numpy as jnp
 
-    from certiformer.models import Model, weights
+    from certiformer.lab.models import Model, weights
 
     if isinstance(model, Model):
         arrays = dict(weights(merged(model)))

@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.certification.sample import Sample
-from certiformer.core.errors import CertiformerError, InputError
-from certiformer.core.json_reader import read_json
 from certiformer.evaluation.gates import AnytimeGate, share_of_run
 from certiformer.evaluation.order import hash_order
+from certiformer.theory.core.errors import CertiformerError, InputError
+from certiformer.theory.core.json_reader import read_json
 
 Array = npt.NDArray[np.float64]
 LEDGER, STATE = "certiformer gate ledger", "certiformer gate state"

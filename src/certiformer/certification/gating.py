@@ -26,10 +26,6 @@ from certiformer.certification.headline import confidence_text
 from certiformer.certification.losses import Units, records
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources.table import Outcome
-from certiformer.core.errors import InputError, refuse_unknown_options
-from certiformer.core.hypothesis import Hypothesis, assumed
-from certiformer.core.lazy import scipy
-from certiformer.core.report import Report, Statement, visible
 from certiformer.evaluation import mean_limits, rate_limits, units_of
 from certiformer.evaluation._given import failure_probability
 from certiformer.evaluation.gates import (
@@ -44,6 +40,10 @@ from certiformer.evaluation.gates import (
 )
 from certiformer.evaluation.tries import Kind, task_scores
 from certiformer.report.numbers import percent_down, percent_up, rounded_up
+from certiformer.theory.core.errors import InputError, refuse_unknown_options
+from certiformer.theory.core.hypothesis import Hypothesis, assumed
+from certiformer.theory.core.lazy import scipy
+from certiformer.theory.core.report import Report, Statement, visible
 
 EXIT = {"pass": 0, "fail": 1, "undecided": 3}
 """The exit codes of the command line; 2 is wrong use."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from certiformer.core.report import Statement, cut
 from certiformer.report.numbers import percent_down, percent_up, rounded_up
+from certiformer.theory.core.report import Statement, cut
 
 LONGEST = 14
 """Words of a subject in a headline; a longer name is cut there."""

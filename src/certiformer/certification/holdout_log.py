@@ -26,13 +26,13 @@ from typing import IO, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.calculus.ladder import adaptive_upper, next_bit_nats, round_nats, value_nats
 from certiformer.certification.sources.npz import read_npz
 from certiformer.certification.sources.rows import rows_of_npy, whole
-from certiformer.core.errors import InputError
-from certiformer.core.json_reader import NotJson, parse_json
-from certiformer.core.locks import NoLocking, locked
 from certiformer.report.page import write_bytes
+from certiformer.theory.calculus.ladder import adaptive_upper, next_bit_nats, round_nats, value_nats
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.json_reader import NotJson, parse_json
+from certiformer.theory.core.locks import NoLocking, locked
 
 KIND = "certiformer holdout"
 FEEDBACK = ("ladder", "count", "levels", "none")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from certiformer.certificates._refutations import proofs
-from certiformer.core.errors import CertiformerError
+from certiformer.theory.core.errors import CertiformerError
 
 LIBRARY = ("Holdout", "Check", "Uses", "Statements")
 """In the order in which they need each other."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from certiformer.certification.frameworks import is_jax, is_torch
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 
 def is_learner(model: Any) -> bool:

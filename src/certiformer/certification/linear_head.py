@@ -20,7 +20,6 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from certiformer.calculus.tails import kl_inverse
 from certiformer.certificates import Evidence
 from certiformer.certificates.occam import Occam
 from certiformer.certificates.pacbayes_gibbs import Gibbs
@@ -40,6 +39,7 @@ from certiformer.certification.handover.linear_head import (
     sizes,
     subspace,
 )
+from certiformer.theory.calculus.tails import kl_inverse
 
 Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]

@@ -13,8 +13,8 @@ import numpy as np
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources import files
-from certiformer.core.errors import InputError, refuse_unknown_options
-from certiformer.core.report import Decision, visible
+from certiformer.theory.core.errors import InputError, refuse_unknown_options
+from certiformer.theory.core.report import Decision, visible
 
 MOST_SLICES = 20
 """A column of more values is not offered for slices."""

@@ -14,10 +14,10 @@ from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.mean_loss import MeanLoss
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.sources.table import Outcome
-from certiformer.core.errors import InputError
 from certiformer.evaluation.mean import MOST_AVERAGED
 from certiformer.evaluation.order import hash_order, refuse_sorted
 from certiformer.evaluation.units import shares_of, units_of
+from certiformer.theory.core.errors import InputError
 
 Array = npt.NDArray[np.float64]
 

@@ -12,12 +12,12 @@ from certiformer.certification.evidence import Findings
 from certiformer.certification.handover import files_of
 from certiformer.certification.profile import profile_of
 from certiformer.certification.rows.evidence import absent_row, evidence_row
-from certiformer.core import find
-from certiformer.core.errors import InputError, UnknownNameError
-from certiformer.core.report import Report, Statement
+from certiformer.theory.core import find
+from certiformer.theory.core.errors import InputError, UnknownNameError
+from certiformer.theory.core.report import Report, Statement
 
 if TYPE_CHECKING:
-    from certiformer.measure.profile import Profile
+    from certiformer.theory.measure.profile import Profile
 
 
 DELTA = 0.05
@@ -61,7 +61,7 @@ def _paying(profile: Profile | None) -> tuple[str, ...]:
     """The papers' results that pay for this architecture."""
     if profile is None:
         return ()
-    from certiformer.certification.bindings import paying
+    from certiformer.certification.paper_inputs import paying
 
     return paying(profile.model)
 
@@ -70,7 +70,7 @@ def _papers(profile: Profile | None, ledger: DeltaLedger) -> list[Statement]:
     """The papers' results at a model they know."""
     if profile is None:
         return []
-    from certiformer.certification.bindings import applications
+    from certiformer.certification.paper_inputs import applications
     from certiformer.certification.rows.papers import paper_rows
 
     found = applications(profile).items()

@@ -27,7 +27,7 @@ from certiformer.certification.sources import repeats
 from certiformer.certification.sources.coding import decide, distinct
 from certiformer.certification.sources.rows import Rows, whole
 from certiformer.certification.split import refuse_overlap
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

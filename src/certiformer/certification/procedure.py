@@ -22,7 +22,7 @@ from certiformer.certification.declaration import Declaration
 from certiformer.certification.evidence import Findings
 from certiformer.certification.sources.repeats import refuse_repeats
 from certiformer.certification.split import refuse_overlap
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 Labels = npt.NDArray[np.int64]
 MOST_CLASSES = 100_000

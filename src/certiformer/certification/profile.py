@@ -12,7 +12,7 @@ import numpy.typing as npt
 from certiformer.certification.evidence import Findings
 
 if TYPE_CHECKING:
-    from certiformer.measure.profile import Profile
+    from certiformer.theory.measure.profile import Profile
 
 
 def profile_of(findings: Findings) -> Profile | None:
@@ -33,8 +33,8 @@ def measured(
     """Measure `model` on a sample; a model of this package also gets its name and config."""
     from certiformer.certification.frameworks import merged, outputs_of, tensors_of
     from certiformer.certification.outputs import coded_labels
-    from certiformer.measure.profile import measure
-    from certiformer.models import Model
+    from certiformer.lab.models import Model
+    from certiformer.theory.measure.profile import measure
 
     values = np.asarray(inputs)
     found = outputs_of(model, values)

@@ -32,9 +32,9 @@ from certiformer.certification import kernel
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources.rows import whole
-from certiformer.core.errors import CertiformerError, InputError
-from certiformer.core.json_reader import read_json
 from certiformer.report.numbers import percent_down, percent_up
+from certiformer.theory.core.errors import CertiformerError, InputError
+from certiformer.theory.core.json_reader import read_json
 
 Pairs = Sequence[tuple[int, int]]
 

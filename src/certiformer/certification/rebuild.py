@@ -12,8 +12,8 @@ from certiformer.certificates.progressive import Progressive
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.handover import file_name
 from certiformer.certification.recount import CannotCount, Recount
-from certiformer.core.errors import CertiformerError
-from certiformer.core.report import Report
+from certiformer.theory.core.errors import CertiformerError
+from certiformer.theory.core.report import Report
 
 NOT_REPEATED = "the training was not repeated: its predictor was counted again"
 
@@ -176,7 +176,7 @@ _SIDES = ("predictor", "through", "trace")
 def _recipe(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     """The demo, whose training results come with the package."""
     from certiformer.certification.pipeline import DELTA, build
-    from certiformer.certification.recipes import mnist
+    from certiformer.lab.recipes import mnist
 
     provenance = document["provenance"]
     seed = provenance.get("seed")

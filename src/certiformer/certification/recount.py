@@ -20,7 +20,7 @@ from certiformer.certificates.progressive import Progressive
 from certiformer.certificates.surrogate import Surrogate
 from certiformer.certificates.surrogate_loss import SurrogateLoss
 from certiformer.certification.handover import read_predictor, read_trace
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 if TYPE_CHECKING:
     from certiformer.certification.declaration import Declaration
@@ -148,7 +148,7 @@ class Recount:
         return Declaration.recorded(self.declaration)
 
     def _of_recipe(self, key: str) -> Examples:
-        module = importlib.import_module(f"certiformer.certification.recipes.{self.provenance['recipe']}")
+        module = importlib.import_module(f"certiformer.lab.recipes.{self.provenance['recipe']}")
         examples: Callable[..., Mapping[str, Examples]] | None = getattr(module, "examples", None)
         found = {} if examples is None else examples(self.provenance)
         if key not in found:

@@ -23,8 +23,8 @@ from certiformer.certification.sources.coding import Coding, decide, distinct
 from certiformer.certification.sources.rows import Rows, hash_of_rows, rows_of, whole
 from certiformer.certification.sources.table import FORMS, NAMES, Given, Outcome, given_of
 from certiformer.certification.split import data_hash, refuse_overlap
-from certiformer.core.errors import InputError
-from certiformer.core.report import Decision, visible
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.report import Decision, visible
 
 Array = npt.NDArray[np.float64]
 Declared = Declaration | Mapping[str, Any] | None

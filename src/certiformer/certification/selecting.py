@@ -10,10 +10,10 @@ import numpy as np
 
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.sample import Sample
-from certiformer.core.errors import InputError, refuse_unknown_options
 from certiformer.evaluation import Selection, choose_threshold
 from certiformer.evaluation._given import failure_probability
 from certiformer.evaluation.order import hash_order
+from certiformer.theory.core.errors import InputError, refuse_unknown_options
 
 CONDITIONS = (
     "the examples are independent draws from the population the claim is about",

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 Indices = NDArray[np.int64]
 

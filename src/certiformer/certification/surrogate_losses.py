@@ -18,7 +18,7 @@ from scipy.special import expit, softmax
 from certiformer.certificates.surrogate_loss import SurrogateLoss
 from certiformer.certification.betting import ORDER_SEED
 from certiformer.certification.losses import MOST_UNITS, SMOOTHING, averaged_blocks
-from certiformer.core.errors import InputError, UnknownNameError
+from certiformer.theory.core.errors import InputError, UnknownNameError
 
 Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]

@@ -23,11 +23,11 @@ from certiformer.certification.headline import advice, decisive, headline
 from certiformer.certification.rebuild import CannotRebuild, Rebuilt, rebuild
 from certiformer.certification.recount import CannotCount, Recount
 from certiformer.certification.rows.evidence import evidence_row
-from certiformer.core import Hypothesis, results
-from certiformer.core.errors import CertiformerError, InputError, refuse_unknown_options
-from certiformer.core.json_reader import read_json
-from certiformer.core.report import FORMAT, Statement
-from certiformer.core.schema import violations
+from certiformer.theory.core import Hypothesis, results
+from certiformer.theory.core.errors import CertiformerError, InputError, refuse_unknown_options
+from certiformer.theory.core.json_reader import read_json
+from certiformer.theory.core.report import FORMAT, Statement
+from certiformer.theory.core.schema import violations
 
 TOLERANCE = 1e-9
 """Relative: two machines may round a logarithm differently; nothing else may differ."""
@@ -174,7 +174,9 @@ def read_report(path: Path) -> dict[str, Any]:
 
 def schema() -> dict[str, Any]:
     """The JSON schema of report.json."""
-    found: dict[str, Any] = json.loads(resources.files("certiformer.core").joinpath("report.schema.json").read_text())
+    found: dict[str, Any] = json.loads(
+        resources.files("certiformer.theory.core").joinpath("report.schema.json").read_text()
+    )
     return found
 
 

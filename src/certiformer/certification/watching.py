@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.calculus.running_mean import running_limits, squares_after
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.sample import Sample
-from certiformer.core.errors import InputError, refuse_unknown_options
-from certiformer.core.json_reader import read_json
 from certiformer.evaluation import ConfidenceSequence, Monitor
 from certiformer.evaluation._given import failure_probability
 from certiformer.evaluation.gates import share_of_run
+from certiformer.theory.calculus.running_mean import running_limits, squares_after
+from certiformer.theory.core.errors import InputError, refuse_unknown_options
+from certiformer.theory.core.json_reader import read_json
 
 SAVED_EVERY = 1.0
 """Seconds between two states of a file: it can be read again from where the last one stands, a pipe cannot."""

@@ -15,7 +15,7 @@ from certiformer.checkpoints.readers import open_checkpoint
 from certiformer.checkpoints.readers._json import read_json
 from certiformer.checkpoints.sizes import sizes
 from certiformer.checkpoints.tensors import Checkpoint, Tensor, array_tensor
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 PREFIX = "base_model.model."
 CONFIG = "adapter_config.json"

@@ -19,11 +19,11 @@ from certiformer.checkpoints.network import Model
 from certiformer.checkpoints.readers import open_checkpoint
 from certiformer.checkpoints.readers._json import read_json
 from certiformer.checkpoints.roles import assign
-from certiformer.core.errors import InputError
-from certiformer.networks import description
-from certiformer.networks.architecture import Architecture, Stated, build
-from certiformer.networks.graph import Node
-from certiformer.networks.network import Composition, Network
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.networks import description
+from certiformer.theory.networks.architecture import Architecture, Stated, build
+from certiformer.theory.networks.graph import Node
+from certiformer.theory.networks.network import Composition, Network
 
 
 def compose(

@@ -25,7 +25,7 @@ from certiformer.checkpoints.parts import Parts
 from certiformer.checkpoints.readers import open_checkpoint
 from certiformer.checkpoints.readers._json import read_json
 from certiformer.checkpoints.roles import architecture, assign
-from certiformer.networks.architecture import Tables
+from certiformer.theory.networks.architecture import Tables
 
 Array = npt.NDArray[Any]
 Pooling = Literal["mean", "cls"]

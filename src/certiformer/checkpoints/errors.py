@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from certiformer.core.errors import CertiformerError
+from certiformer.theory.core.errors import CertiformerError
 
 _LONGEST = 120
 

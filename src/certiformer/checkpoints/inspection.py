@@ -14,7 +14,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from certiformer import networks
 from certiformer.checkpoints.adapters import Adapter, is_adapter, read_adapter
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder
@@ -27,8 +26,9 @@ from certiformer.checkpoints.readers import open_checkpoint
 from certiformer.checkpoints.roles import Assigned, Roles, assign
 from certiformer.checkpoints.tensors import Tensor
 from certiformer.checkpoints.violations import facts, violations
-from certiformer.networks import Analysis
-from certiformer.networks.architecture import Architecture, Built, Patches, Tokens
+from certiformer.theory import networks
+from certiformer.theory.networks import Analysis
+from certiformer.theory.networks.architecture import Architecture, Built, Patches, Tokens
 
 LN10 = math.log(10.0)
 UNKNOWN = Row("", "not recognised", "bare")

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from certiformer.checkpoints.errors import CheckpointError, NoNetwork, shown
-from certiformer.core.errors import InputError
-from certiformer.networks.architecture import ACTIVATIONS
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.networks.architecture import ACTIVATIONS
 
 _BECAUSE: Mapping[str, str] = {
     "nothing is dropped when a network is used": """

@@ -15,8 +15,8 @@ from certiformer.checkpoints.errors import CheckpointError, shown
 from certiformer.checkpoints.parts import Folded, FoldedBias, Part, oriented
 from certiformer.checkpoints.sizes import ZERO_SIZES, Sizes, product_norm, sizes
 from certiformer.checkpoints.tensors import Tensor
-from certiformer.core.errors import InputError
-from certiformer.measure.spectral import UNIT
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.measure.spectral import UNIT
 
 ROWS = 4096
 """So many rows of a large table are in memory at once."""

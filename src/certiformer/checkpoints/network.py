@@ -14,8 +14,8 @@ from certiformer.checkpoints.errors import CheckpointError, NoNetwork, shown
 from certiformer.checkpoints.measuring import Measurer
 from certiformer.checkpoints.parts import Folded, FoldedBias, Part, Parts
 from certiformer.checkpoints.roles import Assigned, Roles, architecture, oriented_shape
-from certiformer.networks.architecture import Architecture, Block, Built, End, build
-from certiformer.networks.weights import Reference, Weight
+from certiformer.theory.networks.architecture import Architecture, Block, Built, End, build
+from certiformer.theory.networks.weights import Reference, Weight
 
 Pay = Callable[[str, float], float]
 """A measured norm by its name to the radius that was paid for."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from certiformer.checkpoints.errors import CheckpointError, shown
 from certiformer.checkpoints.roles import Assigned, Roles, oriented_shape
 from certiformer.checkpoints.tensors import Tensor, array_tensor
-from certiformer.networks.architecture import Architecture
+from certiformer.theory.networks.architecture import Architecture
 
 Matrix = npt.NDArray[Any]
 

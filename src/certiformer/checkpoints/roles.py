@@ -12,7 +12,7 @@ from certiformer.checkpoints.errors import CheckpointError, NoNetwork, shown
 from certiformer.checkpoints.families import COMMON_PREFIXES, FAMILIES, REFUSED, Family, Row
 from certiformer.checkpoints.keys import Keys
 from certiformer.checkpoints.tensors import Checkpoint, Tensor
-from certiformer.networks.architecture import Architecture
+from certiformer.theory.networks.architecture import Architecture
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.core.errors import InputError
-from certiformer.core.rounding import down, up
-from certiformer.measure.spectral import BLOCK, UNIT, Rows, spectral_norms
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.rounding import down, up
+from certiformer.theory.measure.spectral import BLOCK, UNIT, Rows, spectral_norms
 
 Array = npt.NDArray[np.float64]
 

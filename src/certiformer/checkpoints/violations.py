@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from certiformer.networks.architecture import Architecture, Tokens
+from certiformer.theory.networks.architecture import Architecture, Tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ import typer
 import typer.core
 
 from certiformer._version import __version__
-from certiformer.core.errors import CertiformerError, InputError
-from certiformer.core.report import visible
+from certiformer.theory.core.errors import CertiformerError, InputError
+from certiformer.theory.core.report import visible
 
 VERBS = (
     "demo", "theorems", "search", "explain", "bound", "check", "compare", "compose", "inspect", "train", "certify",

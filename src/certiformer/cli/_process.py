@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from certiformer.core.errors import InputError
-from certiformer.core.threads import thread_environment
-from certiformer.core.user_dirs import cache_directory
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.threads import thread_environment
+from certiformer.theory.core.user_dirs import cache_directory
 
 
 def own_process(threads: int | None) -> int:

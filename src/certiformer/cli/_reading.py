@@ -12,7 +12,7 @@ import typer
 
 from certiformer.certification.declaration import MEANING, Declaration
 from certiformer.cli._output import console
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 Delta = Annotated[float | None, typer.Option(help="Probability that any claim is wrong; 0.05 if nothing is said.")]
 Confidence = Annotated[float | None, typer.Option(help="1 - delta, e.g. 0.99.")]

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
-from certiformer.core import Evaluation, Result, find
-from certiformer.core.errors import InputError
 from certiformer.report.table import evaluation_table, solution_table, sweep_table
+from certiformer.theory.core import Evaluation, Result, find
+from certiformer.theory.core.errors import InputError
 
 if TYPE_CHECKING:
-    from certiformer.core.sweeping import Sweep
+    from certiformer.theory.core.sweeping import Sweep
 
 
 def bound(
@@ -57,7 +57,7 @@ def bound(
         else:
             console.print(evaluation_table(evaluation))
         return
-    from certiformer.core.sweeping import parse_sweep, sweep
+    from certiformer.theory.core.sweeping import parse_sweep, sweep
 
     swept = sweep(result, given, parse_sweep(sweep_over))
     if plot is not None:
@@ -83,7 +83,7 @@ def _solve(
     rows: bool,
     markdown: bool,
 ) -> None:
-    from certiformer.core.solving import solve
+    from certiformer.theory.core.solving import solve
 
     solution = solve(result, given, name, below=below, above=above)
     if json:

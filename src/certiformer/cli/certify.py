@@ -13,11 +13,11 @@ from certiformer.certification.declaration import Declaration
 from certiformer.certification.evidence import Findings
 from certiformer.cli import _reading as reading
 from certiformer.cli._output import Csv, Form, Markdown, console, print_json, print_rows
-from certiformer.core.errors import InputError
 from certiformer.report.screen import first_screen
+from certiformer.theory.core.errors import InputError
 
 if TYPE_CHECKING:
-    from certiformer.core.report import Report
+    from certiformer.theory.core.report import Report
 
 Every = Annotated[bool, typer.Option("--all", help="The table of all limits too.")]
 

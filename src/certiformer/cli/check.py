@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from certiformer.cli._output import console, print_json
-from certiformer.core import find
+from certiformer.theory.core import find
 
 
 def check(

@@ -12,9 +12,9 @@ from certiformer.certification.declaration import Declaration
 from certiformer.cli import _reading as reading
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
 from certiformer.cli._reading import conditions, plain
-from certiformer.core.errors import InputError
-from certiformer.core.sweeping import Range, parse_sweep
 from certiformer.report.numbers import of_bound
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.sweeping import Range, parse_sweep
 
 if TYPE_CHECKING:
     from certiformer.certification.comparing import Comparison as Models

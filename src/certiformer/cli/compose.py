@@ -9,10 +9,10 @@ import typer
 from rich.table import Table
 
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 if TYPE_CHECKING:
-    from certiformer.networks.network import Composition
+    from certiformer.theory.networks.network import Composition
 
 
 def compose(

@@ -10,7 +10,7 @@ import typer
 from certiformer.certification.declaration import Declaration
 from certiformer.cli import _reading as reading
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 
 @reading.declared("two_sided", "seed")

@@ -12,8 +12,8 @@ from rich.table import Table
 from certiformer.certification.declaration import Declaration
 from certiformer.cli import _reading as reading
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
-from certiformer.core.report import visible
 from certiformer.report.numbers import percent_up
+from certiformer.theory.core.report import visible
 
 holdout = typer.Typer(help="A held-out set with a ledger: adaptive use, priced.", no_args_is_help=True)
 Folder = Annotated[Path, typer.Argument(help="The ledger's folder.")]

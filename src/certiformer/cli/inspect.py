@@ -102,9 +102,9 @@ def _bar(name: str, *, quiet: bool) -> Iterator[Progress | None]:
 def _write(out: Path, documents: list[dict[str, object]]) -> None:
     import json
 
-    from certiformer.core.errors import CertiformerError
     from certiformer.report.checkpoints import checkpoint_page, layer_figure, tensors_csv
     from certiformer.report.page import write_text
+    from certiformer.theory.core.errors import CertiformerError
 
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from certiformer.cli._output import console, print_json
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 if TYPE_CHECKING:
-    from certiformer.probing.embedding import Progress
+    from certiformer.lab.probing.embedding import Progress
 
 
 def probe(
@@ -47,8 +47,8 @@ def probe(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
     """Certify a text classifier: embed labelled texts with a frozen encoder, train heads, guarantee their errors."""
-    from certiformer.probing.probe import predict
-    from certiformer.probing.probe import probe as run
+    from certiformer.lab.probing.probe import predict
+    from certiformer.lab.probing.probe import probe as run
 
     _refuse_unused(context, "--head" if head else "--adapter" if adapter else "")
     if adapter is not None:
@@ -108,7 +108,7 @@ def _adapted(
     *,
     json: bool,
 ) -> None:
-    from certiformer.probing.adapter import AdapterSettings, adapt, told
+    from certiformer.lab.probing.adapter import AdapterSettings, adapt, told
     from certiformer.report.screen import first_screen
 
     found = adapt(

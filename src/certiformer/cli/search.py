@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
-from certiformer.core.errors import InputError
-from certiformer.core.registry import search as found_by
 from certiformer.report.table import theorem_table
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.registry import search as found_by
 
 
 def search(

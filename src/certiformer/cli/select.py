@@ -11,8 +11,8 @@ from certiformer.certification.declaration import Declaration
 from certiformer.cli import _reading as reading
 from certiformer.cli._output import console, print_json
 from certiformer.cli._reading import conditions
-from certiformer.core.errors import InputError
 from certiformer.report.numbers import percent_up
+from certiformer.theory.core.errors import InputError
 
 
 @reading.declared("slices", "two_sided", "estimand", "max_size", "order", "range", "clip", "title", "seed")

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
-from certiformer.core import Quantity, Status, papers, results
-from certiformer.core.errors import UnknownNameError
 from certiformer.report.table import theorem_table
+from certiformer.theory.core import Quantity, Status, papers, results
+from certiformer.theory.core.errors import UnknownNameError
 
 
 def theorems(

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from certiformer.cli._output import console, print_json
 from certiformer.cli._process import own_process
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 
 def train(
@@ -64,10 +64,10 @@ def train(
     own_process(threads)
     import jax
 
-    from certiformer import models
-    from certiformer.training.fitting import fit
-    from certiformer.training.presets import PRESETS, Recipe
-    from certiformer.training.presets import preset as find_preset
+    from certiformer.lab import models
+    from certiformer.lab.training.fitting import fit
+    from certiformer.lab.training.presets import PRESETS, Recipe
+    from certiformer.lab.training.presets import preset as find_preset
 
     if presets:
         _list(PRESETS, json)

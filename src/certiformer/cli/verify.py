@@ -10,9 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
-from certiformer.core.errors import InputError
-from certiformer.core.report import visible
 from certiformer.report.page import guaranteed
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.report import visible
 
 MOST = 20
 """Differences that are listed; --json has them all."""

@@ -12,7 +12,7 @@ import typer
 
 from certiformer.certification.declaration import Declaration
 from certiformer.cli import _reading as reading
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 
 @reading.declared(only=("metric", "better", "range"))

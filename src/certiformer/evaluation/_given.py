@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 Array = npt.NDArray[np.float64]
 

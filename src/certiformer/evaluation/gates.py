@@ -16,14 +16,14 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.calculus.running_mean import ln_capital, running_limits, squares_after
-from certiformer.calculus.tails import binomial_cdf, log_binomial_cdf
-from certiformer.calculus.target_betting import evidence_against, fixed_orders
-from certiformer.core.errors import InputError
 from certiformer.evaluation._given import binary, losses_in, probability
 from certiformer.evaluation.mean import MOST_AVERAGED, weights_of
 from certiformer.evaluation.order import hash_order, refuse_sorted
 from certiformer.evaluation.pairs import sign_test
+from certiformer.theory.calculus.running_mean import ln_capital, running_limits, squares_after
+from certiformer.theory.calculus.tails import binomial_cdf, log_binomial_cdf
+from certiformer.theory.calculus.target_betting import evidence_against, fixed_orders
+from certiformer.theory.core.errors import InputError
 
 Verdict = Literal["pass", "fail", "undecided"]
 MOST_ITEMS = 10_000_000
@@ -78,7 +78,7 @@ def _ln_at_least(errors: int, n: int, eps: float) -> float:
     if tail > 1e-290:
         return math.log(tail) + 1e-11
     # Far out the largest term bounds the sum: the ratios of terms from there on are at most r < 1.
-    from certiformer.calculus.tails import log_binomial_pmf
+    from certiformer.theory.calculus.tails import log_binomial_pmf
 
     ratio = (n - errors) * eps / ((errors + 1.0) * (1.0 - eps))
     return log_binomial_pmf(errors, n, eps) - math.log1p(-min(ratio, 0.999)) + 1e-9

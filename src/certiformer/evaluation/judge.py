@@ -17,13 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.calculus.target_betting import PRIOR_WEIGHT, TARGET_SEVERAL_ORDERS, fixed_orders
-from certiformer.core.errors import InputError
-from certiformer.core.lazy import scipy
-from certiformer.core.rounding import down, up
 from certiformer.evaluation._given import binary, losses_in, probability
 from certiformer.evaluation.mean import Limits
 from certiformer.evaluation.rates import rate_limits
+from certiformer.theory.calculus.target_betting import PRIOR_WEIGHT, TARGET_SEVERAL_ORDERS, fixed_orders
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import scipy
+from certiformer.theory.core.rounding import down, up
 
 Array = npt.NDArray[np.float64]
 LEAST_ERRORS = 15.0

@@ -14,11 +14,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.calculus.target_betting import fixed_orders, target_upper
-from certiformer.core.errors import InputError
-from certiformer.core.rounding import down, up
 from certiformer.evaluation._given import losses_in, probability
 from certiformer.evaluation.order import hash_order, refuse_sorted
+from certiformer.theory.calculus.target_betting import fixed_orders, target_upper
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.rounding import down, up
 
 Array = npt.NDArray[np.float64]
 Order = Literal["average", "hash", "given"]

@@ -14,8 +14,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.core.errors import InputError
 from certiformer.evaluation._given import losses_in, probability
+from certiformer.theory.core.errors import InputError
 
 BETS = 8
 BLOCK = 100

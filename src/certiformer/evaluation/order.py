@@ -14,8 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.core.errors import InputError
-from certiformer.core.lazy import scipy
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import scipy
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

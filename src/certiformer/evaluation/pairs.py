@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.calculus.tails import binomial_cdf
-from certiformer.core.errors import InputError
 from certiformer.evaluation._given import losses_in
 from certiformer.evaluation.mean import Limits, Order, mean_limits
+from certiformer.theory.calculus.tails import binomial_cdf
+from certiformer.theory.core.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)

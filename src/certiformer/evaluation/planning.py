@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.calculus.tails import binomial_cdf
-from certiformer.core.errors import InputError
 from certiformer.evaluation._given import failure_probability, probability
+from certiformer.theory.calculus.tails import binomial_cdf
+from certiformer.theory.core.errors import InputError
 
 MOST_ERRORS = 2_000_000
 _CHUNK = 512

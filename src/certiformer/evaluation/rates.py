@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.tail_check import confirm_lower, confirm_upper
-from certiformer.calculus.tails import binomial_lower, binomial_upper
-from certiformer.core.errors import InputError
 from certiformer.evaluation._given import probability
 from certiformer.evaluation.mean import Limits
+from certiformer.theory.calculus.tail_check import confirm_lower, confirm_upper
+from certiformer.theory.calculus.tails import binomial_lower, binomial_upper
+from certiformer.theory.core.errors import InputError
 
 
 def rate_limits(errors: int, n: int, delta: float, *, two_sided: bool = False) -> Limits:

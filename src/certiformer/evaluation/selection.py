@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.calculus.tails import binomial_cdf, binomial_upper
-from certiformer.core.errors import InputError
 from certiformer.evaluation._given import binary, probability
+from certiformer.theory.calculus.tails import binomial_cdf, binomial_upper
+from certiformer.theory.core.errors import InputError
 
 PARTS = 10
 

@@ -19,10 +19,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.core.errors import InputError
-from certiformer.core.lazy import scipy
-from certiformer.core.rounding import down, up
 from certiformer.evaluation._given import losses_in, probability, whole_range
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import scipy
+from certiformer.theory.core.rounding import down, up
 
 Array = npt.NDArray[np.float64]
 BETS = 9

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 Kind = Literal["pass^k", "pass@k"]
 

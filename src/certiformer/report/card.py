@@ -6,8 +6,8 @@ import json
 
 from markupsafe import escape
 
-from certiformer.core.report import Report
 from certiformer.report.numbers import percent_up, rounded_up
+from certiformer.theory.core.report import Report
 
 
 def model_card(report: Report) -> str:

@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from certiformer.core import Evaluation, Result, find
-from certiformer.core.errors import CertiformerError, InputError, UnknownNameError
-from certiformer.core.sweeping import Range, Sweep, sweep
 from certiformer.report import numbers
+from certiformer.theory.core import Evaluation, Result, find
+from certiformer.theory.core.errors import CertiformerError, InputError, UnknownNameError
+from certiformer.theory.core.sweeping import Range, Sweep, sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,9 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from certiformer.certificates._refutations import refutation_command
-from certiformer.core import Input, Result
 from certiformer.report import numbers
 from certiformer.report.table import STATUS_STYLES
+from certiformer.theory.core import Input, Result
 
 
 def explanation(result: type[Result]) -> RenderableType:

@@ -13,10 +13,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import AutoLocator, NullFormatter, NullLocator, ScalarFormatter
 
-from certiformer.core import Bound, Quantity
-from certiformer.core.errors import InputError
-from certiformer.core.report import Report, Statement
-from certiformer.core.sweeping import Sweep
+from certiformer.theory.core import Bound, Quantity
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.report import Report, Statement
+from certiformer.theory.core.sweeping import Sweep
 
 # Okabe and Ito's palette, which survives colour blindness and grey printing.
 SOUND_COLOURS = ("#0072B2", "#009E73", "#56B4E9", "#CC79A7", "#E69F00", "#000000")

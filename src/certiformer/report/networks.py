@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from certiformer.networks.network import Composition
 from certiformer.report.figure import PRINTED_COLOUR, SOUND_COLOURS
+from certiformer.theory.networks.network import Composition
 
 
 def network_figure(found: Composition) -> Figure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Bound
+from certiformer.theory.core import Bound
 
 
 def short(value: float) -> str:

@@ -11,10 +11,10 @@ from typing import Any
 
 import jinja2
 
-from certiformer.core.errors import CertiformerError
-from certiformer.core.report import Report, Statement
 from certiformer.report.chart import Line, Mark, panel
 from certiformer.report.numbers import percent_down, percent_up, rounded_up
+from certiformer.theory.core.errors import CertiformerError
+from certiformer.theory.core.report import Report, Statement
 
 # Rates of error share an axis; the legend says what each of them is the error rate of.
 TOGETHER = ("risk_01", "gibbs_risk_01", "mean_iterate_risk_01")

@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from certiformer.core.report import Report, visible
 from certiformer.report.page import at_least, limit, number, observed, percent
+from certiformer.theory.core.report import Report, visible
 
 
 def first_screen(report: Report, page: Path | None = None, text: Path | None = None, *, table: bool = False) -> Group:

@@ -10,12 +10,12 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from certiformer.core import Bound, Direction, Evaluation, Hypothesis, Quantity, Result, Status
 from certiformer.report import numbers
+from certiformer.theory.core import Bound, Direction, Evaluation, Hypothesis, Quantity, Result, Status
 
 if TYPE_CHECKING:
-    from certiformer.core.solving import Solution
-    from certiformer.core.sweeping import Sweep
+    from certiformer.theory.core.solving import Solution
+    from certiformer.theory.core.sweeping import Sweep
 
 STATUS_STYLES = {
     Status.TRUE: "green",

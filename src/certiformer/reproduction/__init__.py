@@ -1,4 +1,6 @@
-"""The papers' experiments: one small module each. Looking one up imports its module and no other.
+"""Experiments, one small module each: `papers` holds those that the papers print, `designs` our own.
+
+Looking one up imports its module and no other.
 
 A module declares `STUDIES`; modules whose name begins with an underscore hold runs that several studies share.
 """
@@ -8,34 +10,34 @@ from __future__ import annotations
 import functools
 import importlib
 
-from certiformer.core.errors import UnknownNameError
-from certiformer.experiments.panel import Plot
-from certiformer.experiments.study import PAPERS, SCALES, Analysis, Finding, Scale, Study
+from certiformer.reproduction.panel import Plot
+from certiformer.reproduction.study import PAPERS, SCALES, Analysis, Finding, Scale, Study
+from certiformer.theory.core.errors import UnknownNameError
 
 __all__ = ["MODULES", "PAPERS", "SCALES", "Analysis", "Finding", "Plot", "Scale", "Study", "find", "studies"]
 
 MODULES = {
-    "mwigo.fig1": "mwigo_figures",
-    "mwigo.fig2": "mwigo_figures",
-    "mwigo.fig3": "mwigo_figures",
-    "mwigo.table1": "mwigo_table_1",
-    "trauger.bounds": "trauger_bounds",
-    "trauger.fig1": "trauger_figures",
-    "trauger.fig2": "trauger_figures",
-    "trauger.fig3": "trauger_figures",
-    "deora.margins": "deora_margins",
-    "deora.stability": "deora_stability",
-    "deora.training": "deora_training",
-    "arda.fig1": "arda_figure_1",
-    "arda.fig2": "arda_figure_2",
-    "li.depth": "li_depth",
-    "li.heads": "li_heads",
-    "li.length": "li_length",
-    "li.misspecified": "li_misspecified",
-    "li.rank": "li_rank",
-    "li.rates": "li_rates",
-    "li.tails": "li_tails",
-    "li.truncation": "li_truncation",
+    "mwigo.fig1": "papers.mwigo_figures",
+    "mwigo.fig2": "papers.mwigo_figures",
+    "mwigo.fig3": "papers.mwigo_figures",
+    "mwigo.table1": "papers.mwigo_table_1",
+    "trauger.bounds": "papers.trauger_bounds",
+    "trauger.fig1": "papers.trauger_figures",
+    "trauger.fig2": "papers.trauger_figures",
+    "trauger.fig3": "papers.trauger_figures",
+    "deora.margins": "designs.deora_margins",
+    "deora.stability": "designs.deora_stability",
+    "deora.training": "designs.deora_training",
+    "arda.fig1": "papers.arda_figure_1",
+    "arda.fig2": "papers.arda_figure_2",
+    "li.depth": "designs.li_depth",
+    "li.heads": "designs.li_heads",
+    "li.length": "designs.li_length",
+    "li.misspecified": "designs.li_misspecified",
+    "li.rank": "designs.li_rank",
+    "li.rates": "designs.li_rates",
+    "li.tails": "designs.li_tails",
+    "li.truncation": "designs.li_truncation",
 }
 """Every experiment, paper by paper, and the module of this package that declares it."""
 

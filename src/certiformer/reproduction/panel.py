@@ -15,9 +15,9 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from certiformer.experiments.statistics import Interval, Vector, mean_interval
 from certiformer.report.figure import PRINTED_COLOUR
 from certiformer.report.plots import COLOURS, COLUMN, HEIGHT, MARKERS, PAGE
+from certiformer.reproduction.statistics import Interval, Vector, mean_interval
 
 Kind = Literal["measured", "runs", "printed", "sound", "paper"]
 Place = Literal["none", "inside", "above"]  # of a panel's legend

@@ -21,7 +21,7 @@ from typing import TypeVar
 import numpy as np
 from scipy import special
 
-from certiformer.experiments.statistics import Vector
+from certiformer.reproduction.statistics import Vector
 
 T = TypeVar("T")
 OUTLIERS, DECADES = 0.05, math.log(1000.0)

@@ -18,15 +18,13 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
-from certiformer.core.errors import CertiformerError, InputError, refuse_unknown_options
-from certiformer.core.user_dirs import cache_directory, data_directory
-from certiformer.experiments import find
-from certiformer.experiments.panel import COLUMNS
-from certiformer.experiments.study import SCALES, Analysis, Scale, Study, strict
 from certiformer.report.figure import save
 from certiformer.report.page import write_text
 from certiformer.report.reproduction import experiment_page, older_versions
-from certiformer.sweep import (
+from certiformer.reproduction import find
+from certiformer.reproduction.panel import COLUMNS
+from certiformer.reproduction.study import SCALES, Analysis, Scale, Study, strict
+from certiformer.reproduction.sweep import (
     Engine,
     Estimate,
     Experiment,
@@ -43,11 +41,13 @@ from certiformer.sweep import (
     read,
     sweep,
 )  # fmt: skip
-from certiformer.sweep.ledger import digest
-from certiformer.sweep.origin import described
-from certiformer.sweep.progress import duration
-from certiformer.sweep.published_runs import SUFFIX
-from certiformer.sweep.run import canonical
+from certiformer.reproduction.sweep.ledger import digest
+from certiformer.reproduction.sweep.origin import described
+from certiformer.reproduction.sweep.progress import duration
+from certiformer.reproduction.sweep.published_runs import SUFFIX
+from certiformer.reproduction.sweep.run import canonical
+from certiformer.theory.core.errors import CertiformerError, InputError, refuse_unknown_options
+from certiformer.theory.core.user_dirs import cache_directory, data_directory
 
 TIMES = Path(__file__).with_name("processor_times.json")
 """Written by `tools/generate_reproduction.py` from the published runs."""

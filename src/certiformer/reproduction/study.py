@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from certiformer.core.errors import CertiformerError
-from certiformer.experiments.panel import Plot
-from certiformer.experiments.statistics import Interval
-from certiformer.experiments.verdicts import MEASURED, WORDS, Verdict, holm
-from certiformer.sweep import Experiment, Row
-from certiformer.sweep.run import Config, canonical
+from certiformer.reproduction.panel import Plot
+from certiformer.reproduction.statistics import Interval
+from certiformer.reproduction.sweep import Experiment, Row
+from certiformer.reproduction.sweep.run import Config, canonical
+from certiformer.reproduction.verdicts import MEASURED, WORDS, Verdict, holm
+from certiformer.theory.core.errors import CertiformerError
 
 Scale = Literal["smoke", "quick", "paper"]
 """One of the three sizes at which a study runs."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.experiments.statistics import Vector
-from certiformer.sweep import Row
-from certiformer.sweep.run import Config
+from certiformer.reproduction.statistics import Vector
+from certiformer.reproduction.sweep import Row
+from certiformer.reproduction.sweep.run import Config
 
 Key = str | Callable[[Config], Any]  # an entry of the configuration, or something made of it
 Value = str | Callable[[Row], Any]  # an entry of the values, or a number or several made of a run

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.experiments.panel import Plot, Series
-from certiformer.experiments.statistics import Centre, Interval, Vector, bootstrap, mean_interval, power_law
-from certiformer.experiments.study import Analysis, Finding
-from certiformer.experiments.table import Key, Table, Value
-from certiformer.experiments.verdicts import MEASURED, SLOPE_MARGIN, Claim, Relation, Verdict, holm
+from certiformer.reproduction.panel import Plot, Series
+from certiformer.reproduction.statistics import Centre, Interval, Vector, bootstrap, mean_interval, power_law
+from certiformer.reproduction.study import Analysis, Finding
+from certiformer.reproduction.table import Key, Table, Value
+from certiformer.reproduction.verdicts import MEASURED, SLOPE_MARGIN, Claim, Relation, Verdict, holm
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
-from certiformer.experiments.statistics import FEWEST, Interval, Vector
+from certiformer.reproduction.statistics import FEWEST, Interval, Vector
 
 WORDS = (
     "agrees", "differs", "cannot tell", "compatible", "incompatible", "holds", "violated", "not violated", "measured",

@@ -9,7 +9,7 @@ import pytest
 
 import certiformer
 from certiformer.certification.sources import rows as rows_module
-from certiformer.core.errors import CertiformerError
+from certiformer.theory.core.errors import CertiformerError
 from declaring import certified as certify
 
 RANDOM = np.random.default_rng(0)

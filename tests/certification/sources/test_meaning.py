@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import certiformer
-from certiformer.core.errors import CertiformerError, InputError, UnknownNameError
+from certiformer.theory.core.errors import CertiformerError, InputError, UnknownNameError
 from declaring import certified
 
 RANDOM = np.random.default_rng(1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from attention_derivatives import head_gradient, head_hessian, head_second_derivative, head_value
-from certiformer import models
+from certiformer.lab import models
 
 
 def example(T, d):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from certiformer import models
-from certiformer.core.errors import InputError
-from certiformer.measure.linearization import approximation_error, boundary_move, linearization_error
-from certiformer.measure.ntk import good_initialisation, gram, gram_memory, hard_margin, per_sample_gradients
+from certiformer.lab import models
+from certiformer.lab.measure.linearization import approximation_error, boundary_move, linearization_error
+from certiformer.lab.measure.ntk import good_initialisation, gram, gram_memory, hard_margin, per_sample_gradients
+from certiformer.theory.core.errors import InputError
 
 
 def tanh_net(params, x):

@@ -13,9 +13,9 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from certiformer import models
-from certiformer.core.errors import CertiformerError, InputError
-from certiformer.models import _checkpoint
+from certiformer.lab import models
+from certiformer.lab.models import _checkpoint
+from certiformer.theory.core.errors import CertiformerError, InputError
 
 KEY = jax.random.key(3)
 

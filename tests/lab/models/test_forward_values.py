@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
 
-from certiformer import models
+from certiformer.lab import models
 
 VECTORS = {
-    entry["id"]: entry for entry in json.loads(Path(__file__).parents[1].joinpath("vectors/models.json").read_text())
+    entry["id"]: entry for entry in json.loads(Path(__file__).parents[2].joinpath("vectors/models.json").read_text())
 }
 
 

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from certiformer import models
-from certiformer.core.errors import InputError, UnknownNameError
-from certiformer.models.independent_heads import seed_query
+from certiformer.lab import models
+from certiformer.lab.models.independent_heads import seed_query
+from certiformer.theory.core.errors import InputError, UnknownNameError
 
 KEY = jax.random.key(7)
 run = eqx.filter_jit(lambda model, *inputs: model(*inputs))

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from certiformer.models.cls_transformer import ClsTransformer, ClsTransformerConfig
+from certiformer.lab.models.cls_transformer import ClsTransformer, ClsTransformerConfig
 
 
 def test_a_wrong_shape_is_an_error():

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 from certiformer.certification.verify import verify
 from certiformer.checkpoints.encoder import Encoder
 from certiformer.cli import application
-from certiformer.core.errors import InputError
-from certiformer.probing import adapter as module
-from certiformer.probing.adapter import AdapterSettings, adapt, prepared
+from certiformer.lab.probing import adapter as module
+from certiformer.lab.probing.adapter import AdapterSettings, adapt, prepared
+from certiformer.theory.core.errors import InputError
 from checkpoints import tiny
 
 pytest.importorskip("tokenizers")

@@ -16,10 +16,10 @@ from certiformer.checkpoints.cache import folder as cache_folder
 from certiformer.checkpoints.encoder import Encoder
 from certiformer.checkpoints.errors import CheckpointError
 from certiformer.cli import application
-from certiformer.core.errors import InputError
-from certiformer.probing.embedding import embed
-from certiformer.probing.probe import predict, probe
-from certiformer.probing.texts import chosen, read_texts
+from certiformer.lab.probing.embedding import embed
+from certiformer.lab.probing.probe import predict, probe
+from certiformer.lab.probing.texts import chosen, read_texts
+from certiformer.theory.core.errors import InputError
 from checkpoints import tiny
 
 WORDS = [f"word{n}" for n in range(tiny.V - 5)]

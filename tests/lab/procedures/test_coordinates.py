@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from certiformer import certify
-from certiformer.calculus.coordinate_covers import ball_nats, cap_nats
-from certiformer.calculus.tails import binomial_upper
 from certiformer.certificates.occam import Occam as OccamRecord
-from certiformer.certification.coordinates.attention_pooling import (
+from certiformer.certification.handover import content_of, load_predictor
+from certiformer.lab.coordinate_covers.attention_pooling import (
     ROUNDING,
     STEPS,
     AttentionPooling,
     Pooled,
     cosine_modes,
 )
-from certiformer.certification.handover import content_of, load_predictor
-from certiformer.certification.procedures import CoordinateCover, Occam
-from certiformer.core.errors import InputError
+from certiformer.lab.procedures import CoordinateCover, Occam
+from certiformer.theory.calculus.coordinate_covers import ball_nats, cap_nats
+from certiformer.theory.calculus.tails import binomial_upper
+from certiformer.theory.core.errors import InputError
 
 SMALL = AttentionPooling(modes=3, positions=2, side=2, patch=4, starts=1, search=16)
 

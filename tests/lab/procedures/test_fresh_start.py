@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from certiformer import certify
-from certiformer.certification.procedures import (
+from certiformer.lab.procedures import (
     Code,
     CoordinateCover,
     HeadPosterior,
@@ -21,7 +21,7 @@ from certiformer.certification.procedures import (
     PickToLearn,
     Surrogate,
 )
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 RANDOM = np.random.default_rng(5)
 X = RANDOM.standard_normal((60, 12)).astype(np.float32)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from certiformer import certify
-from certiformer.calculus.compression import compression_upper
-from certiformer.certification.procedures import Learner, PickToLearn
-from certiformer.certification.procedures._picking import compress, replay
-from certiformer.core.errors import InputError
+from certiformer.lab.procedures import Learner, PickToLearn
+from certiformer.lab.procedures._picking import compress, replay
+from certiformer.theory.calculus.compression import compression_upper
+from certiformer.theory.core.errors import InputError
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.standard_normal((150, 4)).astype(np.float32)
@@ -131,7 +131,7 @@ class TwoOfThree:
 
 def test_scores_of_an_estimator_do_not_depend_on_other_rows():
     """A class that was never picked is scored by the row alone: else the preference would look at the whole sample."""
-    from certiformer.certification.procedures import Refit
+    from certiformer.lab.procedures import Refit
 
     learner, rows = Refit(TwoOfThree(), 3), np.array([[3.0], [-1.0], [100.0]])
     whole = learner.outputs(TwoOfThree(), rows)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from certiformer import certify, verify
-from certiformer.certification.procedures import Code, HeadPosterior, Occam, OnePass, PickToLearn, Surrogate
-from certiformer.core.errors import InputError, UnknownNameError
+from certiformer.lab.procedures import Code, HeadPosterior, Occam, OnePass, PickToLearn, Surrogate
+from certiformer.theory.core.errors import InputError, UnknownNameError
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.standard_normal((120, 3)).astype(np.float32)

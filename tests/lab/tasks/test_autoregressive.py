@@ -6,9 +6,9 @@ import jax
 import numpy as np
 import pytest
 
-from certiformer import tasks
-from certiformer.core.errors import InputError, UnknownNameError
-from certiformer.tasks import Autoregressive
+from certiformer.lab import tasks
+from certiformer.lab.tasks import Autoregressive
+from certiformer.theory.core.errors import InputError, UnknownNameError
 
 KEY = jax.random.key(6)
 

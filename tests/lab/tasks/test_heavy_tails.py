@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from certiformer import tasks
-from certiformer.core.errors import InputError, UnknownNameError
-from certiformer.tasks import HeavyTails
+from certiformer.lab import tasks
+from certiformer.lab.tasks import HeavyTails
+from certiformer.theory.core.errors import InputError, UnknownNameError
 
 KEY = jax.random.key(8)
 

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from certiformer import tasks
-from certiformer.core.errors import InputError, UnknownNameError
-from certiformer.tasks.mnist import DEVIATION, MEAN, embedded, patches, read_idx, scale
+from certiformer.lab import tasks
+from certiformer.lab.tasks.mnist import DEVIATION, MEAN, embedded, patches, read_idx, scale
+from certiformer.theory.core.errors import InputError, UnknownNameError
 
 KEY = jax.random.key(0)
 
@@ -27,7 +27,7 @@ def test_all_zeros_and_ones_are_there():
 
 
 def test_a_damaged_file_is_refused(monkeypatch):
-    monkeypatch.setattr("certiformer.tasks.mnist.CONTENT_SHA256", "0" * 64)
+    monkeypatch.setattr("certiformer.lab.tasks.mnist.CONTENT_SHA256", "0" * 64)
     with pytest.raises(InputError, match="damaged"):
         embedded.__wrapped__()
 

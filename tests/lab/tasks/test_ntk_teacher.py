@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from certiformer import models, tasks
-from certiformer.core.errors import InputError, UnknownNameError
-from certiformer.tasks import NTKTeacher
-from certiformer.tasks.ntk_teacher import unit_ball_tokens
+from certiformer.lab import models, tasks
+from certiformer.lab.tasks import NTKTeacher
+from certiformer.lab.tasks.ntk_teacher import unit_ball_tokens
+from certiformer.theory.core.errors import InputError, UnknownNameError
 
 KEY = jax.random.key(4)
 

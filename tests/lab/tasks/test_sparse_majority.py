@@ -6,10 +6,10 @@ import jax
 import numpy as np
 import pytest
 
-from certiformer import tasks
-from certiformer.core.errors import InputError, UnknownNameError
-from certiformer.tasks import SparseMajority
-from certiformer.tasks.sparse_majority import gram_schmidt, positional_encoding
+from certiformer.lab import tasks
+from certiformer.lab.tasks import SparseMajority
+from certiformer.lab.tasks.sparse_majority import gram_schmidt, positional_encoding
+from certiformer.theory.core.errors import InputError, UnknownNameError
 
 KEY = jax.random.key(5)
 

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from certiformer import tasks
-from certiformer.core.errors import InputError, UnknownNameError
+from certiformer.lab import tasks
+from certiformer.theory.core.errors import InputError, UnknownNameError
 
 SMALL = {
     "mnist": {"n": 5},

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certiformer import models, tasks
-from certiformer.core.errors import InputError, UnknownNameError
-from certiformer.tasks import TokenizedMixture
-from certiformer.tasks.tokenized_mixture import relevant_tokens
+from certiformer.lab import models, tasks
+from certiformer.lab.tasks import TokenizedMixture
+from certiformer.lab.tasks.tokenized_mixture import relevant_tokens
+from certiformer.theory.core.errors import InputError, UnknownNameError
 
 KEY = jax.random.key(2)
 

@@ -13,10 +13,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from certiformer import models, tasks, training
 from certiformer.cli.train import train
-from certiformer.core.errors import InputError, UnknownNameError
-from certiformer.training import PRESETS, Recipe, fit, kernels, preset
+from certiformer.lab import models, tasks, training
+from certiformer.lab.training import PRESETS, Recipe, fit, kernels, preset
+from certiformer.theory.core.errors import InputError, UnknownNameError
 
 SMALL = {
     "mnist": {"n": 12},

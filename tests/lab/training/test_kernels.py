@@ -16,12 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from certiformer import models
-from certiformer.core.errors import InputError
-from certiformer.tasks.sparse_majority import SparseMajority
-from certiformer.training import kernels
-from certiformer.training.losses import correct, logistic, squared, two_sigmoids
-from certiformer.training.projection import onto_heads_ball
+from certiformer.lab import models
+from certiformer.lab.tasks.sparse_majority import SparseMajority
+from certiformer.lab.training import kernels
+from certiformer.lab.training.losses import correct, logistic, squared, two_sigmoids
+from certiformer.lab.training.projection import onto_heads_ball
+from certiformer.theory.core.errors import InputError
 
 SINGLE, DOUBLE = 1e-6, 1e-12
 STEPS = 100
@@ -276,7 +276,7 @@ def test_batches_have_images():
 def test_without_numba_it_is_said_which_extra_brings_it():
     program = (
         "import sys; sys.modules['numba'] = None\n"
-        "try: import certiformer.training, certiformer.training.kernels\n"
+        "try: import certiformer.lab.training, certiformer.lab.training.kernels\n"
         "except ModuleNotFoundError as error: print(error.name, error)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

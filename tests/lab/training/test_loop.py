@@ -14,8 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from certiformer.core.errors import InputError
-from certiformer.training import (
+from certiformer.lab.training import (
     CheckpointError,
     Data,
     DivergenceError,
@@ -34,8 +33,9 @@ from certiformer.training import (
     supervised,
     trauger_schedule,
 )
-from certiformer.training import checkpoint as ckpt
-from certiformer.training.losses import logistic, squared
+from certiformer.lab.training import checkpoint as ckpt
+from certiformer.lab.training.losses import logistic, squared
+from certiformer.theory.core.errors import InputError
 
 
 def linear(params, x):
@@ -210,8 +210,8 @@ KILLED = """
 import sys, time
 from pathlib import Path
 import jax, jax.numpy as jnp
-from certiformer.training import Data, Saving, begin, checkpoint, momentum_sgd, run, stochastic, supervised
-from certiformer.training.losses import squared
+from certiformer.lab.training import Data, Saving, begin, checkpoint, momentum_sgd, run, stochastic, supervised
+from certiformer.lab.training.losses import squared
 
 write = checkpoint.write
 def slow_write(*arguments):

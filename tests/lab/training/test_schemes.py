@@ -7,9 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from certiformer import models
-from certiformer.core.errors import InputError, UnknownNameError
-from certiformer.training import (
+from certiformer.lab import models
+from certiformer.lab.training import (
     Data,
     adam,
     begin,
@@ -27,7 +26,8 @@ from certiformer.training import (
     stochastic,
     supervised,
 )
-from certiformer.training.losses import cross_entropy, logistic, squared, two_sigmoids
+from certiformer.lab.training.losses import cross_entropy, logistic, squared, two_sigmoids
+from certiformer.theory.core.errors import InputError, UnknownNameError
 
 
 def test_projection_is_the_nearest_point_of_each_heads_ball():

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from certiformer.core.errors import InputError
-from certiformer.training.losses import logistic
-from certiformer.training.subspace import Quantisation, Subspace, descend
+from certiformer.lab.training.losses import logistic
+from certiformer.lab.training.subspace import Quantisation, Subspace, descend
+from certiformer.theory.core.errors import InputError
 
 SETTINGS = Quantisation(step=0.5, steps=400, learning_rate=0.1, examples=200, batch=50)
 

@@ -7,12 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from certiformer import models
-from certiformer.core.errors import InputError
-from certiformer.tasks.sparse_majority import SparseMajority
-from certiformer.training import supervised
-from certiformer.training.losses import correct, two_sigmoids
-from certiformer.training.token_table import token_table, token_table_logits
+from certiformer.lab import models
+from certiformer.lab.tasks.sparse_majority import SparseMajority
+from certiformer.lab.training import supervised
+from certiformer.lab.training.losses import correct, two_sigmoids
+from certiformer.lab.training.token_table import token_table, token_table_logits
+from certiformer.theory.core.errors import InputError
 
 
 def jolt(model, key, scale=0.1):

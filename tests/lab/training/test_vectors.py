@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 numba = pytest.importorskip("numba")
-vectors = pytest.importorskip("certiformer.training.kernels._vectors")
+vectors = pytest.importorskip("certiformer.lab.training.kernels._vectors")
 # not the compiler of the kernels, which keeps what it made of an older `_vectors`
 kernel = numba.njit(error_model="numpy")
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from attention_derivatives import head_gradient, head_value
-from certiformer.experiments import _deora_runs as runs
-from certiformer.experiments import deora_margins, deora_stability, deora_training
-from certiformer.measure import ntk
+from certiformer.lab.measure import ntk
+from certiformer.reproduction.designs import _deora_runs as runs
+from certiformer.reproduction.designs import deora_margins, deora_stability, deora_training
 
 SMALL = {
     "tokens": 2,

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.experiments import _deora_theory as theory
-from certiformer.experiments import deora_margins, deora_stability, deora_training
-from certiformer.sweep import Row
+from certiformer.reproduction.designs import _deora_theory as theory
+from certiformer.reproduction.designs import deora_margins, deora_stability, deora_training
+from certiformer.reproduction.sweep import Row
 
 MODULES = (deora_training, deora_margins, deora_stability)
 

@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.experiments import li_length
-from certiformer.experiments.study import strict
-from certiformer.sweep import Row
+from certiformer.reproduction.designs import li_length
+from certiformer.reproduction.study import strict
+from certiformer.reproduction.sweep import Row
 
 TINY = {**li_length.experiment("smoke").configs[0], "n": 32, "draws": 3, "test": 256, "tokens": 6}
 

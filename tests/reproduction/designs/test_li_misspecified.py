@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.experiments import li_misspecified
-from certiformer.experiments.study import strict
-from certiformer.sweep import Row
+from certiformer.reproduction.designs import li_misspecified
+from certiformer.reproduction.study import strict
+from certiformer.reproduction.sweep import Row
 
 
 def row(config, values):

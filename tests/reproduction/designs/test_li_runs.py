@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from certiformer.experiments import _li_exact
-from certiformer.experiments._li_runs import CHUNK, Sample, Teacher, least_squares, run
-from certiformer.models.cls_transformer import ClsTransformer, ClsTransformerConfig
+from certiformer.lab.models.cls_transformer import ClsTransformer, ClsTransformerConfig
+from certiformer.reproduction.designs import _li_exact
+from certiformer.reproduction.designs._li_runs import CHUNK, Sample, Teacher, least_squares, run
 
 HEAD = {
     "d": 3,

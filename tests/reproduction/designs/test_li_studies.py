@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import certiformer
-from certiformer.experiments import _li_theory, li_depth, li_heads, li_rank, li_rates
-from certiformer.experiments._li_analysis import calibration
-from certiformer.experiments.study import Analysis
-from certiformer.experiments.table import Table
-from certiformer.experiments.trend import Notes
-from certiformer.sweep import Experiment, Row
+from certiformer.reproduction.designs import _li_theory, li_depth, li_heads, li_rank, li_rates
+from certiformer.reproduction.designs._li_analysis import calibration
+from certiformer.reproduction.study import Analysis
+from certiformer.reproduction.sweep import Experiment, Row
+from certiformer.reproduction.table import Table
+from certiformer.reproduction.trend import Notes
 
 MODULES = {"li.rates": li_rates, "li.rank": li_rank, "li.heads": li_heads, "li.depth": li_depth}
 

@@ -11,11 +11,11 @@ from scipy.integrate import quad
 from scipy.optimize import least_squares
 from scipy.stats import t as student
 
-from certiformer.experiments import _li_tails_runs as runs
-from certiformer.experiments import li_tails
-from certiformer.experiments._li_tails_fits import asymptotic_variance, quantile_power_law
-from certiformer.experiments.study import strict
-from certiformer.sweep import Row
+from certiformer.reproduction.designs import _li_tails_runs as runs
+from certiformer.reproduction.designs import li_tails
+from certiformer.reproduction.designs._li_tails_fits import asymptotic_variance, quantile_power_law
+from certiformer.reproduction.study import strict
+from certiformer.reproduction.sweep import Row
 
 SHAPE = {"d": 2, "k": 2, "tokens": 4, "teacher": 0, "iterations": 100, "test": 256, "draws": 3}
 TINY = {**li_tails.cell("pareto"), **SHAPE, "n": 32, "seed": 1}

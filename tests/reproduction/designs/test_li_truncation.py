@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.experiments import li_tails, li_truncation
-from certiformer.experiments.study import strict
-from certiformer.sweep import Row
+from certiformer.reproduction.designs import li_tails, li_truncation
+from certiformer.reproduction.study import strict
+from certiformer.reproduction.sweep import Row
 
 SHAPE = {"d": 2, "k": 2, "tokens": 4, "teacher": 0, "iterations": 100, "test": 256, "draws": 3}
 TINY = {**li_tails.cell("pareto"), **SHAPE, "n": 32, "seed": 1}

@@ -6,10 +6,10 @@ import jax
 import numpy as np
 import pytest
 
-from certiformer.experiments import _arda_width_grid as grid
-from certiformer.experiments import _arda_width_runs as runs
-from certiformer.experiments import arda_figure_1 as figure
-from certiformer.sweep import Row
+from certiformer.reproduction.papers import _arda_width_grid as grid
+from certiformer.reproduction.papers import _arda_width_runs as runs
+from certiformer.reproduction.papers import arda_figure_1 as figure
+from certiformer.reproduction.sweep import Row
 
 TINY = {"teacher": "paper", "width": 4, "seed": 2, "n": 12, "n_more": 4, "pool": 8, "steps": 16}
 

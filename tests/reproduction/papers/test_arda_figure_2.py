@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.experiments import _arda_lag_grid as grid
-from certiformer.experiments import _arda_lag_runs as runs
-from certiformer.experiments import arda_figure_2 as figure
-from certiformer.sweep import Row
+from certiformer.reproduction.papers import _arda_lag_grid as grid
+from certiformer.reproduction.papers import _arda_lag_runs as runs
+from certiformer.reproduction.papers import arda_figure_2 as figure
+from certiformer.reproduction.sweep import Row
 
 TINY = {
     "network": "indrnn",

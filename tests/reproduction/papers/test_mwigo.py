@@ -10,14 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from certiformer import models, tasks
-from certiformer.experiments import _mwigo_grid as grid
-from certiformer.experiments import _mwigo_runs as runs
-from certiformer.experiments import mwigo_figures, mwigo_table_1
-from certiformer.experiments.table import Table
-from certiformer.sweep import Row, read
+from certiformer.lab import models, tasks
+from certiformer.reproduction.papers import _mwigo_grid as grid
+from certiformer.reproduction.papers import _mwigo_runs as runs
+from certiformer.reproduction.papers import mwigo_figures, mwigo_table_1
+from certiformer.reproduction.sweep import Row, read
+from certiformer.reproduction.table import Table
 
-PUBLISHED = Path(__file__).parents[2] / "docs" / "reproduction" / "runs" / "mwigo.mnist.runs"
+PUBLISHED = Path(__file__).parents[3] / "docs" / "reproduction" / "runs" / "mwigo.mnist.runs"
 TINY = {"d_m": 6, "n": 12, **grid.BASE, "batch": 5, "rate": 0.1, "epochs": 4, "every": 2, "seed": 3}
 
 

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 import certiformer
-from certiformer.experiments import _trauger_grid as grid
-from certiformer.experiments import _trauger_runs as runs
-from certiformer.experiments import trauger_bounds, trauger_figures
-from certiformer.experiments.study import strict
-from certiformer.sweep import Outcome, Row
-from certiformer.tasks.sparse_majority import sparse_majority
-from certiformer.training.losses import two_sigmoids
-from certiformer.training.presets import preset
+from certiformer.lab.tasks.sparse_majority import sparse_majority
+from certiformer.lab.training.losses import two_sigmoids
+from certiformer.lab.training.presets import preset
+from certiformer.reproduction.papers import _trauger_grid as grid
+from certiformer.reproduction.papers import _trauger_runs as runs
+from certiformer.reproduction.papers import trauger_bounds, trauger_figures
+from certiformer.reproduction.study import strict
+from certiformer.reproduction.sweep import Outcome, Row
 
 CONFIG = {
     "tokens": 6,

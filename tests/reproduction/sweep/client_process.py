@@ -9,14 +9,14 @@ import signal
 import sys
 from typing import Any
 
-from certiformer.sweep import Experiment, Ledger, Local, sweep
+from certiformer.reproduction.sweep import Experiment, Ledger, Local, sweep
 
 
 def experiment(log: str, runs: int, sleep: float) -> Experiment:
     configs: list[dict[str, Any]] = [
         {"seed": s, "log": log, "sleep": sleep, "hold": f"{log}.hold"} for s in range(runs)
     ]
-    return Experiment("walk", run="sweep.toy_runs:walk", configs=configs)
+    return Experiment("walk", run="reproduction.sweep.toy_runs:walk", configs=configs)
 
 
 if __name__ == "__main__":

@@ -16,10 +16,10 @@ import distributed  # noqa: F401  before any test changes the settings that it b
 import numpy as np
 import pytest
 
-from certiformer.core.errors import CertiformerError, InputError
-from certiformer.sweep import Dask, Experiment, Ledger, Local, sweep
-from certiformer.sweep.ledger import fingerprint
-from certiformer.sweep.local import thread_environment
+from certiformer.reproduction.sweep import Dask, Experiment, Ledger, Local, sweep
+from certiformer.reproduction.sweep.ledger import fingerprint
+from certiformer.reproduction.sweep.local import thread_environment
+from certiformer.theory.core.errors import CertiformerError, InputError
 from subprocesses import python_path
 
 WAIT = 60.0  # at most three waits follow one another: they end with an error that says why, well before the timeout
@@ -83,8 +83,8 @@ def test_a_killed_worker_costs_nothing_and_the_ledger_is_that_of_the_local_engin
     log = tmp_path / "log"
     configs = [{"seed": s, "n": 3 + s % 2, "sleep": 0.1, "log": str(log)} for s in range(24)]
     experiment = Experiment(
-        "walk", "sweep.toy_runs:troubled", [*configs, {"seed": 24, "trouble": "raise"}],
-        run_batch="sweep.toy_runs:walks", batch_key=lambda c: c.get("n"), batch_size=2,
+        "walk", "reproduction.sweep.toy_runs:troubled", [*configs, {"seed": 24, "trouble": "raise"}],
+        run_batch="reproduction.sweep.toy_runs:walks", batch_key=lambda c: c.get("n"), batch_size=2,
     )  # fmt: skip
     first, second = cluster.worker(), cluster.worker()
     with (
@@ -131,7 +131,7 @@ def test_a_killed_worker_costs_nothing_and_the_ledger_is_that_of_the_local_engin
 def test_workers_may_come_late_and_a_lost_scheduler_loses_nothing_that_was_finished(cluster, tmp_path):
     log = tmp_path / "log"
     experiment = Experiment(
-        "walk", "sweep.toy_runs:walk", [{"seed": s, "sleep": 0.05, "log": str(log)} for s in range(40)]
+        "walk", "reproduction.sweep.toy_runs:walk", [{"seed": s, "sleep": 0.05, "log": str(log)} for s in range(40)]
     )
 
     class Late(Killing):
@@ -157,11 +157,13 @@ def test_workers_may_come_late_and_a_lost_scheduler_loses_nothing_that_was_finis
 def test_a_cluster_of_our_own_survives_a_run_that_kills_its_worker(tmp_path, monkeypatch):
     """The dead worker is started again by Dask, and not by us before patience is over."""
     monkeypatch.setenv("PYTHONPATH", python_path())
-    monkeypatch.setattr("certiformer.sweep.dask.REPLACE_SECONDS", 2.0 * WAIT)
+    monkeypatch.setattr("certiformer.reproduction.sweep.dask.REPLACE_SECONDS", 2.0 * WAIT)
     names = list(thread_environment(1))
     seeds = [{"seed": s, "trouble": "die" if s == 1 else None} for s in range(4)]
-    deadly = Experiment("deadly", "sweep.toy_runs:troubled", seeds, run_batch="sweep.toy_runs:deadly_batch")
-    environment = Experiment("environment", "sweep.toy_runs:environment", [{"names": names}])
+    deadly = Experiment(
+        "deadly", "reproduction.sweep.toy_runs:troubled", seeds, run_batch="reproduction.sweep.toy_runs:deadly_batch"
+    )
+    environment = Experiment("environment", "reproduction.sweep.toy_runs:environment", [{"names": names}])
     settings = {
         "distributed.scheduler.allowed-failures": 0,
         "distributed.nanny.pre-spawn-environ": {},
@@ -179,9 +181,9 @@ def test_a_cluster_of_our_own_survives_a_run_that_kills_its_worker(tmp_path, mon
 def test_a_worker_that_dask_gives_up_is_replaced(tmp_path, monkeypatch):
     """On a busy machine a dead worker is not back in time; here the time is nothing, so it never is."""
     monkeypatch.setenv("PYTHONPATH", python_path())
-    monkeypatch.setattr("certiformer.sweep.dask.REPLACE_SECONDS", 2.0)
+    monkeypatch.setattr("certiformer.reproduction.sweep.dask.REPLACE_SECONDS", 2.0)
     seeds = [{"seed": s, "trouble": "die" if s == 0 else None} for s in range(3)]
-    deadly = Experiment("deadly", "sweep.toy_runs:troubled", seeds)
+    deadly = Experiment("deadly", "reproduction.sweep.toy_runs:troubled", seeds)
     settings = {
         "distributed.scheduler.allowed-failures": 0,
         "distributed.deploy.lost-worker-timeout": 0,
@@ -194,7 +196,7 @@ def test_a_worker_that_dask_gives_up_is_replaced(tmp_path, monkeypatch):
 
 
 def test_an_engine_without_workers_ends_with_an_error(cluster, tmp_path):
-    experiment = Experiment("walk", "sweep.toy_runs:walk", [{"seed": 0}])
+    experiment = Experiment("walk", "reproduction.sweep.toy_runs:walk", [{"seed": 0}])
     with (
         Ledger(tmp_path / "runs.db") as ledger,
         Dask.connect(cluster.address, timeout=WAIT, patience=2.0) as engine,
@@ -206,7 +208,7 @@ def test_an_engine_without_workers_ends_with_an_error(cluster, tmp_path):
 
 
 def test_a_crew_that_never_comes_is_counted_in_the_error(monkeypatch):
-    monkeypatch.setattr("certiformer.sweep.dask.REPLACE_SECONDS", 0.0)
+    monkeypatch.setattr("certiformer.reproduction.sweep.dask.REPLACE_SECONDS", 0.0)
     asked = []
     nobody = types.SimpleNamespace(
         scheduler=types.SimpleNamespace(address="tcp://x:1"), nthreads=lambda callback_timeout: {}
@@ -269,7 +271,7 @@ class FakeSLURM:
 
 
 def test_without_slurm_the_error_says_so(monkeypatch):
-    monkeypatch.setattr("certiformer.sweep.dask.shutil.which", lambda name: None)
+    monkeypatch.setattr("certiformer.reproduction.sweep.dask.shutil.which", lambda name: None)
     with pytest.raises(CertiformerError, match="sbatch"):
         Dask.slurm(jobs=1)
 
@@ -278,18 +280,20 @@ def test_slurm_options_that_nobody_knows_are_named(monkeypatch):
     def refusing(**options):
         raise ValueError("unexpected bogus")
 
-    monkeypatch.setattr("certiformer.sweep.dask.shutil.which", lambda name: name)
+    monkeypatch.setattr("certiformer.reproduction.sweep.dask.shutil.which", lambda name: name)
     monkeypatch.setitem(sys.modules, "dask_jobqueue", types.SimpleNamespace(SLURMCluster=refusing))
     with pytest.raises(InputError, match="unexpected bogus"):
         Dask.slurm(jobs=1, bogus=1)
 
 
 def test_slurm_jobs_have_one_thread_per_process(monkeypatch):
-    monkeypatch.setattr("certiformer.sweep.dask.shutil.which", lambda name: name)
+    monkeypatch.setattr("certiformer.reproduction.sweep.dask.shutil.which", lambda name: name)
     monkeypatch.setitem(sys.modules, "dask_jobqueue", types.SimpleNamespace(SLURMCluster=FakeSLURM))
     client = types.SimpleNamespace(scheduler=types.SimpleNamespace(address="tcp://x:1"), close=lambda timeout: None)
     given = []
-    monkeypatch.setattr("certiformer.sweep.dask._client", lambda _, target, timeout: given.append(target) or client)
+    monkeypatch.setattr(
+        "certiformer.reproduction.sweep.dask._client", lambda _, target, timeout: given.append(target) or client
+    )
     with Dask.slurm(jobs=3, cores=8, memory="16GB", queue="short", job_script_prologue=["module load python"]):
         made = FakeSLURM.made
         assert given == [made]
@@ -306,13 +310,13 @@ def test_slurm_jobs_have_one_thread_per_process(monkeypatch):
 
 
 def test_a_slurm_cluster_that_no_client_reaches_is_closed(monkeypatch):
-    monkeypatch.setattr("certiformer.sweep.dask.shutil.which", lambda name: name)
+    monkeypatch.setattr("certiformer.reproduction.sweep.dask.shutil.which", lambda name: name)
     monkeypatch.setitem(sys.modules, "dask_jobqueue", types.SimpleNamespace(SLURMCluster=FakeSLURM))
 
     def refuse(*_):
         raise CertiformerError("no answer")
 
-    monkeypatch.setattr("certiformer.sweep.dask._client", refuse)
+    monkeypatch.setattr("certiformer.reproduction.sweep.dask._client", refuse)
     with pytest.raises(CertiformerError, match="no answer"):
         Dask.slurm()
     assert FakeSLURM.made.closed
@@ -320,7 +324,7 @@ def test_a_slurm_cluster_that_no_client_reaches_is_closed(monkeypatch):
 
 def test_the_package_can_be_imported_without_dask():
     program = (
-        "import sys; sys.modules['dask'] = sys.modules['distributed'] = None; import certiformer.sweep; "
+        "import sys; sys.modules['dask'] = sys.modules['distributed'] = None; import certiformer.reproduction.sweep; "
         "assert not any(name.split('.')[0] in ('jax', 'matplotlib') for name in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

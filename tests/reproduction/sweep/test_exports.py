@@ -9,8 +9,8 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.core.errors import InputError
-from certiformer.sweep import Row, export
+from certiformer.reproduction.sweep import Row, export
+from certiformer.theory.core.errors import InputError
 
 ROWS = [
     Row("k1", "e", "1", {"width": 8, "init": {"scale": 0.5}}, "done", 1, {"loss": math.inf, "fit": {"slope": -0.5}},

@@ -14,14 +14,14 @@ import time
 import numpy as np
 import pytest
 
-from certiformer.core.errors import CertiformerError
-from certiformer.sweep import Experiment, Failure, Inline, Ledger, LedgerError, Outcome, sweep
-from certiformer.sweep import ledger as ledger_module
-from certiformer.sweep.ledger import fingerprint
-from certiformer.sweep.origin import described, origin, same_arithmetic
-from certiformer.sweep.run import Finished
+from certiformer.reproduction.sweep import Experiment, Failure, Inline, Ledger, LedgerError, Outcome, sweep
+from certiformer.reproduction.sweep import ledger as ledger_module
+from certiformer.reproduction.sweep.ledger import fingerprint
+from certiformer.reproduction.sweep.origin import described, origin, same_arithmetic
+from certiformer.reproduction.sweep.run import Finished
+from certiformer.theory.core.errors import CertiformerError
 
-WALK = "sweep.toy_runs:walk"
+WALK = "reproduction.sweep.toy_runs:walk"
 
 
 def walk(count=4, name="walk", **options):
@@ -366,7 +366,7 @@ def test_an_empty_file_becomes_a_ledger(path):
 
 
 def test_many_processes_may_open_a_new_ledger_at_once(path):
-    program = "import sys; from certiformer.sweep import Ledger; input(); Ledger(sys.argv[1]).close()"
+    program = "import sys; from certiformer.reproduction.sweep import Ledger; input(); Ledger(sys.argv[1]).close()"
     processes = [
         subprocess.Popen([sys.executable, "-c", program, path], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         for _ in range(5)
@@ -446,7 +446,7 @@ def test_a_reader_leaves_nothing_behind(path, monkeypatch, writable):
     with Ledger(path) as ledger:
         sweep(walk(3), ledger, Inline())
     before = path.read_bytes()
-    monkeypatch.setattr("certiformer.sweep.readonly.os.access", lambda *_: writable)
+    monkeypatch.setattr("certiformer.reproduction.sweep.readonly.os.access", lambda *_: writable)
     with Ledger(path, read_only=True) as reader:
         assert reader.status(walk(3)).done == 3
         with pytest.raises(LedgerError, match="readonly"):

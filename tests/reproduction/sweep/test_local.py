@@ -7,16 +7,16 @@ from collections import Counter
 
 import pytest
 
-from certiformer.core.errors import CertiformerError, InputError
-from certiformer.sweep import Experiment, Inline, Ledger, Local, sweep
-from certiformer.sweep import engine as engine_module
-from certiformer.sweep.ledger import Claims
-from certiformer.sweep.local import cores, thread_environment
-from certiformer.sweep.progress import SweepProgress
+from certiformer.reproduction.sweep import Experiment, Inline, Ledger, Local, sweep
+from certiformer.reproduction.sweep import engine as engine_module
+from certiformer.reproduction.sweep.ledger import Claims
+from certiformer.reproduction.sweep.local import cores, thread_environment
+from certiformer.reproduction.sweep.progress import SweepProgress
+from certiformer.theory.core.errors import CertiformerError, InputError
 
-WALK = "sweep.toy_runs:walk"
-WALKS = "sweep.toy_runs:walks"
-TROUBLED = "sweep.toy_runs:troubled"
+WALK = "reproduction.sweep.toy_runs:walk"
+WALKS = "reproduction.sweep.toy_runs:walks"
+TROUBLED = "reproduction.sweep.toy_runs:troubled"
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_failures_are_recorded_never_stop_the_others_and_are_retried_on_request(
 
 def test_a_run_that_kills_its_worker_is_a_failure_and_its_batch_survives(ledger, pool):
     configs = [{"seed": s, "trouble": "die" if s == 1 else None} for s in range(4)]
-    experiment = Experiment("deadly", TROUBLED, configs, run_batch="sweep.toy_runs:deadly_batch")
+    experiment = Experiment("deadly", TROUBLED, configs, run_batch="reproduction.sweep.toy_runs:deadly_batch")
     assert sweep(experiment, ledger, pool).failed == 1
     rows = ledger.rows(experiment)
     assert [row.state for row in rows] == ["done", "failed", "done", "done"]
@@ -116,7 +116,9 @@ def test_a_run_that_kills_its_worker_is_a_failure_and_its_batch_survives(ledger,
 def test_workers_keep_to_their_threads_and_leave_our_environment_alone(ledger, threads):
     names = [*thread_environment(1), "PATH"]
     before = dict(os.environ)
-    experiment = Experiment("environment", "sweep.toy_runs:environment", [{"names": names, "threads": threads}])
+    experiment = Experiment(
+        "environment", "reproduction.sweep.toy_runs:environment", [{"names": names, "threads": threads}]
+    )
     with Local(1, threads=threads) as engine:
         sweep(experiment, ledger, engine)
     (row,) = ledger.rows(experiment)
@@ -177,7 +179,7 @@ class NeverReady:
 
 
 def test_a_worker_that_cannot_start_is_an_error_not_a_failed_run(ledger, monkeypatch):
-    monkeypatch.setattr("certiformer.sweep.local._serve", NeverReady())
+    monkeypatch.setattr("certiformer.reproduction.sweep.local._serve", NeverReady())
     experiment = Experiment("walk", WALK, [{"seed": 0}])
     with Local(1) as engine, pytest.raises(CertiformerError, match=r"exit code 7.*__main__"):
         sweep(experiment, ledger, engine)
@@ -221,7 +223,7 @@ def test_the_work_of_a_sweep_is_linear_in_its_runs(ledger, monkeypatch):
 
     monkeypatch.setattr(Claims, "record", recorded)
     monkeypatch.setattr(SweepProgress, "update", updated)
-    runs = Experiment("walk", run="sweep.toy_runs:walk", configs=[{"seed": s} for s in range(300)])
+    runs = Experiment("walk", run="reproduction.sweep.toy_runs:walk", configs=[{"seed": s} for s in range(300)])
     assert sweep(runs, ledger, Ticking(), progress=False).failed == 0
     assert sum(writes) == 300
     assert len(writes) <= 300 * 0.01 / 0.2 + 2
@@ -232,7 +234,7 @@ def test_the_work_of_a_sweep_is_linear_in_its_runs(ledger, monkeypatch):
 def test_an_interruption_keeps_what_has_ended(ledger):
     """Runs that ended and are not recorded yet are recorded on the way out."""
     configs = [{"seed": s} for s in range(5)] + [{"seed": 5, "trouble": "interrupt"}]
-    runs = Experiment("walk", run="sweep.toy_runs:troubled", configs=configs)
+    runs = Experiment("walk", run="reproduction.sweep.toy_runs:troubled", configs=configs)
     with pytest.raises(KeyboardInterrupt):
         sweep(runs, ledger, Inline(), progress=False)
     status = ledger.status(runs)

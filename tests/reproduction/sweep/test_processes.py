@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from certiformer.sweep import Inline, Ledger, Local, sweep
-from certiformer.sweep.ledger import _born, fingerprint
+from certiformer.reproduction.sweep import Inline, Ledger, Local, sweep
+from certiformer.reproduction.sweep.ledger import _born, fingerprint
+from reproduction.sweep.client_process import experiment
 from subprocesses import python_path
-from sweep.client_process import experiment
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 
 
 @pytest.fixture

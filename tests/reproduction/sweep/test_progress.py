@@ -7,8 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from certiformer.sweep import progress as module
-from certiformer.sweep.progress import SweepProgress, duration
+from certiformer.reproduction.sweep import progress as module
+from certiformer.reproduction.sweep.progress import SweepProgress, duration
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from certiformer.core.errors import CertiformerError, InputError
-from certiformer.sweep import (
+from certiformer.reproduction.sweep import (
     Experiment,
     Inline,
     Ledger,
@@ -24,10 +23,11 @@ from certiformer.sweep import (
     two_lengths,
     verify,
 )
-from certiformer.sweep.ledger import fingerprint
-from certiformer.sweep.replicate import compare
+from certiformer.reproduction.sweep.ledger import fingerprint
+from certiformer.reproduction.sweep.replicate import compare
+from certiformer.theory.core.errors import CertiformerError, InputError
 
-WALK = "sweep.toy_runs:walk"
+WALK = "reproduction.sweep.toy_runs:walk"
 
 
 def walk(count=4, **options):
@@ -164,7 +164,7 @@ def test_another_form_is_a_difference(ledger):
 
 
 def test_a_batch_is_done_again_as_a_whole(ledger):
-    grid = Experiment("walk", WALK, walk(6).configs, run_batch="sweep.toy_runs:walks", batch_size=3)
+    grid = Experiment("walk", WALK, walk(6).configs, run_batch="reproduction.sweep.toy_runs:walks", batch_size=3)
     sweep(grid, ledger, Inline())
     found = verify(grid, ledger.rows(grid), 1, Inline())
     assert len(found.comparisons) == 3

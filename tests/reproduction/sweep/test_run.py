@@ -10,13 +10,13 @@ import subprocess
 import numpy as np
 import pytest
 
-from certiformer.core.errors import InputError
-from certiformer.sweep import Experiment, Failure, Outcome, origin
-from certiformer.sweep.run import canonical, execute, run_key
+from certiformer.reproduction.sweep import Experiment, Failure, Outcome, origin
+from certiformer.reproduction.sweep.run import canonical, execute, run_key
+from certiformer.theory.core.errors import InputError
 
-WALK = "sweep.toy_runs:walk"
-WALKS = "sweep.toy_runs:walks"
-TROUBLED = "sweep.toy_runs:troubled"
+WALK = "reproduction.sweep.toy_runs:walk"
+WALKS = "reproduction.sweep.toy_runs:walks"
+TROUBLED = "reproduction.sweep.toy_runs:troubled"
 
 
 def seeds(count, **more):
@@ -64,7 +64,15 @@ def test_configurations_are_finite_json_and_all_different():
 
 @pytest.mark.parametrize(
     "reference",
-    ["walk", "sweep.toy_runs:", "sweep.toy_runs:nothing", "no.such.module:f", "__main__:f", "a b:c", "sys:exit"],
+    [
+        "walk",
+        "reproduction.sweep.toy_runs:",
+        "reproduction.sweep.toy_runs:nothing",
+        "no.such.module:f",
+        "__main__:f",
+        "a b:c",
+        "sys:exit",
+    ],
 )
 def test_a_function_that_workers_could_not_import_is_refused_at_once(reference):
     with pytest.raises(InputError):
@@ -117,7 +125,7 @@ def test_a_batch_is_executed_at_once_and_a_lone_run_by_run():
     assert "batch" not in alone.result.values
 
 
-@pytest.mark.parametrize("run_batch", [WALKS, "sweep.toy_runs:short_batch"])
+@pytest.mark.parametrize("run_batch", [WALKS, "reproduction.sweep.toy_runs:short_batch"])
 def test_a_batch_that_raises_or_loses_count_is_done_run_by_run(run_batch):
     configs = [{"seed": 0}, {"seed": 1, "trouble": "raise"}, {"seed": 2}]
     experiment = Experiment("e", TROUBLED, configs, run_batch=run_batch)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from certiformer.sweep import Dask, Experiment, Inline, Ledger, sweep
+from certiformer.reproduction.sweep import Dask, Experiment, Inline, Ledger, sweep
 from subprocesses import python_path
 
 # like the real one, it has its own copy of the script before it returns
@@ -49,7 +49,7 @@ def alive(job):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning")
 def test_a_sweep_on_slurm_finds_what_it_finds_at_home(slurm, tmp_path):
-    grid = Experiment("walk", run="sweep.toy_runs:walk", configs=[{"seed": s} for s in range(6)])
+    grid = Experiment("walk", run="reproduction.sweep.toy_runs:walk", configs=[{"seed": s} for s in range(6)])
     with Ledger(tmp_path / "home.db") as ledger, Inline() as engine:
         sweep(grid, ledger, engine, progress=False)
         expected = ledger.digest(grid)

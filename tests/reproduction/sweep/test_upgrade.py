@@ -13,14 +13,14 @@ import pytest
 from typer.testing import CliRunner
 
 from certiformer.cli import application
-from certiformer.core.errors import CertiformerError, InputError
-from certiformer.experiments import find
-from certiformer.sweep import Experiment, Inline, Ledger, LedgerError, publish, read, sweep, verify
-from certiformer.sweep.former import former_digest
-from certiformer.sweep.ledger import digest
-from certiformer.sweep.upgrade_files import upgrade
+from certiformer.reproduction import find
+from certiformer.reproduction.sweep import Experiment, Inline, Ledger, LedgerError, publish, read, sweep, verify
+from certiformer.reproduction.sweep.former import former_digest
+from certiformer.reproduction.sweep.ledger import digest
+from certiformer.reproduction.sweep.upgrade_files import upgrade
+from certiformer.theory.core.errors import CertiformerError, InputError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FORMER = ROOT / "tests" / "vectors" / "former"
 PUBLISHED = json.loads((FORMER / "digests.json").read_text())
 
@@ -85,7 +85,9 @@ def test_a_former_ledger_is_refused_with_the_command_and_carried_over_by_it(form
     with Ledger(path) as book:
         assert book.status(grid()).done == 3
         assert digest(book.rows(grid())) == read(former / "li.misspecified.runs").digest
-        walk = Experiment("walk", "sweep.toy_runs:walk", [{"seed": s, "n": 5} for s in range(2)], version=2)
+        walk = Experiment(
+            "walk", "reproduction.sweep.toy_runs:walk", [{"seed": s, "n": 5} for s in range(2)], version=2
+        )
         assert verify(walk, book.rows("walk"), 2, Inline()).agrees
         (adopted,) = book.rows("arda.fig1")
         assert (adopted.version, adopted.origin["commit"]) == (1, "5bc3d491edcb")

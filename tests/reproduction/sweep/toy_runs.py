@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.sweep import Outcome
+from certiformer.reproduction.sweep import Outcome
 
 SCALE = 3.0
 

@@ -6,8 +6,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from certiformer.calculus.activations import ACTIVATIONS, activation
-from certiformer.core import UnknownNameError
+from certiformer.theory.calculus.activations import ACTIVATIONS, activation
+from certiformer.theory.core import UnknownNameError
 
 MP = {
     "tanh": mpmath.tanh,

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from certiformer.calculus import chaining, covers
-from certiformer.calculus.allocation import (
+from certiformer.theory.calculus import chaining, covers
+from certiformer.theory.calculus.allocation import (
     Term,
     network_cover,
     parameter_split,
@@ -17,7 +17,7 @@ from certiformer.calculus.allocation import (
     quadratic_total,
     split,
 )
-from certiformer.calculus.entropies import Power
+from certiformer.theory.calculus.entropies import Power
 
 LN = math.log
 VECTORS = {  # (ln reach, copies, parameters, quadratic coefficient) of every group at eps = 1, and the least cost

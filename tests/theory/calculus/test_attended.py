@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.calculus.attended import attended_upper
-from certiformer.certification.coordinates.attention_pooling import AttentionPooling, cosine_modes
-from certiformer.core.errors import InputError
+from certiformer.lab.coordinate_covers.attention_pooling import AttentionPooling, cosine_modes
+from certiformer.theory.calculus.attended import attended_upper
+from certiformer.theory.core.errors import InputError
 
 T = np.diag([1.95278, 1.46014, 1.46014, 1.28212, 1.83094, 1.74817])
 T[0, 4] = T[0, 5] = -0.70587

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.calculus.betting import azuma_upper, betting_upper, progressive_grid, progressive_upper
-from certiformer.core.errors import InputError
+from certiformer.theory.calculus.betting import azuma_upper, betting_upper, progressive_grid, progressive_upper
+from certiformer.theory.core.errors import InputError
 
 DELTA = 0.1
 
@@ -56,7 +56,7 @@ def test_betting_agrees_with_the_definition_on_a_tiny_sample():
 def test_bets_know_nothing_of_the_future():
     # Changing the last loss may change the limit only through that loss, not through the earlier bets.
     losses = np.random.default_rng(3).random(50)
-    from certiformer.calculus.betting import _plug_in
+    from certiformer.theory.calculus.betting import _plug_in
 
     changed = losses.copy()
     changed[-1] = 1 - changed[-1]

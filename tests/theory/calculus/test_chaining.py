@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 
-from certiformer.calculus import chaining, covers
-from certiformer.calculus.covers import Cover, quadratic_cover
-from certiformer.calculus.rademacher import exact
-from certiformer.core.errors import InputError
+from certiformer.theory.calculus import chaining, covers
+from certiformer.theory.calculus.covers import Cover, quadratic_cover
+from certiformer.theory.calculus.rademacher import exact
+from certiformer.theory.core.errors import InputError
 
 
 def random_class(seed):

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import bdtr
 from scipy.stats import binom
 
-from certiformer.calculus.compression import (
+from certiformer.theory.calculus.compression import (
     compression_upper,
     declared_picks,
     log_e_value,
@@ -16,7 +16,7 @@ from certiformer.calculus.compression import (
     surrogate_unseen,
     windowed_upper,
 )
-from certiformer.calculus.tails import binomial_upper, log_binomial_pmf
+from certiformer.theory.calculus.tails import binomial_upper, log_binomial_pmf
 
 
 def e_value_by_definition(k, n, v):
@@ -74,7 +74,7 @@ def test_pmf_by_deviances():
 @pytest.mark.counterexample("compression")
 def test_the_published_sum_fails_more_often_than_delta():
     """The k largest of n numbers: risk is Beta(k, n - k + 1), so the certificate v fails with P(Bin(n, v) < k)."""
-    from certiformer.core import find
+    from certiformer.theory.core import find
 
     found = find("compression").evaluate({"k": 237, "n": 10_612, "delta": 0.01})
     published, correct = found.printed["published"].value, found.sound["value"].value

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.calculus.coordinate_covers import (
+from certiformer.theory.calculus.coordinate_covers import (
     ball_cover_nats,
     ball_nats,
     box_nats,
@@ -15,8 +15,8 @@ from certiformer.calculus.coordinate_covers import (
     gaussian_ball_nats,
     sphere_cover_nats,
 )
-from certiformer.calculus.ladder import adaptive_upper, bit_nats, next_bit_nats, round_nats, value_nats
-from certiformer.core.errors import InputError
+from certiformer.theory.calculus.ladder import adaptive_upper, bit_nats, next_bit_nats, round_nats, value_nats
+from certiformer.theory.core.errors import InputError
 
 CAPS = [
     (2, 0.1, 3.44689793),

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.calculus.cover_kinds import Bank, columns, kinds_of
-from certiformer.calculus.entropies import Added, Constant, Least, Multisets, Power, Scaled, Shifted, Volume
+from certiformer.theory.calculus.cover_kinds import Bank, columns, kinds_of
+from certiformer.theory.calculus.entropies import Added, Constant, Least, Multisets, Power, Scaled, Shifted, Volume
 
 LN_TWO = math.log(2.0)
 ENTROPIES = [

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certiformer.calculus import covers
-from certiformer.core.errors import InputError
+from certiformer.theory.calculus import covers
+from certiformer.theory.core.errors import InputError
 
 FINE = np.linspace(-1.0, 1.0, 81)
 

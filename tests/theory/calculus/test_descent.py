@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certiformer.calculus.descent import (
+from certiformer.theory.calculus.descent import (
     Certificate,
     Landscape,
     Refusal,

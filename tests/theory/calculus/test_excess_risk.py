@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calculus.tiny_problems import class_cover, erm, greedy_cover, law, miscoverage, samples
-from certiformer.calculus import excess_risk as risk
-from certiformer.calculus import offset
-from certiformer.calculus.covers import Cover, low_rank, maurey, rows_two_one, volumetric
-from certiformer.core.errors import InputError
+from certiformer.theory.calculus import excess_risk as risk
+from certiformer.theory.calculus import offset
+from certiformer.theory.calculus.covers import Cover, low_rank, maurey, rows_two_one, volumetric
+from certiformer.theory.core.errors import InputError
+from theory.calculus.tiny_problems import class_cover, erm, greedy_cover, law, miscoverage, samples
 
 GIVEN = risk.given_cover(20.0)
 
@@ -451,7 +451,7 @@ def test_optimistic_forms_are_ordered(empirical, radius, log_size):
 
 
 def test_optimistic_kl_is_the_inverse():
-    from certiformer.calculus.tails import binary_kl
+    from certiformer.theory.calculus.tails import binary_kl
 
     value = risk.optimistic_kl(GIVEN, 0.01, 1000, M=2.0, kappa=3.0, empirical=0.4, ln_inverse_eta=2.0)
     assert binary_kl((0.4 + 0.03) / 2, (value - 0.03) / 2) == pytest.approx(22 / 1000, rel=1e-9)
@@ -481,7 +481,7 @@ def test_chain_adds_the_approximation_error():
     cover = volumetric(1.0, 3)
     plain = risk.slow_chain(cover, 1000, output_bound=1.0, kappa=2.0)
     assert risk.slow_chain(cover, 1000, output_bound=1.0, kappa=2.0, approximation=0.25) == pytest.approx(plain + 0.25)
-    from certiformer.calculus.chaining import proper_chain
+    from certiformer.theory.calculus.chaining import proper_chain
 
     assert plain == pytest.approx(4 * proper_chain(cover, 1.0, 1000), rel=1e-12)
 

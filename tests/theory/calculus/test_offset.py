@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calculus.tiny_problems import class_cover
-from certiformer.calculus import excess_risk, offset
-from certiformer.calculus.covers import Cover, quadratic_cover, rows_two_one
-from certiformer.core.errors import InputError
+from certiformer.theory.calculus import excess_risk, offset
+from certiformer.theory.calculus.covers import Cover, quadratic_cover, rows_two_one
+from certiformer.theory.core.errors import InputError
+from theory.calculus.tiny_problems import class_cover
 
 
 @pytest.mark.independent("li.def3.1")

@@ -7,7 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from certiformer.calculus import (
+from certiformer.theory.calculus import (
     allocation,
     chaining,
     compression,
@@ -19,8 +19,8 @@ from certiformer.calculus import (
     ladder,
     tails,
 )
-from certiformer.calculus.activations import activation
-from certiformer.core.errors import InputError
+from certiformer.theory.calculus.activations import activation
+from certiformer.theory.core.errors import InputError
 
 
 @pytest.mark.parametrize("external", [False, True])

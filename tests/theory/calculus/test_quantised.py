@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.calculus.quantised import best_scale, dimension_nats, gaussian_nats, log_normaliser
-from certiformer.core.errors import InputError
+from certiformer.theory.calculus.quantised import best_scale, dimension_nats, gaussian_nats, log_normaliser
+from certiformer.theory.core.errors import InputError
 
 
 @pytest.mark.parametrize("ratio", [0.01, 0.1, 0.5, 1.0, 2.0, 3.0, 10.0])

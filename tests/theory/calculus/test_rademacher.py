@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.calculus import rademacher
+from certiformer.theory.calculus import rademacher
 
 
 def test_exact_complexities_of_two_small_classes():

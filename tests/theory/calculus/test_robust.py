@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from certiformer.calculus import robust
-from certiformer.core.errors import InputError
+from certiformer.theory.calculus import robust
+from certiformer.theory.core.errors import InputError
 
 POINTS = np.array([-50.0, -3.0, -1.0, -0.2, -1e-9, 0.0, 1e-9, 0.2, 0.5, 1.0, 2.0, 7.5, 1e6])
 

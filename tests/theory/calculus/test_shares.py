@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.calculus.allocation import Term, _ln_sum, _Problem, network_cover, split
-from certiformer.calculus.covers import maurey, quadratic_cover, volumetric
+from certiformer.theory.calculus.allocation import Term, _ln_sum, _Problem, network_cover, split
+from certiformer.theory.calculus.covers import maurey, quadratic_cover, volumetric
 
 TERMS = (
     Term("a", volumetric(2.0, 6), math.log(0.7)),

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.calculus import softmax
+from certiformer.theory.calculus import softmax
 
 
 def attention(tokens, w, query):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certiformer.calculus import strata
-from certiformer.core.errors import InputError
+from certiformer.theory.calculus import strata
+from certiformer.theory.core.errors import InputError
 
 
 @given(norm=st.floats(1e-6, 1e6), base=st.floats(0.1, 10), ratio=st.floats(1.01, 4))

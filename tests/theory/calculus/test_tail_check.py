@@ -9,14 +9,14 @@ from math import comb
 
 import pytest
 
-from certiformer.calculus import tail_check
-from certiformer.calculus.tail_check import lower_shown, tail_at_least, tail_at_most, upper_shown
-from certiformer.calculus.tails import binomial_lower, binomial_upper
 from certiformer.certificates import disagreement, holdout
 from certiformer.certificates.disagreement import DisagreementBound
 from certiformer.certificates.holdout import HoldOut, HoldOutBound
-from certiformer.core.errors import FormulaError
 from certiformer.evaluation import rate_limits, rates
+from certiformer.theory.calculus import tail_check
+from certiformer.theory.calculus.tail_check import lower_shown, tail_at_least, tail_at_most, upper_shown
+from certiformer.theory.calculus.tails import binomial_lower, binomial_upper
+from certiformer.theory.core.errors import FormulaError
 
 
 def exact_tail(n: int, k: int, p: Fraction) -> Fraction:

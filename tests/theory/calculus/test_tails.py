@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import scipy.special
 
-from certiformer.calculus import tails
-from certiformer.calculus.tails import (
+from certiformer.theory.calculus import tails
+from certiformer.theory.calculus.tails import (
     _stirling_error,
     binary_kl,
     binomial_cdf,
@@ -18,7 +18,7 @@ from certiformer.calculus.tails import (
     log_binomial_cdf,
     log_binomial_pmf,
 )
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 
 def exact_log_cdf(k, n, p):

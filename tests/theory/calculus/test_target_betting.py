@@ -6,15 +6,15 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from certiformer.calculus.tails import binomial_upper
-from certiformer.calculus.target_betting import (
+from certiformer.theory.calculus.tails import binomial_upper
+from certiformer.theory.calculus.target_betting import (
     _mixture_upper,
     _target_upper,
     evidence_against,
     fixed_orders,
     target_upper,
 )
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 NORMAL = NormalDist()
 

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from calculus.tiny_problems import erm, law, miscoverage
-from certiformer.calculus import excess_risk, truncation
-from certiformer.calculus.covers import volumetric
-from certiformer.calculus.excess_risk import given_cover
-from certiformer.calculus.truncation import Power, SubGaussian
+from certiformer.theory.calculus import excess_risk, truncation
+from certiformer.theory.calculus.covers import volumetric
+from certiformer.theory.calculus.excess_risk import given_cover
+from certiformer.theory.calculus.truncation import Power, SubGaussian
+from theory.calculus.tiny_problems import erm, law, miscoverage
 
 TAILS = [SubGaussian(9.0, 1.0), SubGaussian(0.5, 2.0), Power(2.0, 3.0), Power(1.0, 2.5), Power(50.0, 4.0)]
 
@@ -261,7 +261,7 @@ def test_the_observable_clipped_form_covers():
                 for risk, empirical in zip(mean, row[:-1], strict=True)
             )
 
-        from calculus.tiny_problems import samples
+        from theory.calculus.tiny_problems import samples
 
         counts, weights = samples(p, n)
         assert sum(w for row, w in zip(counts @ both.T / n, weights, strict=True) if bad(row)) <= eta

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from certiformer.calculus.covers import Cover
+from certiformer.theory.calculus.covers import Cover
 
 
 def samples(probabilities, n):

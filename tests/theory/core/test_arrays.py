@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import certiformer
-from certiformer.core import InputError, find, results
-from certiformer.core.registry import search
+from certiformer.theory.core import InputError, find, results
+from certiformer.theory.core.registry import search
 
 GIVEN = {"Bw": 1, "Bc": 2, "L_sigma": 1, "Bv": 1.5, "Bx": 1, "C": 0.5, "d": 64}
 

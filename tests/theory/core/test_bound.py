@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certiformer.core import (
+from certiformer.theory.core import (
     Bound,
     Quantity,
     assumed,

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from certiformer.core import InputError, UnknownNameError, choice, count, derived, flag, integers, real, reals
-from certiformer.core.inputs import InputTable, check_inputs
+from certiformer.theory.core import InputError, UnknownNameError, choice, count, derived, flag, integers, real, reals
+from certiformer.theory.core.inputs import InputTable, check_inputs
 
 ENTRIES = tuple(
     replace(entry, name=name)

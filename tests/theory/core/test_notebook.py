@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import certiformer
-from certiformer.core import find, notebook
-from certiformer.core.errors import InputError
-from certiformer.core.sweeping import parse_sweep, sweep
+from certiformer.theory.core import find, notebook
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.sweeping import parse_sweep, sweep
 
 HOSTILE = "<script>alert(1)</script>"
 INPUTS = {"Bw": 1, "Bx": 1, "d": 4, "k": 4}

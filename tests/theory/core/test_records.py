@@ -5,9 +5,9 @@ import functools
 
 import pytest
 
-from certiformer.calculus.covers import Cover
-from certiformer.core import Bound
-from certiformer.core.records import fast_replace
+from certiformer.theory.calculus.covers import Cover
+from certiformer.theory.core import Bound
+from certiformer.theory.core.records import fast_replace
 
 
 def test_a_changed_record_is_what_replace_gives():

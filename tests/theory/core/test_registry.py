@@ -10,13 +10,13 @@ import pytest
 from typer.testing import CliRunner
 
 import certiformer
-import certiformer.theorems
+import certiformer.theory.theorems
 from certiformer.cli import application
-from certiformer.core import InputError, UnknownNameError, find, register, registry, results
-from certiformer.core.registry import FaultyResultError, FaultyResultWarning, places_in
+from certiformer.theory.core import InputError, UnknownNameError, find, register, registry, results
+from certiformer.theory.core.registry import FaultyResultError, FaultyResultWarning, places_in
 
 OUTSIDE = '''
-from certiformer.core import Paper, Quantity, Result, Status, count, upper_bound
+from certiformer.theory.core import Paper, Quantity, Result, Status, count, upper_bound
 
 class Lemma1(Result):
     """A mean of n numbers in [0, 1].
@@ -123,9 +123,9 @@ def test_a_faulty_file_names_itself_and_breaks_nothing_else(clean, tmp_path, mon
     many = len(results())
     (tmp_path / "faulty_lemma.py").write_text(text)
     forget()
-    monkeypatch.setattr(certiformer.theorems, "__path__", [*certiformer.theorems.__path__, str(tmp_path)])
+    monkeypatch.setattr(certiformer.theory.theorems, "__path__", [*certiformer.theory.theorems.__path__, str(tmp_path)])
     monkeypatch.setattr(
-        certiformer.theorems.__spec__, "submodule_search_locations", list(certiformer.theorems.__path__)
+        certiformer.theory.theorems.__spec__, "submodule_search_locations", list(certiformer.theory.theorems.__path__)
     )
     with pytest.warns(FaultyResultWarning, match="faulty_lemma.py"):
         assert len(results()) == many
@@ -188,7 +188,7 @@ def test_places_that_words_name():
 
 def test_closed_forms_need_neither_numpy_nor_scipy():
     code = (
-        "import sys; from certiformer.core import find, registry; registry.results;"
+        "import sys; from certiformer.theory.core import find, registry; registry.results;"
         "find('trauger.rad2gap').evaluate({entry.name: entry.example for entry in find('trauger.rad2gap').inputs"
         " if entry.required}); find('arda.lem1'); find('li.thm5.3'); find('mwigo.thm5');"
         "heavy = [name for name in ('numpy', 'scipy', 'jax') if name in sys.modules]; assert not heavy, heavy;"

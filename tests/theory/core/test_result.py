@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import certiformer
-from certiformer.core import (
+from certiformer.theory.core import (
     Direction,
     InputError,
     Paper,
@@ -23,8 +23,8 @@ from certiformer.core import (
     stated,
     upper_bound,
 )  # fmt: skip
-from certiformer.core.registry import normalise
-from certiformer.core.sweeping import Range, parse_sweep, sweep
+from certiformer.theory.core.registry import normalise
+from certiformer.theory.core.sweeping import Range, parse_sweep, sweep
 
 PAPER = Paper("p", "A. Author", "T", 2026)
 
@@ -180,13 +180,13 @@ def test_sweeps():
     "bad", ["n", "n=1:2", "n=1:2:x", "n=0:2:3", "n=5:2:3", "n=1:inf:3", "n=1:2:0", "n=1:2:2.5", "=1:2:3"]
 )
 def test_bad_sweeps(bad):
-    with pytest.raises(certiformer.core.InputError, match="--sweep"):
+    with pytest.raises(certiformer.theory.core.InputError, match="--sweep"):
         parse_sweep(bad)
 
 
 @pytest.mark.parametrize(("name", "given"), [("C", {"C": 1, "D": 1, "n": 3}), ("proper", {"C": 1, "D": 1, "n": 3})])
 def test_sweeps_of_the_wrong_thing(name, given):
-    with pytest.raises(certiformer.core.InputError):
+    with pytest.raises(certiformer.theory.core.InputError):
         sweep(find("dudley"), given, Range(name, 1.0, 2.0, 2))
 
 

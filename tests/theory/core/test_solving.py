@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from certiformer.cli import application
-from certiformer.core import InputError, UnknownNameError, find
-from certiformer.core.solving import solve
+from certiformer.theory.core import InputError, UnknownNameError, find
+from certiformer.theory.core.solving import solve
 
 LAYER = {"Bw": 1, "Bc": 2, "L_sigma": 1, "Bv": 1.5, "Bx": 1, "C": 0.5, "d": 64}
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certiformer.core.errors import InputError
-from certiformer.measure.norms import entrywise_l1, frobenius_norm, mixed_norm, norms
-from certiformer.measure.spectral import spectral_norm, spectral_norm_below, spectral_norms
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.measure.norms import entrywise_l1, frobenius_norm, mixed_norm, norms
+from certiformer.theory.measure.spectral import spectral_norm, spectral_norm_below, spectral_norms
 
 
 def exact(matrix):
@@ -106,7 +106,7 @@ def test_both_sides_agree_to_eight_digits_on_large_matrices(kind):
 
 
 def test_matrices_are_read_in_rows_from_disk(tmp_path, monkeypatch):
-    monkeypatch.setattr("certiformer.measure.spectral.BLOCK", 500)
+    monkeypatch.setattr("certiformer.theory.measure.spectral.BLOCK", 500)
     values = np.random.default_rng(5).normal(size=(300, 90)).astype(np.float32)
     np.save(tmp_path / "w.npy", values)
     mapped = np.load(tmp_path / "w.npy", mmap_mode="r")

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.core.errors import InputError
-from certiformer.measure.margins import margin_errors, margins, smallest_margin
-from certiformer.measure.measured import Measured
-from certiformer.measure.tokens import half_diameter, token_norm
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.measure.margins import margin_errors, margins, smallest_margin
+from certiformer.theory.measure.measured import Measured
+from certiformer.theory.measure.tokens import half_diameter, token_norm
 
 
 def test_token_norm_and_half_diameter():

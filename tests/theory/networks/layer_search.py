@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from certiformer.networks import Analysis, Geometry, Node, Use, analyse
+from certiformer.theory.networks import Analysis, Geometry, Node, Use, analyse
 
 Array = NDArray[np.float64]
 Params = dict[str, Array]

@@ -10,15 +10,15 @@ import pytest
 from typer.testing import CliRunner
 
 import certiformer
-from certiformer import networks as net
 from certiformer.checkpoints import composing
 from certiformer.cli import application
-from certiformer.core.errors import InputError
-from certiformer.networks import description
-from certiformer.networks.architecture import ACTIVATIONS
-from certiformer.networks.network import Network
+from certiformer.theory import networks as net
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.networks import description
+from certiformer.theory.networks.architecture import ACTIVATIONS
+from certiformer.theory.networks.network import Network
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "networks").glob("*.toml"))
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "networks").glob("*.toml"))
 SMALL: dict[str, Any] = {
     "samples": 1000,
     "radii": [0.1],

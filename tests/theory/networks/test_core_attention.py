@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from certiformer import networks as net
-from certiformer.core.errors import InputError
-from certiformer.networks.graph import Hats, signal
-from certiformer.networks.magnitude import size
+from certiformer.theory import networks as net
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.networks.graph import Hats, signal
+from certiformer.theory.networks.magnitude import size
 
 HATS = Hats(proper=True)
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from certiformer import networks as net
-from certiformer.networks import Head, Weight
-from networks.layer_search import (
+from certiformer.theory import networks as net
+from certiformer.theory.networks import Head, Weight
+from theory.networks.layer_search import (
     Array,
     Case,
     Params,

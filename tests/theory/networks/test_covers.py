@@ -8,11 +8,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from certiformer import networks as net
-from certiformer.calculus import chaining, covers
-from certiformer.core.errors import InputError
-from certiformer.networks import Head, Reference, Weight
-from certiformer.networks.magnitude import size
+from certiformer.theory import networks as net
+from certiformer.theory.calculus import chaining, covers
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.networks import Head, Reference, Weight
+from certiformer.theory.networks.magnitude import size
 
 PLAIN = Head(score=Weight("A", (2, 2), spectral=1.0))
 SCALES = np.geomspace(1e-6, 2.0, 25)

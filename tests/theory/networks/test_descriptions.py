@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from certiformer import networks as net
-from certiformer.core.errors import InputError
-from certiformer.networks import description, maps
-from certiformer.networks.network import Network
+from certiformer.theory import networks as net
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.networks import description, maps
+from certiformer.theory.networks.network import Network
 
 D, T = 8, 5
 BOUNDS: dict[str, dict[str, Any]] = {

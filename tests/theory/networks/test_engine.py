@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import certiformer
-from certiformer import networks as net
-from certiformer.calculus import covers
-from certiformer.networks import Reference, Weight
-from certiformer.theorems.li import _architecture as li
+from certiformer.theory import networks as net
+from certiformer.theory.calculus import covers
+from certiformer.theory.networks import Reference, Weight
+from certiformer.theory.theorems.li import _architecture as li
 
 
 def deep(layers: int, c: float, v: float, q: float, **more: float) -> dict[str, float]:

@@ -7,7 +7,7 @@ import io
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "compose.md"
+PAGE = Path(__file__).parents[3] / "docs" / "compose.md"
 
 
 def test_the_guide_shows_real_output() -> None:

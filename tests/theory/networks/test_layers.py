@@ -6,13 +6,13 @@ import math
 
 import pytest
 
-from certiformer import networks as net
-from certiformer.calculus.covers import Cover
-from certiformer.core.errors import InputError
-from certiformer.networks.graph import Errors, Hats, signal
-from certiformer.networks.magnitude import Magnitude, size
-from certiformer.networks.network import Network
-from certiformer.networks.weights import constant_use, smallest_cover
+from certiformer.theory import networks as net
+from certiformer.theory.calculus.covers import Cover
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.networks.graph import Errors, Hats, signal
+from certiformer.theory.networks.magnitude import Magnitude, size
+from certiformer.theory.networks.network import Network
+from certiformer.theory.networks.weights import constant_use, smallest_cover
 
 HATS = Hats(proper=True)
 ROUTER = net.Weight("router", (3, 4), spectral=2.0, max_row=1.5)

@@ -1,6 +1,6 @@
 """MiniLM (6 layers, 12 heads, eps 1e-12) by its norms: how sensitive the embedding is to the first norm's output.
 
-tests/networks/minilm_norms.json holds spectral norms of every head and matrix, l2 norms of biases, largest gains.
+minilm_norms.json holds spectral norms of every head and matrix, l2 norms of biases, largest gains.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from certiformer import networks as net
-from certiformer.networks import Head, Node, Weight
+from certiformer.theory import networks as net
+from certiformer.theory.networks import Head, Node, Weight
 
 NORMS: dict[str, Any] = json.loads(Path(__file__).with_name("minilm_norms.json").read_text())
 WIDTH, HEADS, SIZE = NORMS["dimension"], NORMS["heads"], NORMS["dimension"] // NORMS["heads"]

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from certiformer import networks as net
-from certiformer.calculus import chaining
-from certiformer.calculus.allocation import quadratic_total
-from certiformer.networks import Head, Weight
-from networks import layer_search as ls
-from networks.layer_search import Array, Case, Params, Tensor
+from certiformer.theory import networks as net
+from certiformer.theory.calculus import chaining
+from certiformer.theory.calculus.allocation import quadratic_total
+from certiformer.theory.networks import Head, Weight
+from theory.networks import layer_search as ls
+from theory.networks.layer_search import Array, Case, Params, Tensor
 
 EPS = 0.5
 

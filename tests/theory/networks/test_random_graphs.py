@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certiformer import networks as net
-from certiformer.core.errors import InputError
-from certiformer.networks import core_attention, description, joins, maps, outputs, routing, sources
-from certiformer.networks.attention import Attention, Head
-from networks import layer_search as ls
-from networks.layer_search import Array, Case, Params, Tensor
+from certiformer.theory import networks as net
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.networks import core_attention, description, joins, maps, outputs, routing, sources
+from certiformer.theory.networks.attention import Attention, Head
+from theory.networks import layer_search as ls
+from theory.networks.layer_search import Array, Case, Params, Tensor
 
 ANGLE = 2.0
 SIGMAS = {

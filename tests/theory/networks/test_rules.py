@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy.special import erf, expit
 
-from certiformer import networks as net
-from certiformer.networks import Head, Weight
-from networks import layer_search as ls
-from networks.layer_search import Array, Case, Params, Tensor
+from certiformer.theory import networks as net
+from certiformer.theory.networks import Head, Weight
+from theory.networks import layer_search as ls
+from theory.networks.layer_search import Array, Case, Params, Tensor
 
 D, T = 3, 3
 RADIUS, SPREAD = 1.5, 0.8

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.core import find
+from certiformer.theory.core import find
 
 
 def sound(id, **inputs):

@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from certiformer.cli import application
-from certiformer.core import Status, find, results
-from certiformer.core.registry import places_in
 from certiformer.report.explanation import explanation_json
+from certiformer.theory.core import Status, find, results
+from certiformer.theory.core.registry import places_in
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 HASHES = json.loads((ROOT / "tests" / "vectors" / "quotations.json").read_text())
 LABELS = json.loads((ROOT / "tests" / "vectors" / "labels.json").read_text())
 NOTES = tomllib.loads((ROOT / "docs" / "papers" / "items.toml").read_text())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from certiformer.core import find
+from certiformer.theory.core import find
 
 ROWS = json.loads((Path(__file__).with_name("thresholds.json")).read_text())
 

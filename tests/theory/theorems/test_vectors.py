@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from certiformer.core import find, results
+from certiformer.theory.core import find, results
 
-FOLDER = Path(__file__).parents[1] / "vectors"
+FOLDER = Path(__file__).parents[2] / "vectors"
 OPTIMISED_PREFIXES = ("chain", "exact", "best", "S4chain", "logN", "S2")
 
 

@@ -19,7 +19,7 @@ from certiformer.auditing.verify import (
     softmax,
     spectral_norm,
 )
-from certiformer.core import find
+from certiformer.theory.core import find
 
 Data = Mapping[str, Any]
 Built = tuple[dict[str, Any], float, Mapping[str, Any], float | None] | None

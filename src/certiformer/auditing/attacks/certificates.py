@@ -13,7 +13,7 @@ from scipy.special import bdtr
 from certiformer.auditing.attack import Attack, Candidate, Instance, Version
 from certiformer.auditing.search import Search
 from certiformer.auditing.verify import binomial_tail
-from certiformer.core import find
+from certiformer.theory.core import find
 
 Data = Mapping[str, Any]
 Inputs = Callable[[int, int, float, int], dict[str, Any]]

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from certiformer import networks
 from certiformer.auditing import walk
 from certiformer.auditing.attack import Attack, Instance, Version
 from certiformer.auditing.search import explore
 from certiformer.auditing.verify import array, softmax
-from certiformer.networks import (
+from certiformer.theory import networks
+from certiformer.theory.networks import (
     Analysis,
     Contribution,
     Geometry,
@@ -35,8 +35,8 @@ from certiformer.networks import (
     routing,
     sources,
 )
-from certiformer.networks.attention import Attention
-from certiformer.networks.graph import Layer
+from certiformer.theory.networks.attention import Attention
+from certiformer.theory.networks.graph import Layer
 
 Array = NDArray[np.float64]
 Params = Mapping[str, Array]

@@ -12,7 +12,7 @@ import numpy as np
 from certiformer.auditing.attack import Attack, Candidate, Instance, Version
 from certiformer.auditing.search import Search, best, family
 from certiformer.auditing.verify import array, attention_output, gradient, logistic_loss, softmax
-from certiformer.core import Bound, find
+from certiformer.theory.core import Bound, find
 
 Data = Mapping[str, Any]
 Measure = tuple[float, Mapping[str, Any], float | None]

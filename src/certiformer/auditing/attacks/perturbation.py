@@ -11,7 +11,7 @@ import numpy as np
 from certiformer.auditing.attack import Attack, Candidate, Instance, Version
 from certiformer.auditing.search import Array, Search, ascend, explore, family
 from certiformer.auditing.verify import array, attention, into_ball, spectral_norm
-from certiformer.core import find
+from certiformer.theory.core import find
 
 Data = Mapping[str, Any]
 _T, _D = 2, 2

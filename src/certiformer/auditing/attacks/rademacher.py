@@ -12,7 +12,7 @@ from scipy.special import gammaln
 from certiformer.auditing.attack import Attack, Candidate, Instance, Version
 from certiformer.auditing.search import Array, Search, best, family
 from certiformer.auditing.verify import array, binomial_tail, mean_absolute_walk, rademacher, signs
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 Data = Mapping[str, Any]
 Measure = tuple[float, Mapping[str, Any], float | None]

@@ -12,7 +12,7 @@ from scipy.special import erfc, gammaincc, ndtr
 from certiformer.auditing.attack import Attack, Candidate, Instance, Version
 from certiformer.auditing.search import Search, best, family
 from certiformer.auditing.verify import array, signs
-from certiformer.core import find
+from certiformer.theory.core import find
 
 Data = Mapping[str, Any]
 Measure = tuple[float, Mapping[str, Any], float | None]

@@ -20,8 +20,8 @@ import numpy.typing as npt
 from certiformer._version import __version__
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._predictor import Tensors
-from certiformer.core.errors import CertiformerError, InputError, UnknownNameError
-from certiformer.core.json_reader import parse_json
+from certiformer.theory.core.errors import CertiformerError, InputError, UnknownNameError
+from certiformer.theory.core.json_reader import parse_json
 
 FORMAT = "certiformer predictor"
 TRACE = "certiformer trace"
@@ -29,7 +29,7 @@ RETIRED = {
     "estimator trained on picks": "Files of certiformer 0.1.0 name a class that is built and fitted while they load, "
     "which can run other people's code: they are refused. Certify again"
 }
-HOMES = tuple(f"certiformer.certification.{room}" for room in ("handover", "coordinates", "procedures"))
+HOMES = ("certiformer.certification.handover", "certiformer.lab.coordinate_covers", "certiformer.lab.procedures")
 
 
 def content_of(predictor: Predictor) -> bytes:

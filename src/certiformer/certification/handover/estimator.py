@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from certiformer.certificates import Predictor
 from certiformer.certificates._predictor import Array, Tensors
-from certiformer.core.errors import InputError
-from certiformer.core.lazy import scipy
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import scipy
 
 BLOCK = 500
 LARGEST = 200_000

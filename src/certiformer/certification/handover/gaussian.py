@@ -11,7 +11,7 @@ import numpy as np
 
 from certiformer.certificates import Predictor
 from certiformer.certificates._predictor import Array, Tensors
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

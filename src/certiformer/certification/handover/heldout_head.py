@@ -13,7 +13,7 @@ from certiformer.certificates import Evidence
 from certiformer.certificates._predictor import Labels, Tensors
 from certiformer.certificates.holdout import HoldOut
 from certiformer.certification.handover.linear_head import TrainedHead, mistakes, prepared
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 
 class HeldOutHead(TrainedHead):

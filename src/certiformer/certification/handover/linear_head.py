@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from certiformer.calculus.quantised import gaussian_nats
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._predictor import Array, Labels, Tensors
 from certiformer.certificates.occam import Occam
@@ -20,7 +19,8 @@ from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
 from certiformer.certification.handover.gaussian import Drawn, Gaussian
 from certiformer.certification.split import split
-from certiformer.core.errors import InputError
+from certiformer.theory.calculus.quantised import gaussian_nats
+from certiformer.theory.core.errors import InputError
 
 SIZES = (4, 8, 16, 32, 64, 128)
 STEPS = tuple(2.0**j for j in range(-2, 6))

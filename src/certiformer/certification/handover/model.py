@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from certiformer.certificates import Predictor
 from certiformer.certificates._predictor import Array, Labels, Tensors
-from certiformer.core.errors import InputError
-from certiformer.core.lazy import scipy
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import scipy
 
 FEATURES_BLOCK = 1000
 
@@ -36,7 +36,7 @@ class Network(Predictor):
 
 
 class HouseModel(Network):
-    """A model of `certiformer.models`: its weights, its name and its configuration."""
+    """A model of `certiformer.lab.models`: its weights, its name and its configuration."""
 
     kind: ClassVar[str] = "model"
 
@@ -44,7 +44,7 @@ class HouseModel(Network):
         self.model = model
 
     def tensors(self) -> Tensors:
-        from certiformer.models import weights
+        from certiformer.lab.models import weights
 
         return {name: np.asarray(array) for name, array in weights(self.model).items()}
 
@@ -55,7 +55,7 @@ class HouseModel(Network):
     def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
         import jax.numpy as jnp
 
-        from certiformer import models
+        from certiformer.lab import models
 
         described = models.config(settings["model"], **settings["config"])
         kind = models.model_type(settings["model"])
@@ -123,7 +123,7 @@ def predictor_of(model: Any) -> Network | None:
     import jax
 
     from certiformer.certification.frameworks import tensors_of
-    from certiformer.models import Model
+    from certiformer.lab.models import Model
 
     if isinstance(model, Model):
         return HouseModel(model)

@@ -18,7 +18,7 @@ from certiformer.certificates.pacbayes_single import SingleDraw
 from certiformer.certification.handover.gaussian import Drawn, Gaussian
 from certiformer.certification.handover.linear_head import PAIRS, mistakes
 from certiformer.certification.handover.model import HouseModel
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

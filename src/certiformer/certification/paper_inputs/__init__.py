@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from certiformer.certification.bindings import arda, deora, li, mwigo, trauger
-from certiformer.certification.bindings._application import Application as Application
-from certiformer.certification.bindings._application import Binding as Binding
-from certiformer.measure.profile import Profile
+from certiformer.certification.paper_inputs import arda, deora, li, mwigo, trauger
+from certiformer.certification.paper_inputs._application import Application as Application
+from certiformer.certification.paper_inputs._application import Binding as Binding
+from certiformer.theory.measure.profile import Profile
 
 _PAPERS = (trauger, mwigo, li, deora, arda)
 BINDINGS: dict[str, Binding] = {id: binding for paper in _PAPERS for id, binding in paper.BINDINGS.items()}

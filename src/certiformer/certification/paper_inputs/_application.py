@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.calculus import strata
-from certiformer.core import Hypothesis, verified
-from certiformer.measure.losses import ramp
-from certiformer.measure.profile import Profile
+from certiformer.theory.calculus import strata
+from certiformer.theory.core import Hypothesis, verified
+from certiformer.theory.measure.losses import ramp
+from certiformer.theory.measure.profile import Profile
 
 MARGIN_RATIO = 2.0
 MARGIN_ALLOWANCE = 0.1

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from certiformer.certification.bindings._application import Application, Binding
-from certiformer.core import Hypothesis, assumed, find, verified
-from certiformer.measure.profile import Profile
+from certiformer.certification.paper_inputs._application import Application, Binding
+from certiformer.theory.core import Hypothesis, assumed, find, verified
+from certiformer.theory.measure.profile import Profile
 
 TARGET_UNKNOWN = (
     "it needs the norms of the target's transportation map (nu_c, nu_u, nu_w), which data do not tell, and the run "

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from certiformer.certification.bindings._application import Application, Binding
-from certiformer.measure.profile import Profile
+from certiformer.certification.paper_inputs._application import Application, Binding
+from certiformer.theory.measure.profile import Profile
 
 NOT_THIS_MODEL = "the result is about one multi-head attention layer (multi_head_attention)"
 RUN_UNKNOWN = (

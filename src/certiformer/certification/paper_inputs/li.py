@@ -12,8 +12,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from certiformer.certification.bindings._application import Application, Binding
-from certiformer.measure.profile import Profile
+from certiformer.certification.paper_inputs._application import Application, Binding
+from certiformer.theory.measure.profile import Profile
 
 NOT_THIS_MODEL = "the result is about the Transformer with a CLS readout (cls_transformer)"
 NOT_THE_MINIMISER = (

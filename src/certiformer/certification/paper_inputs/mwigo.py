@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from certiformer.certification.bindings._application import Application, Binding, Radii, of_complexity, ramp_margin
-from certiformer.core import assumed, verified
-from certiformer.measure.profile import Profile
+from certiformer.certification.paper_inputs._application import Application, Binding, Radii, of_complexity, ramp_margin
+from certiformer.theory.core import assumed, verified
+from certiformer.theory.measure.profile import Profile
 
 NOT_THIS_MODEL = "the result is about the shallow encoder (shallow_encoder)"
 START_UNKNOWN = (

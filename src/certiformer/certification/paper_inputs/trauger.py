@@ -6,9 +6,9 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from certiformer.certification.bindings._application import Application, Binding, Radii, of_complexity
-from certiformer.core import Quantity, find
-from certiformer.measure.profile import Profile
+from certiformer.certification.paper_inputs._application import Application, Binding, Radii, of_complexity
+from certiformer.theory.core import Quantity, find
+from certiformer.theory.measure.profile import Profile
 
 ODD = ("tanh", "erf", "identity")
 NOT_THIS_MODEL = "the result is about the Transformer with a CLS readout (cls_transformer)"

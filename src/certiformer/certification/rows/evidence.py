@@ -9,8 +9,8 @@ from certiformer.certificates import Evidence
 from certiformer.certificates._evidence import OBSERVED
 from certiformer.certification.headline import claim
 from certiformer.certification.rows.statement import does_not_apply, from_evaluation, size_needed
-from certiformer.core import Hypothesis
-from certiformer.core.report import Statement
+from certiformer.theory.core import Hypothesis
+from certiformer.theory.core.report import Statement
 
 MOST_COUNTED = 1e7
 """Beyond this many examples, counts are not projected."""

@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from certiformer.calculus.rademacher import gap_uniform
 from certiformer.certificates import THE_MODEL
-from certiformer.certification.bindings import Application
+from certiformer.certification.paper_inputs import Application
 from certiformer.certification.rows.statement import confidence, does_not_apply, size_needed, verdict
-from certiformer.core import Bound, Quantity, Result, find, upper_bound
-from certiformer.core.errors import CertiformerError
-from certiformer.core.report import Statement
-from certiformer.measure.profile import Profile
+from certiformer.theory.calculus.rademacher import gap_uniform
+from certiformer.theory.core import Bound, Quantity, Result, find, upper_bound
+from certiformer.theory.core.errors import CertiformerError
+from certiformer.theory.core.report import Statement
+from certiformer.theory.measure.profile import Profile
 
 GUARANTEES = {
     "gap": (

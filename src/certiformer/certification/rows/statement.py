@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Literal
 
-from certiformer.core import Bound, Evaluation, Result
-from certiformer.core.errors import CertiformerError
-from certiformer.core.report import Statement
+from certiformer.theory.core import Bound, Evaluation, Result
+from certiformer.theory.core.errors import CertiformerError
+from certiformer.theory.core.report import Statement
 
 MOST_EXAMPLES = 1e40
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.certification.sources.rows import Rows, block_rows
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 Value = int | str
 

@@ -21,10 +21,10 @@ import numpy.typing as npt
 
 from certiformer.certification.sources import metrics, npz
 from certiformer.certification.sources.rows import rows_of_npy
-from certiformer.core.errors import InputError, UnknownNameError
-from certiformer.core.json_reader import NotJson, parse_json
-from certiformer.core.report import Decision
-from certiformer.core.zip_reader import BROKEN, BadArchive, zip_content, zip_members
+from certiformer.theory.core.errors import InputError, UnknownNameError
+from certiformer.theory.core.json_reader import NotJson, parse_json
+from certiformer.theory.core.report import Decision
+from certiformer.theory.core.zip_reader import BROKEN, BadArchive, zip_content, zip_members
 
 Column = Sequence[Any] | npt.NDArray[Any]
 Lookup = Callable[[str], "list[Any] | None"]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy.typing as npt
 
 from certiformer.certification.sources.rows import Rows, member_opener, rows_of_npy, whole
-from certiformer.core.errors import InputError, UnknownNameError
-from certiformer.core.zip_reader import BadArchive, zip_members
+from certiformer.theory.core.errors import InputError, UnknownNameError
+from certiformer.theory.core.zip_reader import BadArchive, zip_members
 
 
 def read(path: Path) -> dict[str, Rows]:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from certiformer.certification.declaration import Repeats
 from certiformer.certification.split import example_hashes
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 _WRITTEN_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})\.0*")
 SHINGLE = 8

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.certification.split import data_hash
-from certiformer.core.errors import InputError
-from certiformer.core.zip_reader import BROKEN
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.zip_reader import BROKEN
 
 BLOCK_BYTES = 8 * 2**20
 

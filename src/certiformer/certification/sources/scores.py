@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from certiformer.certification.sources.coding import Coding
 from certiformer.certification.sources.rows import Rows, block_rows
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 Array = npt.NDArray[np.float64]
 

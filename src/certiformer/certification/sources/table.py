@@ -17,8 +17,8 @@ from certiformer.certification.declaration import Declaration
 from certiformer.certification.sources import metrics
 from certiformer.certification.sources.files import Column, Table, filtered
 from certiformer.certification.sources.rows import rows_of, whole
-from certiformer.core.errors import InputError, UnknownNameError
-from certiformer.core.report import Decision
+from certiformer.theory.core.errors import InputError, UnknownNameError
+from certiformer.theory.core.report import Decision
 
 Array = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from certiformer.checkpoints.keys import Keys
-from certiformer.networks.architecture import Architecture, Dense, End, Norm, Tables
+from certiformer.theory.networks.architecture import Architecture, Dense, End, Norm, Tables
 
 
 @dataclass(frozen=True, slots=True)

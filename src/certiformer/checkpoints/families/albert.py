@@ -3,8 +3,8 @@
 from certiformer.checkpoints.families._table import Family, bare, buffer, encoder_end, layer_norm, linear, norm, table
 from certiformer.checkpoints.families.bert import post_norm, tables
 from certiformer.checkpoints.keys import Keys
-from certiformer.core.errors import InputError
-from certiformer.networks.architecture import Architecture, Block
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.networks.architecture import Architecture, Block
 
 LAYER = "encoder.albert_layer_groups.{n}.albert_layers.{i}."
 

@@ -2,7 +2,16 @@
 
 from certiformer.checkpoints.families._table import Family, bare, buffer, encoder_end, layer_norm, linear, norm, table
 from certiformer.checkpoints.keys import Keys
-from certiformer.networks.architecture import Architecture, Attention, Block, End, FeedForward, Half, Norm, Tables
+from certiformer.theory.networks.architecture import (
+    Architecture,
+    Attention,
+    Block,
+    End,
+    FeedForward,
+    Half,
+    Norm,
+    Tables,
+)
 
 ALL = ("query", "key", "value", "output", "gate", "up", "down")
 """Every map has a bias."""

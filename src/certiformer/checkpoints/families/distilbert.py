@@ -3,7 +3,7 @@
 from certiformer.checkpoints.families._table import Family, buffer, encoder_end, layer_norm, linear, norm, table
 from certiformer.checkpoints.families.bert import post_norm, tables
 from certiformer.checkpoints.keys import Keys
-from certiformer.networks.architecture import Architecture, Block
+from certiformer.theory.networks.architecture import Architecture, Block
 
 
 def architecture(keys: Keys, depth: int | None) -> Architecture:

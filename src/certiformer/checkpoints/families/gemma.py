@@ -6,7 +6,7 @@ from dataclasses import replace
 from certiformer.checkpoints.families._table import Family, decoder_end, norm
 from certiformer.checkpoints.families.llama import QKV, ROWS
 from certiformer.checkpoints.keys import Keys
-from certiformer.networks.architecture import Architecture, Attention, Block, FeedForward, Half, Norm, Tables
+from certiformer.theory.networks.architecture import Architecture, Attention, Block, FeedForward, Half, Norm, Tables
 
 ROUNDED = 1.0 + 2.0**-8
 """The factor of the embeddings is rounded to the type of the weights, bfloat16 at worst."""

@@ -3,7 +3,7 @@
 from certiformer.checkpoints.families._table import Family, Row, buffer, decoder_end, layer_norm, linear, norm, table
 from certiformer.checkpoints.families.bert import ALL
 from certiformer.checkpoints.keys import Keys
-from certiformer.networks.architecture import Architecture, Attention, Block, FeedForward, Half, Tables
+from certiformer.theory.networks.architecture import Architecture, Attention, Block, FeedForward, Half, Tables
 
 
 def architecture(keys: Keys, depth: int | None) -> Architecture:

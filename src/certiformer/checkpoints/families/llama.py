@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from certiformer.checkpoints.families._table import Family, bare, buffer, decoder_end, linear, norm, table
 from certiformer.checkpoints.keys import Keys
-from certiformer.networks.architecture import Architecture, Attention, Block, FeedForward, Half, Norm, Tables
+from certiformer.theory.networks.architecture import Architecture, Attention, Block, FeedForward, Half, Norm, Tables
 
 QKV = ("query", "key", "value")
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from certiformer.checkpoints.families._table import RAMP, Family, bare_end, classifier_end, linear, norm, table
 from certiformer.checkpoints.keys import Keys
-from certiformer.networks.architecture import (
+from certiformer.theory.networks.architecture import (
     Architecture,
     Attention,
     Block,

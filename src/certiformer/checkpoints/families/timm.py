@@ -3,7 +3,7 @@
 from certiformer.checkpoints.families._table import Family, bare, bare_end, classifier_end, layer_norm, linear, norm
 from certiformer.checkpoints.families.vit import patches, pre_norm
 from certiformer.checkpoints.keys import Keys
-from certiformer.networks.architecture import Architecture, Block
+from certiformer.theory.networks.architecture import Architecture, Block
 
 
 def architecture(keys: Keys, depth: int | None) -> Architecture:

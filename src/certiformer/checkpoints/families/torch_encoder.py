@@ -3,7 +3,7 @@
 from certiformer.checkpoints.families._table import Family, bare, bare_end, linear, norm
 from certiformer.checkpoints.families.bert import ALL
 from certiformer.checkpoints.keys import Keys
-from certiformer.networks.architecture import Architecture, Attention, Block, FeedForward, Half, Norm, Tokens
+from certiformer.theory.networks.architecture import Architecture, Attention, Block, FeedForward, Half, Norm, Tokens
 
 
 def architecture(keys: Keys, depth: int | None) -> Architecture:

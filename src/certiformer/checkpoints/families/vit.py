@@ -13,7 +13,7 @@ from certiformer.checkpoints.families._table import (
 )
 from certiformer.checkpoints.families.bert import ALL
 from certiformer.checkpoints.keys import Keys
-from certiformer.networks.architecture import Architecture, Attention, Block, FeedForward, Half, Patches
+from certiformer.theory.networks.architecture import Architecture, Attention, Block, FeedForward, Half, Patches
 
 
 def patches(keys: Keys, tokens: tuple[str, ...]) -> Patches:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from certiformer.checkpoints.errors import CheckpointError, shown
-from certiformer.core.json_reader import NotJson
-from certiformer.core.json_reader import parse_json as parse_json_text
+from certiformer.theory.core.json_reader import NotJson
+from certiformer.theory.core.json_reader import parse_json as parse_json_text
 
 LARGEST = 100_000_000
 

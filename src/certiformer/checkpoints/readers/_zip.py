@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 from certiformer.checkpoints.errors import CheckpointError, shown
-from certiformer.core.zip_reader import BadArchive, zip_content, zip_members
+from certiformer.theory.core.zip_reader import BadArchive, zip_content, zip_members
 
 
 def members(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:

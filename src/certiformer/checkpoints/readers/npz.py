@@ -12,7 +12,7 @@ import numpy as np
 from certiformer.checkpoints.errors import CheckpointError, shown
 from certiformer.checkpoints.readers._zip import content, members, stored_offset
 from certiformer.checkpoints.tensors import PLAIN, Checkpoint, NDArray, Tensor, checked_shape, mapped
-from certiformer.core.zip_reader import BROKEN
+from certiformer.theory.core.zip_reader import BROKEN
 
 HEADER = 16_384
 UNREADABLE = (KeyError, ValueError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError, TokenError)

@@ -15,7 +15,7 @@ from certiformer.checkpoints.readers.npz import read_npz
 from certiformer.checkpoints.readers.safetensors import read_safetensors
 from certiformer.checkpoints.readers.torch import LEGACY_START, read_legacy, read_zip
 from certiformer.checkpoints.tensors import Checkpoint, Tensor
-from certiformer.core.zip_reader import BROKEN
+from certiformer.theory.core.zip_reader import BROKEN
 
 INDICES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
 SINGLE = ("model.safetensors", "adapter_model.safetensors", "pytorch_model.bin", "adapter_model.bin")

@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 if TYPE_CHECKING:
-    from certiformer.sweep import Engine
+    from certiformer.reproduction.sweep import Engine
 
 
 @contextlib.contextmanager
@@ -22,8 +22,8 @@ def engine(
     jobs: tuple[int, int, str] = (1, 1, "4GB"),
     options: Mapping[str, Any] | None = None,
 ) -> Iterator[Engine]:
-    from certiformer import sweep
-    from certiformer.experiments.reproduce import worker_environment
+    from certiformer.reproduction import sweep
+    from certiformer.reproduction.reproduce import worker_environment
 
     if name not in ("local", "dask"):
         raise InputError("--engine", name, "local or dask")

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 PUBLISHED = ".runs"
 ENDINGS = (".csv", ".json", PUBLISHED)

@@ -23,7 +23,7 @@ def listed() -> list[dict[str, Any]]:
 
 def walked() -> list[dict[str, Any]]:
     """The same from the experiments themselves."""
-    from certiformer.experiments import SCALES, studies
+    from certiformer.reproduction import SCALES, studies
 
     return [
         {
@@ -39,7 +39,7 @@ def walked() -> list[dict[str, Any]]:
 def text_digest() -> str:
     """SHA-256 of the modules that declare experiments and their runs, in order."""
     digest = hashlib.sha256()
-    for path in sorted((Path(__file__).parents[2] / "experiments").glob("*.py")):
+    for path in sorted((Path(__file__).parents[2] / "reproduction").rglob("*.py")):
         text = path.read_bytes().replace(b"\r\n", b"\n")
         digest.update(f"{path.name} {len(text)}\n".encode() + text)
     return digest.hexdigest()

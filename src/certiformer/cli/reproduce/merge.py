@@ -11,7 +11,7 @@ import typer
 from certiformer.cli._output import console, print_json
 
 if TYPE_CHECKING:
-    from certiformer.sweep import Row
+    from certiformer.reproduction.sweep import Row
 
 
 def merge(
@@ -22,8 +22,8 @@ def merge(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
     """Add finished runs that the ledger does not have; the sources may be on a read-only disk."""
-    from certiformer.experiments.reproduce import default_ledger
-    from certiformer.sweep import Ledger
+    from certiformer.reproduction.reproduce import default_ledger
+    from certiformer.reproduction.sweep import Ledger
 
     # all of them are read before anything is made or changed
     found = {str(source): _rows(source) for source in sources}
@@ -37,8 +37,8 @@ def merge(
 
 
 def _rows(source: Path) -> Sequence[Row]:
-    from certiformer.sweep import Ledger, read
-    from certiformer.sweep.published_runs import SUFFIX
+    from certiformer.reproduction.sweep import Ledger, read
+    from certiformer.reproduction.sweep.published_runs import SUFFIX
 
     if source.suffix == SUFFIX:
         return read(source).rows

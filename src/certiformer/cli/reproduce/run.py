@@ -14,12 +14,12 @@ from certiformer.cli.reproduce._engines import engine as engine_of
 from certiformer.cli.reproduce.arguments import lists, pairs, publishable, writable
 from certiformer.cli.reproduce.status import show_estimate, show_list, show_status
 from certiformer.cli.reproduce.verification import say, say_missing, verify_runs
-from certiformer.core.errors import CertiformerError, InputError
+from certiformer.theory.core.errors import CertiformerError, InputError
 
 if TYPE_CHECKING:
-    from certiformer.experiments import Scale, Study
-    from certiformer.experiments.reproduce import Reproduction
-    from certiformer.sweep import Engine
+    from certiformer.reproduction import Scale, Study
+    from certiformer.reproduction.reproduce import Reproduction
+    from certiformer.reproduction.sweep import Engine
 
 
 def run(
@@ -85,12 +85,12 @@ def run(
             raise InputError("ID", id, "the name of an experiment, or `all`", "certiformer reproduce lists them.")
         show_list(form)
         return
-    from certiformer.core.threads import thread_environment
+    from certiformer.theory.core.threads import thread_environment
 
     # one thread, as a worker has: steps that are timed here take as long there; read when JAX starts
     os.environ.update(thread_environment(1))
-    from certiformer.experiments import SCALES, find, studies
-    from certiformer.experiments.reproduce import checked_scale, export_all, folder
+    from certiformer.reproduction import SCALES, find, studies
+    from certiformer.reproduction.reproduce import checked_scale, export_all, folder
 
     size = checked_scale(scale or "quick")
     if workers is not None and workers < 1:
@@ -169,7 +169,7 @@ def _run(
     retry: bool,
     quiet: bool,
 ) -> list[Reproduction]:
-    from certiformer.experiments.reproduce import NothingFinished, reproduce
+    from certiformer.reproduction.reproduce import NothingFinished, reproduce
 
     found = []
     for position, study in enumerate(chosen, 1):
@@ -209,7 +209,7 @@ def _redrawn(
     out: Path,
 ) -> tuple[list[Reproduction], int]:
     """What a file, a folder or a ledger has; of several experiments those that are in it, and how many are damaged."""
-    from certiformer.experiments.reproduce import NoRuns, default_ledger, redraw
+    from certiformer.reproduction.reproduce import NoRuns, default_ledger, redraw
 
     there = source or default_ledger()
     found, damaged = [], 0
@@ -237,8 +237,8 @@ def _forget(
     ledger: Path | None,
 ) -> None:
     """Before anything starts, for experiments share runs: each is to be done afresh once."""
-    from certiformer.experiments.reproduce import default_ledger, grid_of
-    from certiformer.sweep import Ledger
+    from certiformer.reproduction.reproduce import default_ledger, grid_of
+    from certiformer.reproduction.sweep import Ledger
 
     with Ledger(ledger or default_ledger()) as book:
         for study in chosen:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from certiformer.cli._output import Form, console, print_json, print_rows
 
 if TYPE_CHECKING:
-    from certiformer.experiments import Scale, Study
-    from certiformer.sweep import Experiment, Ledger
+    from certiformer.reproduction import Scale, Study
+    from certiformer.reproduction.sweep import Experiment, Ledger
 
 
 def show_list(form: Form) -> None:
@@ -37,8 +37,8 @@ def show_status(
     form: Form,
 ) -> None:
     """Every scale of a named experiment, or that part of it; of all of them, those that were begun."""
-    from certiformer.experiments.reproduce import default_ledger, existing, grids_of
     from certiformer.report.reproduction import older_versions, status_table
+    from certiformer.reproduction.reproduce import default_ledger, existing, grids_of
 
     path = ledger or default_ledger()
     entries: list[dict[str, Any]] = []
@@ -77,9 +77,9 @@ def show_estimate(
     form: Form,
 ) -> None:
     """The processor's time of the runs that the ledger does not have."""
-    from certiformer.core.threads import cores
-    from certiformer.experiments.reproduce import default_ledger, existing, grid_of, time_left
     from certiformer.report.reproduction import older_versions, span
+    from certiformer.reproduction.reproduce import default_ledger, existing, grid_of, time_left
+    from certiformer.theory.core.threads import cores
 
     count = workers or cores()
     entries = []

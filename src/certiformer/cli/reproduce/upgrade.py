@@ -10,7 +10,7 @@ import typer
 
 from certiformer.cli._output import console, print_json
 from certiformer.cli.reproduce.arguments import pairs
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 
 def upgrade(
@@ -29,8 +29,8 @@ def upgrade(
     A ledger's old file is kept beside the new one. Runs by code that is not known get version 0: they are redrawn and
     not counted, unless --as says which version they are of.
     """
-    from certiformer.experiments.reproduce import default_ledger
-    from certiformer.sweep.upgrade_files import upgrade as upgraded
+    from certiformer.reproduction.reproduce import default_ledger
+    from certiformer.reproduction.sweep.upgrade_files import upgrade as upgraded
 
     told = pairs("--as", versions)
     for name, version in told.items():

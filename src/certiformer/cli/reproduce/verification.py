@@ -10,11 +10,11 @@ import typer
 from rich.console import Console
 
 from certiformer.cli._output import Form, console, print_json, print_rows
-from certiformer.core.errors import CertiformerError
+from certiformer.theory.core.errors import CertiformerError
 
 if TYPE_CHECKING:
-    from certiformer.experiments import Study
-    from certiformer.sweep import Engine, Experiment, Repeated
+    from certiformer.reproduction import Study
+    from certiformer.reproduction.sweep import Engine, Experiment, Repeated
 
 
 def verify_runs(
@@ -28,9 +28,9 @@ def verify_runs(
     form: Form,
 ) -> None:
     """Do `count` of the kept runs again, of several experiments so many of each file, and list both values."""
-    from certiformer.experiments.reproduce import NoRuns, default_ledger, grids_of, recorded
-    from certiformer.sweep import verify
-    from certiformer.sweep.run import canonical
+    from certiformer.reproduction.reproduce import NoRuns, default_ledger, grids_of, recorded
+    from certiformer.reproduction.sweep import verify
+    from certiformer.reproduction.sweep.run import canonical
 
     there = source or default_ledger()
     answers: list[dict[str, Any]] = []

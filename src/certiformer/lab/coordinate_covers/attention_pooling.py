@@ -25,16 +25,16 @@ import numpy.typing as npt
 from scipy.fft import dctn
 from scipy.optimize import minimize
 
-from certiformer.calculus import quantised
-from certiformer.calculus.attended import attended_upper
-from certiformer.calculus.coordinate_covers import ball_cover_nats, ball_nats, cap_nats, sphere_cover_nats
-from certiformer.calculus.tails import binomial_upper
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._covers import CoverEvidence, Scale, frontier
 from certiformer.certificates.occam import Occam
-from certiformer.certification.coordinates._network import Array, Codeword, CoordinateNetwork, Integers, Labels
-from certiformer.core.errors import InputError
-from certiformer.core.rounding import up
+from certiformer.lab.coordinate_covers._network import Array, Codeword, CoordinateNetwork, Integers, Labels
+from certiformer.theory.calculus import quantised
+from certiformer.theory.calculus.attended import attended_upper
+from certiformer.theory.calculus.coordinate_covers import ball_cover_nats, ball_nats, cap_nats, sphere_cover_nats
+from certiformer.theory.calculus.tails import binomial_upper
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.rounding import up
 
 ROUNDING = 1e-9
 """More than float64 can change f by, for at most 16 tokens of 64 entries, 16 modes and |q| <= 64: docs/proofs."""

@@ -38,19 +38,19 @@ import optax
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike, NDArray
 
-from certiformer import networks
-from certiformer.calculus import quantised, strata
-from certiformer.calculus.covers import Cover, volumetric
-from certiformer.calculus.softmax import softmax
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._covers import Scale, frontier
 from certiformer.certificates.cover_soft import SoftCover
 from certiformer.certificates.margin import Margin, MarginScale
 from certiformer.certificates.occam import Occam
-from certiformer.core.errors import InputError
-from certiformer.core.rounding import up
-from certiformer.models.cls_transformer import ClsTransformer, ClsTransformerConfig
-from certiformer.tasks.sparse_majority import SparseMajority
+from certiformer.lab.models.cls_transformer import ClsTransformer, ClsTransformerConfig
+from certiformer.lab.tasks.sparse_majority import SparseMajority
+from certiformer.theory import networks
+from certiformer.theory.calculus import quantised, strata
+from certiformer.theory.calculus.covers import Cover, volumetric
+from certiformer.theory.calculus.softmax import softmax
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.rounding import up
 
 Array64 = NDArray[np.float64]
 

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Array
 
-from certiformer.core.errors import InputError
-from certiformer.measure.measured import Measured
-from certiformer.models import IndependentHeads
-from certiformer.training.steps import Apply
+from certiformer.lab.models import IndependentHeads
+from certiformer.lab.training.steps import Apply
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.measure.measured import Measured
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 from scipy.optimize import nnls
 
-from certiformer.core.errors import InputError
-from certiformer.measure.measured import Measured
-from certiformer.training.steps import Apply
+from certiformer.lab.training.steps import Apply
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.measure.measured import Measured
 
 UNIT = 2.0**-53
 

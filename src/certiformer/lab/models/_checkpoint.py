@@ -17,9 +17,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
 from certiformer._version import __version__
-from certiformer.core.errors import InputError
-from certiformer.models._base import Model
-from certiformer.models._registry import config, model_type
+from certiformer.lab.models._base import Model
+from certiformer.lab.models._registry import config, model_type
+from certiformer.theory.core.errors import InputError
 
 FORMAT = "certiformer.model"
 FORMAT_VERSION = "1"

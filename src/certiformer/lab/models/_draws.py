@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 Generator = np.random.Generator
 

@@ -9,14 +9,14 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from certiformer.core.errors import InputError, UnknownNameError
-from certiformer.models._base import Model
-from certiformer.models.cls_transformer import ClsTransformer, LowRankClsTransformer
-from certiformer.models.independent_heads import IndependentHeads
-from certiformer.models.indrnn import IndRNN
-from certiformer.models.keras_cls_transformer import KerasClsTransformer
-from certiformer.models.multi_head_attention import MultiHeadAttention
-from certiformer.models.shallow_encoder import ShallowEncoder
+from certiformer.lab.models._base import Model
+from certiformer.lab.models.cls_transformer import ClsTransformer, LowRankClsTransformer
+from certiformer.lab.models.independent_heads import IndependentHeads
+from certiformer.lab.models.indrnn import IndRNN
+from certiformer.lab.models.keras_cls_transformer import KerasClsTransformer
+from certiformer.lab.models.multi_head_attention import MultiHeadAttention
+from certiformer.lab.models.shallow_encoder import ShallowEncoder
+from certiformer.theory.core.errors import InputError, UnknownNameError
 
 MODELS: dict[str, type[Model]] = {
     model.name: model

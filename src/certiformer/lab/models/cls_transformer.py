@@ -11,8 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from certiformer.core.errors import InputError
-from certiformer.models._base import (
+from certiformer.lab.models._base import (
     Model,
     activation,
     check_choice,
@@ -22,7 +21,8 @@ from certiformer.models._base import (
     check_tokens,
     unit_ball,
 )
-from certiformer.models._draws import array, generators
+from certiformer.lab.models._draws import array, generators
+from certiformer.theory.core.errors import InputError
 
 BLOCKS = ("trauger", "li")
 READOUTS = ("scalar", "classes", "masked")

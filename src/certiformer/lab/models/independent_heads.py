@@ -12,8 +12,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from certiformer.models._base import Model, activation, check_choice, check_count, check_even, check_shape, check_tokens
-from certiformer.models._draws import array, generators, signs, unit_directions
+from certiformer.lab.models._base import (
+    Model,
+    activation,
+    check_choice,
+    check_count,
+    check_even,
+    check_shape,
+    check_tokens,
+)
+from certiformer.lab.models._draws import array, generators, signs, unit_directions
 
 QUERIES = ("last", "cls", "seed")
 ACTIVATIONS = ("tanh", "erf")

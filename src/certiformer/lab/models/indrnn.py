@@ -12,10 +12,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from certiformer.core.errors import InputError
-from certiformer.models._base import Model, activation, check_choice, check_count, check_even, check_shape, check_tokens
-from certiformer.models._draws import array, generators, signs
-from certiformer.models.independent_heads import ACTIVATIONS, paired_sum
+from certiformer.lab.models._base import (
+    Model,
+    activation,
+    check_choice,
+    check_count,
+    check_even,
+    check_shape,
+    check_tokens,
+)
+from certiformer.lab.models._draws import array, generators, signs
+from certiformer.lab.models.independent_heads import ACTIVATIONS, paired_sum
+from certiformer.theory.core.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from certiformer.models._base import Model, check_count, check_row, check_shape, check_tokens
-from certiformer.models._draws import Generator, array, generators
+from certiformer.lab.models._base import Model, check_count, check_row, check_shape, check_tokens
+from certiformer.lab.models._draws import Generator, array, generators
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from certiformer.core.errors import InputError
-from certiformer.models._base import Model, check_choice, check_count, check_shape, check_tokens
-from certiformer.models._draws import array, generators
-from certiformer.models._draws import signs as fair_signs
+from certiformer.lab.models._base import Model, check_choice, check_count, check_shape, check_tokens
+from certiformer.lab.models._draws import array, generators
+from certiformer.lab.models._draws import signs as fair_signs
+from certiformer.theory.core.errors import InputError
 
 READOUTS = ("full", "pooling", "last")
 STARTS = ("zero", "random")

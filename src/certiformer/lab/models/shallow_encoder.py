@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from certiformer.models._base import Model, check_count, check_shape, check_tokens
-from certiformer.models._draws import array, generators
+from certiformer.lab.models._base import Model, check_count, check_shape, check_tokens
+from certiformer.lab.models._draws import array, generators
 
 
 @dataclass(frozen=True)

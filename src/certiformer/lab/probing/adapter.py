@@ -28,7 +28,6 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from certiformer import networks
 from certiformer.certificates._covers import Scale, frontier
 from certiformer.certificates.cover_floors import CoverWithFloors
 from certiformer.certification.declaration import Repeats
@@ -37,15 +36,16 @@ from certiformer.certification.pipeline import build
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder
 from certiformer.checkpoints.encoder import Affine, Encoder
-from certiformer.core.errors import InputError
-from certiformer.core.report import Report
-from certiformer.core.rounding import up
-from certiformer.core.toml_reader import read_toml
-from certiformer.measure.spectral import spectral_norms
-from certiformer.networks import Analysis, Reference, Weight
-from certiformer.probing.embedding import Progress, read, remembered
-from certiformer.probing.texts import chosen, read_texts
+from certiformer.lab.probing.embedding import Progress, read, remembered
+from certiformer.lab.probing.texts import chosen, read_texts
 from certiformer.report.numbers import percent_up
+from certiformer.theory import networks
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.report import Report
+from certiformer.theory.core.rounding import up
+from certiformer.theory.core.toml_reader import read_toml
+from certiformer.theory.measure.spectral import spectral_norms
+from certiformer.theory.networks import Analysis, Reference, Weight
 
 Array = npt.NDArray[np.float64]
 SINGLE = 1.0 + 1e-4

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.encoder import Encoder
 from certiformer.checkpoints.errors import CheckpointError
-from certiformer.core.errors import CertiformerError, InputError
+from certiformer.theory.core.errors import CertiformerError, InputError
 
 Progress = Callable[[int, int], None]
 """Told the tokens done, and all of them."""

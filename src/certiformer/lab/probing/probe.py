@@ -27,16 +27,16 @@ from certiformer.certification.handover.linear_head import mistakes, prepared
 from certiformer.certification.linear_head import fit
 from certiformer.certification.pipeline import build
 from certiformer.certification.predictions import of_predictions
-from certiformer.certification.procedures.head import picked_head
 from certiformer.certification.split import split
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder
 from certiformer.checkpoints.encoder import Encoder
 from certiformer.checkpoints.readers._json import read_json
-from certiformer.core.errors import CertiformerError, InputError
-from certiformer.core.report import Report
-from certiformer.probing.embedding import Progress, embed
-from certiformer.probing.texts import Texts, chosen, column_of, read_texts
+from certiformer.lab.probing.embedding import Progress, embed
+from certiformer.lab.probing.texts import Texts, chosen, column_of, read_texts
+from certiformer.lab.procedures.head import picked_head
+from certiformer.theory.core.errors import CertiformerError, InputError
+from certiformer.theory.core.report import Report
 
 TOKENS = 128
 HELD_OUT = 0.5

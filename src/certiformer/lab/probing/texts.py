@@ -15,7 +15,7 @@ import numpy.typing as npt
 from certiformer.certification.declaration import Repeats
 from certiformer.certification.sources import files
 from certiformer.certification.sources.repeats import components, hashes
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 Labels = npt.NDArray[np.int64]
 

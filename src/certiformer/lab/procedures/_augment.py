@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 Augment = Callable[[jax.Array, jax.Array], jax.Array]
 """`augment(key, batch)`: the batch, changed at random; traceable by JAX."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.core.errors import InputError, UnknownNameError
+from certiformer.theory.core.errors import InputError, UnknownNameError
 
 PIPELINE = "sklearn.pipeline.Pipeline"
 _DESCENT: tuple[str, ...] = (

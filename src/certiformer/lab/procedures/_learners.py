@@ -17,9 +17,9 @@ import optax
 
 from certiformer.certification.learners import copied, fresh, is_learner
 from certiformer.certification.outputs import checked_outputs
-from certiformer.certification.procedures._augment import Augment
-from certiformer.certification.procedures._model import BLOCK, Array, Labels, Parametrised, loss_of, tree_hash
-from certiformer.core.errors import InputError
+from certiformer.lab.procedures._augment import Augment
+from certiformer.lab.procedures._model import BLOCK, Array, Labels, Parametrised, loss_of, tree_hash
+from certiformer.theory.core.errors import InputError
 
 
 class Learner(ABC):

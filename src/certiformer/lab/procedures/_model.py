@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from certiformer.certification.frameworks import with_params
 from certiformer.certification.outputs import checked_outputs
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]

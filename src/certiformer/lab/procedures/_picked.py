@@ -15,12 +15,12 @@ from certiformer.certificates.compression import Compression
 from certiformer.certification.handover import kind_of, part_of
 from certiformer.certification.handover.estimator import FittedEstimator, constant, stored
 from certiformer.certification.handover.model import HouseModel, Network, predictor_of
-from certiformer.certification.procedures._augment import augmentation, described_augmentation
-from certiformer.certification.procedures._estimators import built, described_estimator
-from certiformer.certification.procedures._learners import Descent, Learner, Refit
-from certiformer.certification.procedures._model import parametrised
-from certiformer.certification.procedures._picking import Compressed, compress
-from certiformer.core.errors import InputError
+from certiformer.lab.procedures._augment import augmentation, described_augmentation
+from certiformer.lab.procedures._estimators import built, described_estimator
+from certiformer.lab.procedures._learners import Descent, Learner, Refit
+from certiformer.lab.procedures._model import parametrised
+from certiformer.lab.procedures._picking import Compressed, compress
+from certiformer.theory.core.errors import InputError
 
 
 @dataclass(frozen=True)

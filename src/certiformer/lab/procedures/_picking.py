@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certification.procedures._learners import Learner
-from certiformer.certification.procedures._model import Labels, margins
-from certiformer.core.errors import InputError
+from certiformer.lab.procedures._learners import Learner
+from certiformer.lab.procedures._model import Labels, margins
+from certiformer.theory.core.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy.typing as npt
 import optax
 
-from certiformer.certification.procedures._augment import Augment
-from certiformer.certification.procedures._model import Labels, Parametrised, loss_of
+from certiformer.lab.procedures._augment import Augment
+from certiformer.lab.procedures._model import Labels, Parametrised, loss_of
 
 
 def trained(

@@ -16,9 +16,9 @@ from certiformer.certificates._covers import SLOPES, TWICE
 from certiformer.certificates.cover_coordinates import CoverOfCoordinates
 from certiformer.certificates.cover_local import LocalCover
 from certiformer.certificates.cover_soft import SoftCover
-from certiformer.certification.coordinates._network import Array, CoordinateNetwork, Labels
-from certiformer.certification.coordinates.attention_pooling import AttentionPooling
-from certiformer.core.errors import UnknownNameError
+from certiformer.lab.coordinate_covers._network import Array, CoordinateNetwork, Labels
+from certiformer.lab.coordinate_covers.attention_pooling import AttentionPooling
+from certiformer.theory.core.errors import UnknownNameError
 
 KINDS = {record.id: record for record in (CoverOfCoordinates, SoftCover, LocalCover)}
 

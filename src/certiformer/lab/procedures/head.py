@@ -15,9 +15,9 @@ from certiformer.certificates._predictor import Array, Labels, Tensors
 from certiformer.certificates.compression import Compression
 from certiformer.certification.handover.linear_head import TrainedHead, mistakes, prepared
 from certiformer.certification.linear_head import fit
-from certiformer.certification.procedures._learners import Learner
-from certiformer.certification.procedures._picking import compress, geometric_stages, replay
-from certiformer.core.errors import InputError
+from certiformer.lab.procedures._learners import Learner
+from certiformer.lab.procedures._picking import compress, geometric_stages, replay
+from certiformer.theory.core.errors import InputError
 
 PENALTY = 1e-2
 BATCH = 4

@@ -22,8 +22,8 @@ from certiformer.certificates.pacbayes_single import SingleDraw
 from certiformer.certification.handover.model import HouseModel, predictor_of
 from certiformer.certification.handover.readout import DrawnReadout, FrozenHead, GaussianReadout
 from certiformer.certification.linear_head import certificates, prepare
-from certiformer.certification.procedures._model import Labels
-from certiformer.core.errors import InputError
+from certiformer.lab.procedures._model import Labels
+from certiformer.theory.core.errors import InputError
 
 Array = npt.NDArray[np.float64]
 

@@ -13,17 +13,17 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.calculus import quantised
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._predictor import Tensors
 from certiformer.certificates.occam import Occam as Record
-from certiformer.certification.coordinates._network import Codeword, CoordinateNetwork
 from certiformer.certification.handover import kind_of, part_of
 from certiformer.certification.handover.model import Network, predictor_of
-from certiformer.certification.procedures._model import WEIGHTS, Labels, Parametrised, loss_of, margins, parametrised
-from certiformer.certification.procedures.coordinate_cover import fitted
-from certiformer.core.errors import InputError
-from certiformer.training.subspace import Quantisation, Subspace, descend
+from certiformer.lab.coordinate_covers._network import Codeword, CoordinateNetwork
+from certiformer.lab.procedures._model import WEIGHTS, Labels, Parametrised, loss_of, margins, parametrised
+from certiformer.lab.procedures.coordinate_cover import fitted
+from certiformer.lab.training.subspace import Quantisation, Subspace, descend
+from certiformer.theory.calculus import quantised
+from certiformer.theory.core.errors import InputError
 
 
 @dataclass(frozen=True)

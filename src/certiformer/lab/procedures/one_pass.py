@@ -13,9 +13,9 @@ import optax
 
 from certiformer.certificates import Evidence
 from certiformer.certificates.progressive import Progressive
-from certiformer.certification.procedures._augment import Augment
-from certiformer.certification.procedures._model import WEIGHTS, Labels, margins, parametrised
-from certiformer.certification.procedures._training import _run
+from certiformer.lab.procedures._augment import Augment
+from certiformer.lab.procedures._model import WEIGHTS, Labels, margins, parametrised
+from certiformer.lab.procedures._training import _run
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,12 +10,12 @@ import numpy.typing as npt
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.compression import FORMS, Compression
 from certiformer.certification import learners
-from certiformer.certification.procedures._augment import Augment
-from certiformer.certification.procedures._learners import Descent, Learner, Refit
-from certiformer.certification.procedures._model import WEIGHTS, Labels, parametrised
-from certiformer.certification.procedures._picked import Loop, picked_predictor
-from certiformer.certification.procedures._picking import Compressed, compress, replay
-from certiformer.core.errors import InputError
+from certiformer.lab.procedures._augment import Augment
+from certiformer.lab.procedures._learners import Descent, Learner, Refit
+from certiformer.lab.procedures._model import WEIGHTS, Labels, parametrised
+from certiformer.lab.procedures._picked import Loop, picked_predictor
+from certiformer.lab.procedures._picking import Compressed, compress, replay
+from certiformer.theory.core.errors import InputError
 
 NO_FILE = (
     "No predictor file is written: this learner is not among those whose fitted numbers are stored (docs/security.md)."

@@ -11,8 +11,8 @@ from certiformer.certification.declaration import Declaration
 from certiformer.certification.evidence import Findings
 from certiformer.certification.procedure import of_procedures
 from certiformer.certification.sources.npz import read_npz
-from certiformer.core.errors import InputError, UnknownNameError
-from certiformer.core.toml_reader import read_toml
+from certiformer.theory.core.errors import InputError, UnknownNameError
+from certiformer.theory.core.toml_reader import read_toml
 
 ARRAYS = ("train_inputs", "train_labels", "unlabelled_inputs")
 TABLES = ("data", "model", "by", "title", "delta", "repeats")
@@ -52,7 +52,7 @@ def _model(table: Mapping[str, Any] | None) -> Any:
         return None
     import jax
 
-    from certiformer import models
+    from certiformer.lab import models
 
     settings = dict(table)
     name, seed = settings.pop("architecture", None), settings.pop("seed", 0)
@@ -89,9 +89,9 @@ def _settings(table: Mapping[str, Any]) -> dict[str, Any]:
 
 def _picks(estimator: Mapping[str, Any] | None = None, augment: Mapping[str, Any] | None = None, **more: Any) -> Any:
     """`estimator = { kind = "sklearn.svm.SVC", C = 10.0 }` is fitted to the picks in place of the model."""
-    from certiformer.certification.procedures import PickToLearn
-    from certiformer.certification.procedures._augment import augmentation
-    from certiformer.certification.procedures._estimators import built
+    from certiformer.lab.procedures import PickToLearn
+    from certiformer.lab.procedures._augment import augmentation
+    from certiformer.lab.procedures._estimators import built
 
     fit = None
     if estimator is not None:
@@ -101,14 +101,14 @@ def _picks(estimator: Mapping[str, Any] | None = None, augment: Mapping[str, Any
 
 
 def _pass(augment: Mapping[str, Any] | None = None, **more: Any) -> Any:
-    from certiformer.certification.procedures import OnePass
-    from certiformer.certification.procedures._augment import augmentation
+    from certiformer.lab.procedures import OnePass
+    from certiformer.lab.procedures._augment import augmentation
 
     return OnePass(augment=augmentation(augment), **more)
 
 
 def _posterior(**settings: Any) -> Any:
-    from certiformer.certification.procedures import HeadPosterior
+    from certiformer.lab.procedures import HeadPosterior
 
     return HeadPosterior(**settings)
 
@@ -117,7 +117,7 @@ def _surrogate(
     arrays: Mapping[str, Any], folder: Path, target: str, by: Mapping[str, Any] | None = None, **more: Any
 ) -> Any:
     """`target`: a checkpoint of this package or a predictor that certify handed over; the pool is in the data."""
-    from certiformer.certification.procedures import Surrogate
+    from certiformer.lab.procedures import Surrogate
 
     if "unlabelled_inputs" not in arrays:
         raise InputError(
@@ -128,9 +128,9 @@ def _surrogate(
 
 
 def _target(path: Path) -> Any:
-    from certiformer import models
     from certiformer.certification.handover import load_predictor
     from certiformer.certification.handover.model import HouseModel
+    from certiformer.lab import models
 
     if not path.is_file():
         raise InputError("target", str(path), "a file beside the recipe")
@@ -141,19 +141,19 @@ def _target(path: Path) -> Any:
 
 
 def _network(settings: Mapping[str, Any] | None) -> Any:
-    from certiformer.certification.procedures import AttentionPooling
+    from certiformer.lab.procedures import AttentionPooling
 
     return AttentionPooling(**(settings or {}))
 
 
 def _occam(subspace: Any = 32, code: Mapping[str, Any] | None = None, **more: Any) -> Any:
-    from certiformer.certification.procedures import Code, Occam
+    from certiformer.lab.procedures import Code, Occam
 
     space = _network(subspace) if isinstance(subspace, Mapping) else subspace
     return Occam(space, Code(**(code or {})), **more)
 
 
 def _cover(network: Mapping[str, Any] | None = None, **more: Any) -> Any:
-    from certiformer.certification.procedures import CoordinateCover
+    from certiformer.lab.procedures import CoordinateCover
 
     return CoordinateCover(_network(network), **more)

@@ -19,13 +19,13 @@ from certiformer.certification.frameworks import answer, is_jax
 from certiformer.certification.handover.model import predictor_of
 from certiformer.certification.outputs import checked_outputs
 from certiformer.certification.predictions import decisions
-from certiformer.certification.procedures._model import Array, Labels
-from certiformer.certification.procedures._picking import Stage
-from certiformer.certification.procedures.pick_to_learn import PickToLearn
 from certiformer.certification.sources.repeats import refuse_repeats
 from certiformer.certification.split import refuse_overlap
 from certiformer.certification.surrogate_losses import ANSWERS, LOSSES, loss_record, proper_loss
-from certiformer.core.errors import InputError
+from certiformer.lab.procedures._model import Array, Labels
+from certiformer.lab.procedures._picking import Stage
+from certiformer.lab.procedures.pick_to_learn import PickToLearn
+from certiformer.theory.core.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certification.procedures._augment import TOKENS
-from certiformer.tasks.mnist import Digits, patches, scale
+from certiformer.lab.procedures._augment import TOKENS
+from certiformer.lab.tasks.mnist import Digits, patches, scale
 
 
 class Images(NamedTuple):

@@ -22,26 +22,26 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from certiformer.calculus.tails import binomial_upper
 from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.surrogate import Surrogate
 from certiformer.certification.betting import betting
 from certiformer.certification.evidence import Findings
 from certiformer.certification.handover.model import HouseModel
-from certiformer.certification.procedures import AttentionPooling, HeadPosterior, OnePass, PickToLearn
-from certiformer.certification.procedures._augment import Shifts
-from certiformer.certification.procedures._model import Parametrised, parametrised
-from certiformer.certification.procedures._picked import Loop, PickedModel, descent_settings
-from certiformer.certification.procedures._training import trained as descended
-from certiformer.certification.procedures.coordinate_cover import KINDS, cover_records
-from certiformer.certification.procedures.occam import word_record
-from certiformer.certification.procedures.one_pass import pass_record
-from certiformer.certification.recipes.digits import Images, images
 from certiformer.certification.recount import Examples
 from certiformer.certification.split import configuration_hash, split
-from certiformer.models import weights
-from certiformer.models.shallow_encoder import ShallowEncoder, ShallowEncoderConfig
-from certiformer.tasks.mnist import embedded
+from certiformer.lab.models import weights
+from certiformer.lab.models.shallow_encoder import ShallowEncoder, ShallowEncoderConfig
+from certiformer.lab.procedures import AttentionPooling, HeadPosterior, OnePass, PickToLearn
+from certiformer.lab.procedures._augment import Shifts
+from certiformer.lab.procedures._model import Parametrised, parametrised
+from certiformer.lab.procedures._picked import Loop, PickedModel, descent_settings
+from certiformer.lab.procedures._training import trained as descended
+from certiformer.lab.procedures.coordinate_cover import KINDS, cover_records
+from certiformer.lab.procedures.occam import word_record
+from certiformer.lab.procedures.one_pass import pass_record
+from certiformer.lab.recipes.digits import Images, images
+from certiformer.lab.tasks.mnist import embedded
+from certiformer.theory.calculus.tails import binomial_upper
 
 DEVELOPMENT_SEED, DEVELOPMENT, SHIPPED_SEED = 20261115, 2665, 7
 EARLIER = 64
@@ -143,7 +143,7 @@ def shipped(settings: Settings) -> Mapping[str, NDArray[Any]] | None:
     """The training results that come with the package, if they were made with these settings."""
     from safetensors.numpy import load
 
-    place = resources.files("certiformer.certification.recipes").joinpath("data", "mnist_demo.safetensors")
+    place = resources.files("certiformer.lab.recipes").joinpath("data", "mnist_demo.safetensors")
     arrays = load(place.read_bytes()) if place.is_file() else {}
     fits = bytes(arrays.get("settings", b"")).decode() == configuration_hash(asdict(settings))
     return arrays if fits else None

@@ -13,13 +13,13 @@ import numpy as np
 from certiformer.certificates.cover_soft import SoftCover
 from certiformer.certificates.margin import Margin
 from certiformer.certificates.occam import Occam
-from certiformer.certification.coordinates import majority
-from certiformer.certification.coordinates.majority import Heads, Settings
 from certiformer.certification.evidence import Findings
 from certiformer.certification.recount import Examples
-from certiformer.core.errors import InputError
-from certiformer.tasks import Dataset, Task
-from certiformer.tasks.sparse_majority import sparse_majority
+from certiformer.lab.coordinate_covers import majority
+from certiformer.lab.coordinate_covers.majority import Heads, Settings
+from certiformer.lab.tasks import Dataset, Task
+from certiformer.lab.tasks.sparse_majority import sparse_majority
+from certiformer.theory.core.errors import InputError
 
 SETTINGS = {20: Settings(), 100: Settings(tokens=100, heads=3, restarts=256, decay=4e-6, grid=2.0)}
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from jaxtyping import PRNGKeyArray
 
-from certiformer.core.errors import UnknownNameError
-from certiformer.tasks._task import Task
-from certiformer.tasks.autoregressive import Autoregressive, autoregressive
-from certiformer.tasks.heavy_tails import HeavyTails, heavy_tails
-from certiformer.tasks.mnist import mnist
-from certiformer.tasks.ntk_teacher import NTKTeacher, ntk_teacher
-from certiformer.tasks.sparse_majority import sparse_majority
-from certiformer.tasks.tokenized_mixture import TokenizedMixture, tokenized_mixture
+from certiformer.lab.tasks._task import Task
+from certiformer.lab.tasks.autoregressive import Autoregressive, autoregressive
+from certiformer.lab.tasks.heavy_tails import HeavyTails, heavy_tails
+from certiformer.lab.tasks.mnist import mnist
+from certiformer.lab.tasks.ntk_teacher import NTKTeacher, ntk_teacher
+from certiformer.lab.tasks.sparse_majority import sparse_majority
+from certiformer.lab.tasks.tokenized_mixture import TokenizedMixture, tokenized_mixture
+from certiformer.theory.core.errors import UnknownNameError
 
 # A generator, and what else takes the settings that it hands on.
 GENERATORS: dict[str, tuple[Callable[..., Task], Callable[..., Any] | None]] = {

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

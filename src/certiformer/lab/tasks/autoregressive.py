@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from certiformer.core.errors import InputError
-from certiformer.models._base import check_choice, check_count
-from certiformer.models._draws import Generator, array, generators
-from certiformer.tasks._task import Dataset, Task, check_number
+from certiformer.lab.models._base import check_choice, check_count
+from certiformer.lab.models._draws import Generator, array, generators
+from certiformer.lab.tasks._task import Dataset, Task, check_number
+from certiformer.theory.core.errors import InputError
 
 SPLITS = ("random", "independent")
 

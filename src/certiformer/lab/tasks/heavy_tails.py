@@ -12,15 +12,15 @@ import jax.numpy as jnp
 import scipy.special
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from certiformer.models._base import check_choice, check_count
-from certiformer.models._draws import Generator, array, clip_tokens, generators, unit_directions
-from certiformer.models.cls_transformer import (
+from certiformer.lab.models._base import check_choice, check_count
+from certiformer.lab.models._draws import Generator, array, clip_tokens, generators, unit_directions
+from certiformer.lab.models.cls_transformer import (
     ClsTransformer,
     ClsTransformerConfig,
     LowRankClsTransformer,
     LowRankClsTransformerConfig,
 )
-from certiformer.tasks._task import Dataset, Task, check_number
+from certiformer.lab.tasks._task import Dataset, Task, check_number
 
 TAILS = ("gaussian", "student", "pareto")
 NOISES = ("gaussian", "student")

@@ -14,10 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray, UInt8
 
-from certiformer.core.errors import InputError
-from certiformer.models._base import check_choice, check_count
-from certiformer.models._draws import array, generators
-from certiformer.tasks._task import Dataset, Task
+from certiformer.lab.models._base import check_choice, check_count
+from certiformer.lab.models._draws import array, generators
+from certiformer.lab.tasks._task import Dataset, Task
+from certiformer.theory.core.errors import InputError
 
 TRAIN, TEST = 12665, 2115
 CONTENT_SHA256 = "f5c2fd2cb39e0d3af6c0cff536f5216b27769e3ce1c4bd1693f595bfa122cd0d"
@@ -131,7 +131,7 @@ def patches(images: _Scaled, tokens: str, size: int = 8) -> Float[np.ndarray, "n
 @functools.cache
 def embedded() -> tuple[Digits, Digits]:
     """The zeros and ones that come with the package (training, test), after their checksum was compared."""
-    raw = lzma.decompress(resources.files("certiformer.tasks").joinpath("data", "mnist01.xz").read_bytes())
+    raw = lzma.decompress(resources.files("certiformer.lab.tasks").joinpath("data", "mnist01.xz").read_bytes())
     found = hashlib.sha256(raw).hexdigest()
     if found != CONTENT_SHA256:
         raise InputError(

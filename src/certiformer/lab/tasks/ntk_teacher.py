@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from certiformer.core.errors import InputError
-from certiformer.models._base import activation, check_choice, check_count
-from certiformer.models._draws import Generator, array, clip_tokens, generators
-from certiformer.models.independent_heads import ACTIVATIONS
-from certiformer.tasks._task import Dataset, Task, check_number
+from certiformer.lab.models._base import activation, check_choice, check_count
+from certiformer.lab.models._draws import Generator, array, clip_tokens, generators
+from certiformer.lab.models.independent_heads import ACTIVATIONS
+from certiformer.lab.tasks._task import Dataset, Task, check_number
+from certiformer.theory.core.errors import InputError
 
 VARIANTS = ("paper", "released_diagonal")
 

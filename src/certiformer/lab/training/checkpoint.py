@@ -18,8 +18,8 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from certiformer.core.errors import CertiformerError, InputError
-from certiformer.models import write_atomically
+from certiformer.lab.models import write_atomically
+from certiformer.theory.core.errors import CertiformerError, InputError
 
 FORMAT = "certiformer-checkpoint/1"
 HEADER = "certiformer"

@@ -15,17 +15,17 @@ import numpy.typing as npt
 import optax
 from jaxtyping import Array
 
-from certiformer import models, tasks
-from certiformer.core.errors import InputError
-from certiformer.training.loop import Rules, Run, Saving, Select, Step, reached, run
-from certiformer.training.losses import Loss, named_loss
-from certiformer.training.optimisers import adam, gradient_descent, momentum_sgd, trauger_schedule
-from certiformer.training.presets import Recipe
-from certiformer.training.projection import onto_omega
-from certiformer.training.steps import Data, Objective, State, begin, epochs, full_batch, functional, stochastic
-from certiformer.training.steps import supervised as supervised_objective
-from certiformer.training.token_table import token_table
-from certiformer.training.two_phase import first_phase, random_signs
+from certiformer.lab import models, tasks
+from certiformer.lab.training.loop import Rules, Run, Saving, Select, Step, reached, run
+from certiformer.lab.training.losses import Loss, named_loss
+from certiformer.lab.training.optimisers import adam, gradient_descent, momentum_sgd, trauger_schedule
+from certiformer.lab.training.presets import Recipe
+from certiformer.lab.training.projection import onto_omega
+from certiformer.lab.training.steps import Data, Objective, State, begin, epochs, full_batch, functional, stochastic
+from certiformer.lab.training.steps import supervised as supervised_objective
+from certiformer.lab.training.token_table import token_table
+from certiformer.lab.training.two_phase import first_phase, random_signs
+from certiformer.theory.core.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Array
 
-from certiformer.core.errors import CertiformerError, InputError
-from certiformer.training import checkpoint as ckpt
+from certiformer.lab.training import checkpoint as ckpt
+from certiformer.theory.core.errors import CertiformerError, InputError
 
 Step = Callable[[Any, Array, Any], tuple[Any, dict[str, Array]]]
 """`step(state, k, data) -> (state after step k, metrics)`; `metrics` holds at least the scalar `loss`."""

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from certiformer.core.errors import UnknownNameError
+from certiformer.theory.core.errors import UnknownNameError
 
 Loss = Callable[[Array, Array], Array]
 

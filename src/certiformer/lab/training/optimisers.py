@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array
 
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 Schedule = Callable[[Any], Any]
 """Number of updates so far -> learning rate."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from certiformer.core.errors import InputError, UnknownNameError
+from certiformer.theory.core.errors import InputError, UnknownNameError
 
 OPTIMISERS = ("gd", "sgd", "momentum", "adam", "projected_gd", "projected_sgd")
 SELECTIONS = ("last", "best")

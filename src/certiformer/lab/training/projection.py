@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 Projection = Callable[[Any, Any], Any]
 """`project(params, centre)`: the nearest point of the set around `centre`."""

@@ -15,10 +15,10 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array
 
-from certiformer.core.errors import InputError
-from certiformer.training.loop import Step
-from certiformer.training.losses import Loss, correct
-from certiformer.training.projection import Projection
+from certiformer.lab.training.loop import Step
+from certiformer.lab.training.losses import Loss, correct
+from certiformer.lab.training.projection import Projection
+from certiformer.theory.core.errors import InputError
 
 Objective = Callable[[Any, Any], tuple[Array, dict[str, Array]]]
 Apply = Callable[[Any, Array], Array]

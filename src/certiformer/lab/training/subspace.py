@@ -21,9 +21,9 @@ import numpy as np
 import optax
 from jaxtyping import Array
 
-from certiformer.core.errors import InputError
-from certiformer.training.loop import Step, run
-from certiformer.training.losses import Loss
+from certiformer.lab.training.loop import Step, run
+from certiformer.lab.training.losses import Loss
+from certiformer.theory.core.errors import InputError
 
 _CELLS = 200
 

@@ -17,10 +17,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from certiformer.core.errors import InputError
-from certiformer.models import KerasClsTransformer
-from certiformer.training.losses import Loss, correct, two_sigmoids
-from certiformer.training.steps import Objective
+from certiformer.lab.models import KerasClsTransformer
+from certiformer.lab.training.losses import Loss, correct, two_sigmoids
+from certiformer.lab.training.steps import Objective
+from certiformer.theory.core.errors import InputError
 
 
 def token_table(loss: Loss = two_sigmoids, *, accuracy: bool = True, guard: float | None = None) -> Objective:

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 
 def random_signs(key: Array, heads: int, *, balanced: bool = False) -> Float[Array, " heads"]:

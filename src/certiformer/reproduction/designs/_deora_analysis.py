@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from certiformer.sweep import Row
-from certiformer.sweep.run import Config
+from certiformer.reproduction.sweep import Row
+from certiformer.reproduction.sweep.run import Config
 
 OUR_DESIGN = "The paper's own experiments are in an appendix we do not have: data, sizes and starts are our design."
 

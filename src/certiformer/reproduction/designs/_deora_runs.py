@@ -18,14 +18,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from certiformer.core.errors import InputError
-from certiformer.models import MultiHeadAttention
-from certiformer.models._draws import generators
-from certiformer.models.multi_head_attention import MultiHeadAttentionConfig
-from certiformer.sweep.run import Config
-from certiformer.tasks.tokenized_mixture import TokenizedMixture, tokenized_mixture
-from certiformer.training.kernels import attention_runs, leave_one_out_weights
-from certiformer.training.losses import logistic
+from certiformer.lab.models import MultiHeadAttention
+from certiformer.lab.models._draws import generators
+from certiformer.lab.models.multi_head_attention import MultiHeadAttentionConfig
+from certiformer.lab.tasks.tokenized_mixture import TokenizedMixture, tokenized_mixture
+from certiformer.lab.training.kernels import attention_runs, leave_one_out_weights
+from certiformer.lab.training.losses import logistic
+from certiformer.reproduction.sweep.run import Config
+from certiformer.theory.core.errors import InputError
 
 STARTS = ("zero", "one-step", "random")
 MIXTURE = ("tokens", "zeta", "M", "d", "S", "Z_mu", "Z_nu", "Z", "noise")

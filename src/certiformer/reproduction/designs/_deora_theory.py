@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import certiformer
-from certiformer.core import Evaluation, Variants, find
-from certiformer.sweep.run import Config
+from certiformer.reproduction.sweep.run import Config
+from certiformer.theory.core import Evaluation, Variants, find
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from certiformer.experiments.panel import Series
-from certiformer.experiments.statistics import Interval, mean_interval
-from certiformer.experiments.table import Key, Table
-from certiformer.experiments.trend import Notes, Theory, Trend
-from certiformer.experiments.verdicts import Claim, rate_allowed
-from certiformer.sweep import Row, Shortened, as_it_is, two_lengths
-from certiformer.sweep.run import Config
+from certiformer.reproduction.panel import Series
+from certiformer.reproduction.statistics import Interval, mean_interval
+from certiformer.reproduction.sweep import Row, Shortened, as_it_is, two_lengths
+from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.table import Key, Table
+from certiformer.reproduction.trend import Notes, Theory, Trend
+from certiformer.reproduction.verdicts import Claim, rate_allowed
 
 Bound = Callable[[Config], float]
 PROBED = (2048, 8192)  # examples of shortened runs: enough for passes over them to outweigh what a step costs besides

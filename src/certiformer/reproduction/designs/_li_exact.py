@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.sweep import Outcome
-from certiformer.sweep.run import Config
+from certiformer.reproduction.sweep import Outcome
+from certiformer.reproduction.sweep.run import Config
 
 Vector = npt.NDArray[np.float64]
 

@@ -27,11 +27,11 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Array, Float
 
-from certiformer.models._base import activation
-from certiformer.models._draws import clip_tokens, signs
-from certiformer.models.cls_transformer import ClsTransformer, ClsTransformerConfig
-from certiformer.sweep import Outcome
-from certiformer.sweep.run import Config
+from certiformer.lab.models._base import activation
+from certiformer.lab.models._draws import clip_tokens, signs
+from certiformer.lab.models.cls_transformer import ClsTransformer, ClsTransformerConfig
+from certiformer.reproduction.sweep import Outcome
+from certiformer.reproduction.sweep.run import Config
 
 Vectors = npt.NDArray[np.float64]
 CHUNK = 512  # examples in one call of the compiled program, so that one program serves every n

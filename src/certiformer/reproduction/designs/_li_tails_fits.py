@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from certiformer.experiments.statistics import LEVEL, RESAMPLES, Interval
-from certiformer.sweep import Shortened, two_lengths
-from certiformer.sweep.run import Config
+from certiformer.reproduction.statistics import LEVEL, RESAMPLES, Interval
+from certiformer.reproduction.sweep import Shortened, two_lengths
+from certiformer.reproduction.sweep.run import Config
 
 Vector = npt.NDArray[np.float64]
 

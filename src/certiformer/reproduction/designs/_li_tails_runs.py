@@ -18,11 +18,11 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from certiformer.calculus import robust
-from certiformer.experiments._li_tails_fits import Vector, log_student
-from certiformer.models import ClsTransformer, activation
-from certiformer.models._draws import generators, unit_directions
-from certiformer.tasks.heavy_tails import HeavyTails
+from certiformer.lab.models import ClsTransformer, activation
+from certiformer.lab.models._draws import generators, unit_directions
+from certiformer.lab.tasks.heavy_tails import HeavyTails
+from certiformer.reproduction.designs._li_tails_fits import Vector, log_student
+from certiformer.theory.calculus import robust
 
 Config = dict[str, Any]
 ACTIVATION = "leaky_relu"

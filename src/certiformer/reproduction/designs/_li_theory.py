@@ -7,8 +7,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from certiformer.core import find
-from certiformer.sweep.run import Config
+from certiformer.reproduction.sweep.run import Config
+from certiformer.theory.core import find
 
 RADII = tuple(10.0**exponent for exponent in range(-6, 3))  # in units of 1/n
 

@@ -11,9 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from certiformer.experiments import _deora_theory as theory
-from certiformer.experiments._deora_analysis import OUR_DESIGN
-from certiformer.experiments._deora_runs import (
+from certiformer.lab.measure.ntk import hard_margin
+from certiformer.lab.models import MultiHeadAttention
+from certiformer.reproduction.designs import _deora_theory as theory
+from certiformer.reproduction.designs._deora_analysis import OUR_DESIGN
+from certiformer.reproduction.designs._deora_runs import (
     STARTS,
     Heads,
     descend_runs,
@@ -23,16 +25,14 @@ from certiformer.experiments._deora_runs import (
     largest_head,
     outputs,
 )
-from certiformer.experiments.panel import Panel, Plot, Series
-from certiformer.experiments.statistics import mean_interval
-from certiformer.experiments.study import Analysis, Finding, Scale, Study, seed_by_seed
-from certiformer.experiments.table import Table
-from certiformer.experiments.trend import Notes, Theory, Trend, fitted_exponent
-from certiformer.experiments.verdicts import MEASURED, Verdict, bound_always, sign
-from certiformer.measure.ntk import hard_margin
-from certiformer.models import MultiHeadAttention
-from certiformer.sweep import Experiment, Outcome, Row, Shortened, as_it_is, two_lengths
-from certiformer.sweep.run import Config
+from certiformer.reproduction.panel import Panel, Plot, Series
+from certiformer.reproduction.statistics import mean_interval
+from certiformer.reproduction.study import Analysis, Finding, Scale, Study, seed_by_seed
+from certiformer.reproduction.sweep import Experiment, Outcome, Row, Shortened, as_it_is, two_lengths
+from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.table import Table
+from certiformer.reproduction.trend import Notes, Theory, Trend, fitted_exponent
+from certiformer.reproduction.verdicts import MEASURED, Verdict, bound_always, sign
 
 NAME = "deora.margins"
 AXES = {

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from certiformer.experiments import _deora_theory as theory
-from certiformer.experiments._deora_analysis import OUR_DESIGN, at, named
-from certiformer.experiments._deora_runs import (
+from certiformer.reproduction.designs import _deora_theory as theory
+from certiformer.reproduction.designs._deora_analysis import OUR_DESIGN, at, named
+from certiformer.reproduction.designs._deora_runs import (
     Heads,
     descend_leaving_one_out,
     distance,
@@ -24,14 +24,14 @@ from certiformer.experiments._deora_runs import (
     octaves,
     outputs,
 )
-from certiformer.experiments.panel import Panel, Plot, Series
-from certiformer.experiments.statistics import mean_interval, power_law
-from certiformer.experiments.study import Analysis, Finding, Scale, Study, seed_by_seed
-from certiformer.experiments.table import Table
-from certiformer.experiments.trend import Notes, Theory, Trend, fitted_exponent
-from certiformer.experiments.verdicts import rate_allowed
-from certiformer.sweep import Experiment, Outcome, Row, Shortened
-from certiformer.sweep.run import Config
+from certiformer.reproduction.panel import Panel, Plot, Series
+from certiformer.reproduction.statistics import mean_interval, power_law
+from certiformer.reproduction.study import Analysis, Finding, Scale, Study, seed_by_seed
+from certiformer.reproduction.sweep import Experiment, Outcome, Row, Shortened
+from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.table import Table
+from certiformer.reproduction.trend import Notes, Theory, Trend, fitted_exponent
+from certiformer.reproduction.verdicts import rate_allowed
 
 NAME = "deora.stability"
 MIXTURE = {

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.experiments._li_analysis import OUR_DESIGN, at, calibration, growth, rate, scaled, shorten
-from certiformer.experiments._li_theory import inputs_of, printed_bound, sound_bound, theorem_of
-from certiformer.experiments.panel import Panel, Plot
-from certiformer.experiments.study import Analysis, Scale, Study, seed_by_seed
-from certiformer.experiments.table import Table
-from certiformer.experiments.trend import Notes, Theory, Trend, fitted_exponent
-from certiformer.sweep import Experiment, Outcome, Row
-from certiformer.sweep.run import Config
+from certiformer.reproduction.designs._li_analysis import OUR_DESIGN, at, calibration, growth, rate, scaled, shorten
+from certiformer.reproduction.designs._li_theory import inputs_of, printed_bound, sound_bound, theorem_of
+from certiformer.reproduction.panel import Panel, Plot
+from certiformer.reproduction.study import Analysis, Scale, Study, seed_by_seed
+from certiformer.reproduction.sweep import Experiment, Outcome, Row
+from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.table import Table
+from certiformer.reproduction.trend import Notes, Theory, Trend, fitted_exponent
 
 HEAD = {
     "d": 3,
@@ -47,7 +47,7 @@ GRIDS: dict[Scale, dict[str, Any]] = {
 
 def run(config: Config) -> Outcome:
     """H heads fitted to the labels of H heads."""
-    from certiformer.experiments import _li_runs
+    from certiformer.reproduction.designs import _li_runs
 
     return _li_runs.run(config)
 

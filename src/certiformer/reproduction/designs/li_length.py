@@ -8,16 +8,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 import certiformer
-from certiformer.calculus.truncation import SubGaussian, gaussian_tokens
-from certiformer.experiments._li_tails_fits import degrees_of_freedom, shorten
-from certiformer.experiments.panel import Panel, Plot, Series
-from certiformer.experiments.statistics import mean_interval, trend
-from certiformer.experiments.study import Analysis, Finding, Scale, Study, seed_by_seed
-from certiformer.experiments.table import Table
-from certiformer.experiments.trend import Notes, Theory, Trend, fitted_exponent
-from certiformer.experiments.verdicts import SLOPE_MARGIN, Claim
-from certiformer.sweep import Experiment, Outcome, Row
-from certiformer.sweep.run import Config
+from certiformer.reproduction.designs._li_tails_fits import degrees_of_freedom, shorten
+from certiformer.reproduction.panel import Panel, Plot, Series
+from certiformer.reproduction.statistics import mean_interval, trend
+from certiformer.reproduction.study import Analysis, Finding, Scale, Study, seed_by_seed
+from certiformer.reproduction.sweep import Experiment, Outcome, Row
+from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.table import Table
+from certiformer.reproduction.trend import Notes, Theory, Trend, fitted_exponent
+from certiformer.reproduction.verdicts import SLOPE_MARGIN, Claim
+from certiformer.theory.calculus.truncation import SubGaussian, gaussian_tokens
 
 NAME = "li.length"
 SIGMA = 0.1
@@ -28,7 +28,7 @@ def run(config: Config) -> Outcome:
     import jax
     import jax.numpy as jnp
 
-    from certiformer.experiments import _li_tails_runs as runs
+    from certiformer.reproduction.designs import _li_tails_runs as runs
 
     with jax.enable_x64(True):
         source = runs.problem(config)

@@ -14,14 +14,14 @@ import numpy.typing as npt
 from scipy import special
 
 import certiformer
-from certiformer.experiments.panel import Panel, Plot, Series
-from certiformer.experiments.statistics import Interval, mean_interval
-from certiformer.experiments.study import Analysis, Scale, Study, seed_by_seed
-from certiformer.experiments.table import Table
-from certiformer.experiments.trend import Notes, Theory, Trend
-from certiformer.experiments.verdicts import rate_allowed
-from certiformer.sweep import Experiment, Outcome, Row, as_it_is
-from certiformer.sweep.run import Config
+from certiformer.reproduction.panel import Panel, Plot, Series
+from certiformer.reproduction.statistics import Interval, mean_interval
+from certiformer.reproduction.study import Analysis, Scale, Study, seed_by_seed
+from certiformer.reproduction.sweep import Experiment, Outcome, Row, as_it_is
+from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.table import Table
+from certiformer.reproduction.trend import Notes, Theory, Trend
+from certiformer.reproduction.verdicts import rate_allowed
 
 NAME = "li.misspecified"
 Vector = npt.NDArray[np.float64]

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.experiments import _li_exact
-from certiformer.experiments._li_analysis import OUR_DESIGN, at, broken, calibration, growth, rate, shorten
-from certiformer.experiments._li_theory import exact_inputs, inputs_of, printed_bound, sound_bound
-from certiformer.experiments.panel import Panel, Plot
-from certiformer.experiments.study import Analysis, Scale, Study, seed_by_seed
-from certiformer.experiments.table import Table
-from certiformer.experiments.trend import Notes, Theory, Trend
-from certiformer.sweep import Experiment, Outcome, Row
-from certiformer.sweep.run import Config
+from certiformer.reproduction.designs import _li_exact
+from certiformer.reproduction.designs._li_analysis import OUR_DESIGN, at, broken, calibration, growth, rate, shorten
+from certiformer.reproduction.designs._li_theory import exact_inputs, inputs_of, printed_bound, sound_bound
+from certiformer.reproduction.panel import Panel, Plot
+from certiformer.reproduction.study import Analysis, Scale, Study, seed_by_seed
+from certiformer.reproduction.sweep import Experiment, Outcome, Row
+from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.table import Table
+from certiformer.reproduction.trend import Notes, Theory, Trend
 
 HEAD = {
     "kind": "head",
@@ -75,7 +75,7 @@ GRIDS: dict[Scale, dict[str, Any]] = {
 
 def run(config: Config) -> Outcome:
     """A low-rank head fitted to its teacher's labels, or the exact linear example."""
-    from certiformer.experiments import _li_runs
+    from certiformer.reproduction.designs import _li_runs
 
     return _li_exact.run(config) if config["kind"] == "ball" else _li_runs.run(config)
 

@@ -8,17 +8,22 @@ from collections.abc import Sequence
 import numpy as np
 
 import certiformer
-from certiformer.core import Evaluation
-from certiformer.experiments._li_analysis import LEVEL_MARGIN
-from certiformer.experiments._li_tails_fits import asymptotic_variance, degrees_of_freedom, quantile_power_law, shorten
-from certiformer.experiments.panel import Panel, Plot, Series
-from certiformer.experiments.statistics import Vector, bootstrap, mean_interval, median_interval
-from certiformer.experiments.study import Analysis, Finding, Scale, Study, seed_by_seed
-from certiformer.experiments.table import Table
-from certiformer.experiments.trend import Notes, Theory, Trend
-from certiformer.experiments.verdicts import SLOPE_MARGIN, Claim
-from certiformer.sweep import Experiment, Outcome, Row
-from certiformer.sweep.run import Config
+from certiformer.reproduction.designs._li_analysis import LEVEL_MARGIN
+from certiformer.reproduction.designs._li_tails_fits import (
+    asymptotic_variance,
+    degrees_of_freedom,
+    quantile_power_law,
+    shorten,
+)
+from certiformer.reproduction.panel import Panel, Plot, Series
+from certiformer.reproduction.statistics import Vector, bootstrap, mean_interval, median_interval
+from certiformer.reproduction.study import Analysis, Finding, Scale, Study, seed_by_seed
+from certiformer.reproduction.sweep import Experiment, Outcome, Row
+from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.table import Table
+from certiformer.reproduction.trend import Notes, Theory, Trend
+from certiformer.reproduction.verdicts import SLOPE_MARGIN, Claim
+from certiformer.theory.core import Evaluation
 
 NAME = "li.tails"
 TAILS = {"gaussian": 3.0, "student": 3.0, "pareto": 2.5}
@@ -36,7 +41,7 @@ def run(config: Config) -> Outcome:
     import jax
     import jax.numpy as jnp
 
-    from certiformer.experiments import _li_tails_runs as runs
+    from certiformer.reproduction.designs import _li_tails_runs as runs
 
     with jax.enable_x64(True):
         source = runs.problem(config)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from certiformer.experiments.study import Scale
-from certiformer.sweep import Experiment, Shortened, two_lengths
-from certiformer.sweep.run import Config
+from certiformer.reproduction.study import Scale
+from certiformer.reproduction.sweep import Experiment, Shortened, two_lengths
+from certiformer.reproduction.sweep.run import Config
 
 NETWORKS = ("indrnn", "transformer")
 ALPHA = 1.5  # |u_i| at the start, as released

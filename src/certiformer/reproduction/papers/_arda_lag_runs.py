@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from certiformer.experiments._arda_lag_grid import ALPHA, COEFFICIENT, SHORT, VARIANCE, precision
-from certiformer.models.independent_heads import IndependentHeads, IndependentHeadsConfig
-from certiformer.models.indrnn import IndRNN, IndRNNConfig
-from certiformer.sweep import Outcome
-from certiformer.sweep.run import Config
-from certiformer.tasks.autoregressive import autoregressive
-from certiformer.training import kernels
+from certiformer.lab.models.independent_heads import IndependentHeads, IndependentHeadsConfig
+from certiformer.lab.models.indrnn import IndRNN, IndRNNConfig
+from certiformer.lab.tasks.autoregressive import autoregressive
+from certiformer.lab.training import kernels
+from certiformer.reproduction.papers._arda_lag_grid import ALPHA, COEFFICIENT, SHORT, VARIANCE, precision
+from certiformer.reproduction.sweep import Outcome
+from certiformer.reproduction.sweep.run import Config
 
 BLOCK = {"indrnn": "u", "transformer": "W"}  # recurrent weights, attention weights
 NAMES_OF_WEIGHTS = {"indrnn": ("c", "u", "w"), "transformer": ("c", "u", "W")}

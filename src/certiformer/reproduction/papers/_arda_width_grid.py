@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.experiments.study import Scale
-from certiformer.sweep import Experiment, Shortened, two_lengths
-from certiformer.sweep.run import Config
+from certiformer.reproduction.study import Scale
+from certiformer.reproduction.sweep import Experiment, Shortened, two_lengths
+from certiformer.reproduction.sweep.run import Config
 
 TEACHERS = ("paper", "released_diagonal")
 DIMENSION, TOKENS, ANCHORS = 8, 16, 16

@@ -13,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Array
 
-from certiformer.core.errors import CertiformerError
-from certiformer.experiments._arda_width_grid import ANCHORS, DIMENSION, PARTS, RADII, RADIUS, TOKENS, step_size
-from certiformer.measure.linearization import boundary_move, linear_prediction
-from certiformer.models.independent_heads import IndependentHeads, IndependentHeadsConfig
-from certiformer.sweep import Outcome
-from certiformer.sweep.run import Config
-from certiformer.tasks.ntk_teacher import NTKTeacher, ntk_teacher
-from certiformer.training import kernels
+from certiformer.lab.measure.linearization import boundary_move, linear_prediction
+from certiformer.lab.models.independent_heads import IndependentHeads, IndependentHeadsConfig
+from certiformer.lab.tasks.ntk_teacher import NTKTeacher, ntk_teacher
+from certiformer.lab.training import kernels
+from certiformer.reproduction.papers._arda_width_grid import ANCHORS, DIMENSION, PARTS, RADII, RADIUS, TOKENS, step_size
+from certiformer.reproduction.sweep import Outcome
+from certiformer.reproduction.sweep.run import Config
+from certiformer.theory.core.errors import CertiformerError
 
 
 class Problem(NamedTuple):

@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from certiformer.experiments.study import Scale
-from certiformer.sweep import Experiment, Shortened, two_lengths
-from certiformer.sweep.run import Config
+from certiformer.reproduction.study import Scale
+from certiformer.reproduction.sweep import Experiment, Shortened, two_lengths
+from certiformer.reproduction.sweep.run import Config
 
 # The paper's Table 1: (d_m, N) -> lowest test loss, and the epoch at which it was seen.
 PAPER_TABLE_1 = {

@@ -9,11 +9,11 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.models.shallow_encoder import ShallowEncoder, ShallowEncoderConfig
-from certiformer.sweep import Outcome
-from certiformer.sweep.run import Config
-from certiformer.tasks.mnist import mnist
-from certiformer.training import kernels
+from certiformer.lab.models.shallow_encoder import ShallowEncoder, ShallowEncoderConfig
+from certiformer.lab.tasks.mnist import mnist
+from certiformer.lab.training import kernels
+from certiformer.reproduction.sweep import Outcome
+from certiformer.reproduction.sweep.run import Config
 
 
 def run(config: Config) -> Outcome:

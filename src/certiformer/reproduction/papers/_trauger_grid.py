@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from certiformer.experiments.study import Scale
-from certiformer.sweep import Experiment, Shortened
-from certiformer.sweep.run import Config
+from certiformer.reproduction.study import Scale
+from certiformer.reproduction.sweep import Experiment, Shortened
+from certiformer.reproduction.sweep.run import Config
 
 NAME = "trauger.sparse_majority"
 PAPER_LENGTHS = tuple(range(20, 201, 20))  # the paper's T

@@ -20,17 +20,17 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Array
 
-from certiformer.core.errors import CertiformerError
-from certiformer.experiments._screening import lowest
-from certiformer.measure.norms import entrywise_l1, mixed_norm
-from certiformer.measure.tokens import half_diameter, token_norm
-from certiformer.models import KerasClsTransformer, KerasClsTransformerConfig, weights
-from certiformer.sweep import Outcome
-from certiformer.sweep.run import Config
-from certiformer.tasks.sparse_majority import SparseMajority, sparse_majority
-from certiformer.training import kernels
-from certiformer.training.steps import Data
-from certiformer.training.token_table import token_table
+from certiformer.lab.models import KerasClsTransformer, KerasClsTransformerConfig, weights
+from certiformer.lab.tasks.sparse_majority import SparseMajority, sparse_majority
+from certiformer.lab.training import kernels
+from certiformer.lab.training.steps import Data
+from certiformer.lab.training.token_table import token_table
+from certiformer.reproduction._screening import lowest
+from certiformer.reproduction.sweep import Outcome
+from certiformer.reproduction.sweep.run import Config
+from certiformer.theory.core.errors import CertiformerError
+from certiformer.theory.measure.norms import entrywise_l1, mixed_norm
+from certiformer.theory.measure.tokens import half_diameter, token_norm
 
 Matrix = npt.NDArray[np.float64]
 

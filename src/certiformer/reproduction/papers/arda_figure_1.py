@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 import certiformer
-from certiformer.experiments._arda_width_grid import DIMENSION, PARTS, RADIUS, experiment, step_size
-from certiformer.experiments.panel import Panel, Plot
-from certiformer.experiments.study import Analysis, Finding, Study
-from certiformer.experiments.table import Table
-from certiformer.experiments.trend import Notes, Theory, Trend, fitted_exponent
-from certiformer.experiments.verdicts import bound_always, bound_frequency
-from certiformer.sweep import Row
+from certiformer.reproduction.panel import Panel, Plot
+from certiformer.reproduction.papers._arda_width_grid import DIMENSION, PARTS, RADIUS, experiment, step_size
+from certiformer.reproduction.study import Analysis, Finding, Study
+from certiformer.reproduction.sweep import Row
+from certiformer.reproduction.table import Table
+from certiformer.reproduction.trend import Notes, Theory, Trend, fitted_exponent
+from certiformer.reproduction.verdicts import bound_always, bound_frequency
 
 MEASURES = {
     "linearisation": "linearisation error, mean over inputs",

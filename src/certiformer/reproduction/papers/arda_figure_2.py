@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from certiformer.core import find
-from certiformer.experiments._arda_lag_grid import (
+from certiformer.reproduction.panel import Panel, Plot, Series
+from certiformer.reproduction.papers._arda_lag_grid import (
     ALPHA,
     COEFFICIENT,
     LONG,
@@ -21,14 +21,14 @@ from certiformer.experiments._arda_lag_grid import (
     experiment,
     precision,
 )
-from certiformer.experiments.panel import Panel, Plot, Series
-from certiformer.experiments.statistics import Interval, mean_interval
-from certiformer.experiments.study import Analysis, Study
-from certiformer.experiments.table import Table
-from certiformer.experiments.trend import Notes, Theory, Trend
-from certiformer.experiments.verdicts import MEASURED, sign
-from certiformer.sweep import Row
-from certiformer.sweep.run import canonical
+from certiformer.reproduction.statistics import Interval, mean_interval
+from certiformer.reproduction.study import Analysis, Study
+from certiformer.reproduction.sweep import Row
+from certiformer.reproduction.sweep.run import canonical
+from certiformer.reproduction.table import Table
+from certiformer.reproduction.trend import Notes, Theory, Trend
+from certiformer.reproduction.verdicts import MEASURED, sign
+from certiformer.theory.core import find
 
 NAMES = {"indrnn": "IndRNN", "transformer": "Transformer"}
 

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from certiformer.experiments._mwigo_grid import PAPER_TABLE_1, READINGS, experiment
-from certiformer.experiments.mwigo_table_1 import PAPER_RUNS, one_more_run
-from certiformer.experiments.panel import Panel, Plot, Series
-from certiformer.experiments.statistics import mean_interval
-from certiformer.experiments.study import Analysis, Study
-from certiformer.experiments.table import Table
-from certiformer.experiments.trend import Notes, Theory, Trend
-from certiformer.experiments.verdicts import one_run, sign
-from certiformer.sweep import Row
+from certiformer.reproduction.panel import Panel, Plot, Series
+from certiformer.reproduction.papers._mwigo_grid import PAPER_TABLE_1, READINGS, experiment
+from certiformer.reproduction.papers.mwigo_table_1 import PAPER_RUNS, one_more_run
+from certiformer.reproduction.statistics import mean_interval
+from certiformer.reproduction.study import Analysis, Study
+from certiformer.reproduction.sweep import Row
+from certiformer.reproduction.table import Table
+from certiformer.reproduction.trend import Notes, Theory, Trend
+from certiformer.reproduction.verdicts import one_run, sign
 
 WIDTHS = {"mwigo.fig1": 64, "mwigo.fig2": 1024, "mwigo.fig3": 4096}
 POINTS = 60  # of a curve

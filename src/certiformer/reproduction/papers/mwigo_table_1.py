@@ -9,7 +9,8 @@ import numpy as np
 from scipy import special
 
 import certiformer
-from certiformer.experiments._mwigo_grid import (
+from certiformer.reproduction.panel import Panel, Plot, Series
+from certiformer.reproduction.papers._mwigo_grid import (
     BASE,
     CHOSEN_ON,
     PAPER_TABLE_1,
@@ -19,15 +20,14 @@ from certiformer.experiments._mwigo_grid import (
     reading,
     spoken,
 )
-from certiformer.experiments.panel import Panel, Plot, Series
-from certiformer.experiments.readings import SURVIVES, Spread, log_density, p_value, pooled, survivors
-from certiformer.experiments.statistics import Interval, Vector, prediction_interval
-from certiformer.experiments.study import Analysis, Finding, Study
-from certiformer.experiments.table import Table
-from certiformer.experiments.trend import Notes, Theory, Trend, told
-from certiformer.experiments.verdicts import Verdict, bound_frequency, one_run
-from certiformer.sweep import Row
-from certiformer.sweep.run import Config
+from certiformer.reproduction.readings import SURVIVES, Spread, log_density, p_value, pooled, survivors
+from certiformer.reproduction.statistics import Interval, Vector, prediction_interval
+from certiformer.reproduction.study import Analysis, Finding, Study
+from certiformer.reproduction.sweep import Row
+from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.table import Table
+from certiformer.reproduction.trend import Notes, Theory, Trend, told
+from certiformer.reproduction.verdicts import Verdict, bound_frequency, one_run
 
 TOKENS = {"padded": 16, "flat": 13, "cropped": 9, "flat_cropped": 12}
 PIXELS_PER_TOKEN = 64

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 
 import certiformer
-from certiformer.experiments._trauger_grid import experiment, gap
-from certiformer.experiments.panel import Panel, Plot, Series
-from certiformer.experiments.statistics import mean_interval
-from certiformer.experiments.study import Analysis, Finding, Study
-from certiformer.experiments.table import Table
-from certiformer.experiments.trauger_figures import READINGS, learned, slope
-from certiformer.experiments.trend import Notes
-from certiformer.experiments.verdicts import bound_always, no_more_than
-from certiformer.sweep import Row
-from certiformer.sweep.run import Config
+from certiformer.reproduction.panel import Panel, Plot, Series
+from certiformer.reproduction.papers._trauger_grid import experiment, gap
+from certiformer.reproduction.papers.trauger_figures import READINGS, learned, slope
+from certiformer.reproduction.statistics import mean_interval
+from certiformer.reproduction.study import Analysis, Finding, Study
+from certiformer.reproduction.sweep import Row
+from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.table import Table
+from certiformer.reproduction.trend import Notes
+from certiformer.reproduction.verdicts import bound_always, no_more_than
 
 THEOREM = "trauger.thm4.1"
 GUESSING = math.log(2.0)

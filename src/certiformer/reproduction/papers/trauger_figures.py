@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from certiformer.experiments._trauger_grid import experiment, gap
-from certiformer.experiments.panel import Panel, Plot, Series
-from certiformer.experiments.statistics import Interval, Vector, mean_interval, trend
-from certiformer.experiments.study import Analysis, Study
-from certiformer.experiments.table import Table
-from certiformer.experiments.trend import Notes
-from certiformer.experiments.verdicts import Verdict, no_more_than, number, sign
-from certiformer.sweep import Row
+from certiformer.reproduction.panel import Panel, Plot, Series
+from certiformer.reproduction.papers._trauger_grid import experiment, gap
+from certiformer.reproduction.statistics import Interval, Vector, mean_interval, trend
+from certiformer.reproduction.study import Analysis, Study
+from certiformer.reproduction.sweep import Row
+from certiformer.reproduction.table import Table
+from certiformer.reproduction.trend import Notes
+from certiformer.reproduction.verdicts import Verdict, no_more_than, number, sign
 
 TOKENS_PER_UNIT = 100.0
 LEARNED = 0.55

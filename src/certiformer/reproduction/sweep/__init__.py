@@ -1,16 +1,16 @@
 """Sweeps: many runs of a pure function, remembered in a ledger, done here or on a cluster. Knows no Transformers."""
 
-from certiformer.sweep.choice import counting
-from certiformer.sweep.dask import Dask
-from certiformer.sweep.engine import Engine, Swept, sweep
-from certiformer.sweep.exports import export
-from certiformer.sweep.grids import extended, part
-from certiformer.sweep.ledger import Ledger, LedgerError, Row, Status
-from certiformer.sweep.local import Inline, Local
-from certiformer.sweep.published_runs import PublishedRuns, publish, read
-from certiformer.sweep.replicate import Repeated, verify
-from certiformer.sweep.run import Experiment, Failure, Outcome, Run, Shortened
-from certiformer.sweep.time_estimate import Estimate, as_it_is, estimate, two_lengths
+from certiformer.reproduction.sweep.choice import counting
+from certiformer.reproduction.sweep.dask import Dask
+from certiformer.reproduction.sweep.engine import Engine, Swept, sweep
+from certiformer.reproduction.sweep.exports import export
+from certiformer.reproduction.sweep.grids import extended, part
+from certiformer.reproduction.sweep.ledger import Ledger, LedgerError, Row, Status
+from certiformer.reproduction.sweep.local import Inline, Local
+from certiformer.reproduction.sweep.published_runs import PublishedRuns, publish, read
+from certiformer.reproduction.sweep.replicate import Repeated, verify
+from certiformer.reproduction.sweep.run import Experiment, Failure, Outcome, Run, Shortened
+from certiformer.reproduction.sweep.time_estimate import Estimate, as_it_is, estimate, two_lengths
 
 __all__ = [
     "Dask",

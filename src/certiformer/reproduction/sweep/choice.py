@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from certiformer.sweep.ledger import Row
-from certiformer.sweep.run import canonical
+from certiformer.reproduction.sweep.ledger import Row
+from certiformer.reproduction.sweep.run import canonical
 
 
 def counting(rows: Iterable[Row], version: int) -> dict[str, Row]:

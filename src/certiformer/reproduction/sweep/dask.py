@@ -20,10 +20,10 @@ import uuid
 from types import ModuleType
 from typing import Any, Self
 
-from certiformer.core.errors import CertiformerError, InputError
-from certiformer.core.threads import cores, thread_environment
-from certiformer.sweep.progress import duration
-from certiformer.sweep.run import Failure, Finished, Task, execute, failure
+from certiformer.reproduction.sweep.progress import duration
+from certiformer.reproduction.sweep.run import Failure, Finished, Task, execute, failure
+from certiformer.theory.core.errors import CertiformerError, InputError
+from certiformer.theory.core.threads import cores, thread_environment
 
 COUNT_SECONDS = 1.0
 FETCH_SECONDS = 30.0

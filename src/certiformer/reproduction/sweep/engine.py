@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from certiformer.core.errors import CertiformerError
-from certiformer.sweep.ledger import Claims, Ledger
-from certiformer.sweep.progress import SweepProgress
-from certiformer.sweep.run import Experiment, Failure, Finished, Run, Task
+from certiformer.reproduction.sweep.ledger import Claims, Ledger
+from certiformer.reproduction.sweep.progress import SweepProgress
+from certiformer.reproduction.sweep.run import Experiment, Failure, Finished, Run, Task
+from certiformer.theory.core.errors import CertiformerError
 
 POLL_SECONDS = 0.5
 BATCH_SECONDS = 0.2  # of work that a killed process may lose beside what was in hand

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from certiformer.core.errors import InputError
-from certiformer.sweep.ledger import Row
-from certiformer.sweep.origin import utc
+from certiformer.reproduction.sweep.ledger import Row
+from certiformer.reproduction.sweep.origin import utc
+from certiformer.theory.core.errors import InputError
 
 
 def export(rows: Iterable[Row], path: str | os.PathLike[str]) -> Path:

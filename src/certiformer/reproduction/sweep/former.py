@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from certiformer.sweep.ledger import Row, fingerprint_of
-from certiformer.sweep.run import run_key
+from certiformer.reproduction.sweep.ledger import Row, fingerprint_of
+from certiformer.reproduction.sweep.run import run_key
 
 UNKNOWN = 0
 """The version of runs by code of which nothing is known."""

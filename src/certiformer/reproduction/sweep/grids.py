@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from certiformer.core.errors import InputError, UnknownNameError
-from certiformer.sweep.run import Config, Experiment, canonical
+from certiformer.reproduction.sweep.run import Config, Experiment, canonical
+from certiformer.theory.core.errors import InputError, UnknownNameError
 
 
 def part(experiment: Experiment, only: Mapping[str, Any]) -> Experiment:

@@ -27,11 +27,11 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.core.errors import CertiformerError
-from certiformer.core.json_reader import NotJson, parse_json
-from certiformer.sweep.origin import Origin
-from certiformer.sweep.readonly import read_only_connection
-from certiformer.sweep.run import Array, Config, Experiment, Failure, Finished, Outcome, Run, canonical
+from certiformer.reproduction.sweep.origin import Origin
+from certiformer.reproduction.sweep.readonly import read_only_connection
+from certiformer.reproduction.sweep.run import Array, Config, Experiment, Failure, Finished, Outcome, Run, canonical
+from certiformer.theory.core.errors import CertiformerError
+from certiformer.theory.core.json_reader import NotJson, parse_json
 
 SCHEMA_VERSION = 2
 APPLICATION_ID = 0x43455254  # "CERT" in the file's header tells our ledgers from other SQLite databases

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
-from certiformer.core.errors import CertiformerError, InputError
-from certiformer.core.threads import cores, thread_environment
-from certiformer.sweep.run import Failure, Finished, Task, execute
+from certiformer.reproduction.sweep.run import Failure, Finished, Task, execute
+from certiformer.theory.core.errors import CertiformerError, InputError
+from certiformer.theory.core.threads import cores, thread_environment
 
 _READY = "ready"
 KILL_SECONDS = 60.0  # a killed process ends at once, unless the kernel is waiting for a disk

@@ -31,13 +31,13 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.core.errors import CertiformerError, InputError
-from certiformer.core.json_reader import parse_json
-from certiformer.core.zip_reader import BROKEN, zip_content, zip_members
-from certiformer.sweep.former import UNKNOWN, carried, former_digest
-from certiformer.sweep.ledger import Row, digest, fingerprint
-from certiformer.sweep.origin import Origin, utc
-from certiformer.sweep.run import Array, canonical, run_key
+from certiformer.reproduction.sweep.former import UNKNOWN, carried, former_digest
+from certiformer.reproduction.sweep.ledger import Row, digest, fingerprint
+from certiformer.reproduction.sweep.origin import Origin, utc
+from certiformer.reproduction.sweep.run import Array, canonical, run_key
+from certiformer.theory.core.errors import CertiformerError, InputError
+from certiformer.theory.core.json_reader import parse_json
+from certiformer.theory.core.zip_reader import BROKEN, zip_content, zip_members
 
 LARGEST = 2**30
 FORMAT, FORMAT_VERSION, SUFFIX = "certiformer-runs", 2, ".runs"

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.core.errors import CertiformerError, InputError
-from certiformer.sweep.choice import counting
-from certiformer.sweep.engine import Engine, sweep
-from certiformer.sweep.ledger import Ledger, Row
-from certiformer.sweep.origin import same_arithmetic
-from certiformer.sweep.run import Experiment, Run, canonical
+from certiformer.reproduction.sweep.choice import counting
+from certiformer.reproduction.sweep.engine import Engine, sweep
+from certiformer.reproduction.sweep.ledger import Ledger, Row
+from certiformer.reproduction.sweep.origin import same_arithmetic
+from certiformer.reproduction.sweep.run import Experiment, Run, canonical
+from certiformer.theory.core.errors import CertiformerError, InputError
 
 TOLERANCE = 1e-6
 

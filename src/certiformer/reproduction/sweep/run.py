@@ -3,7 +3,7 @@
 A run is a pure function of a configuration: JSON in, an `Outcome` (JSON and small arrays) out. An `Experiment` names
 the function and lists the configurations; who executes them, and where, is the business of an engine.
 
->>> from certiformer.sweep import Experiment, Ledger, Local, sweep                            # doctest: +SKIP
+>>> from certiformer.reproduction.sweep import Experiment, Ledger, Local, sweep                 # doctest: +SKIP
 >>> grid = [{"width": w, "seed": s} for w in (8, 16) for s in range(10)]                      # doctest: +SKIP
 >>> experiment = Experiment("arda.fig1", run="my_module:run", configs=grid)                   # doctest: +SKIP
 >>> with Ledger("runs.db") as ledger, Local() as engine:                                      # doctest: +SKIP
@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.core.errors import CertiformerError, InputError
-from certiformer.sweep.origin import Origin, code, origin
+from certiformer.reproduction.sweep.origin import Origin, code, origin
+from certiformer.theory.core.errors import CertiformerError, InputError
 
 Config = dict[str, Any]
 Shortened = tuple[tuple[Config, float], tuple[Config, float]]

@@ -14,8 +14,8 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from certiformer.sweep.ledger import Row
-from certiformer.sweep.run import Config, Experiment, Run, Shortened, canonical, function_of
+from certiformer.reproduction.sweep.ledger import Row
+from certiformer.reproduction.sweep.run import Config, Experiment, Run, Shortened, canonical, function_of
 
 PATIENCE = 2.0  # seconds for the repetitions of one short run
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from certiformer.core.errors import CertiformerError
-from certiformer.sweep.former import UNKNOWN, carried
-from certiformer.sweep.ledger import APPLICATION_ID, Ledger, LedgerError, Row, process_alive
-from certiformer.sweep.published_runs import FORMAT_VERSION, SUFFIX, publish, read
-from certiformer.sweep.readonly import read_only_connection
+from certiformer.reproduction.sweep.former import UNKNOWN, carried
+from certiformer.reproduction.sweep.ledger import APPLICATION_ID, Ledger, LedgerError, Row, process_alive
+from certiformer.reproduction.sweep.published_runs import FORMAT_VERSION, SUFFIX, publish, read
+from certiformer.reproduction.sweep.readonly import read_only_connection
+from certiformer.theory.core.errors import CertiformerError
 
 
 @dataclass(frozen=True)

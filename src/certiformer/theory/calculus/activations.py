@@ -19,8 +19,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from certiformer.core.errors import UnknownNameError
-from certiformer.core.lazy import Array, np, scipy
+from certiformer.theory.core.errors import UnknownNameError
+from certiformer.theory.core.lazy import Array, np, scipy
 
 
 @dataclass(frozen=True, slots=True)

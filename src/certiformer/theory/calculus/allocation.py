@@ -23,10 +23,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from certiformer.calculus.cover_kinds import Bank, Kind, columns, kinds_of, members
-from certiformer.calculus.covers import Cover
-from certiformer.calculus.entropies import LN_TWO, Entropy, Multisets, Power, Volume, sizes
-from certiformer.core.lazy import Array, np
+from certiformer.theory.calculus.cover_kinds import Bank, Kind, columns, kinds_of, members
+from certiformer.theory.calculus.covers import Cover
+from certiformer.theory.calculus.entropies import LN_TWO, Entropy, Multisets, Power, Volume, sizes
+from certiformer.theory.core.lazy import Array, np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

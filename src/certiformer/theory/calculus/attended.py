@@ -21,9 +21,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from certiformer.core.errors import InputError
-from certiformer.core.lazy import Array, np, scipy
-from certiformer.core.rounding import up
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import Array, np, scipy
+from certiformer.theory.core.rounding import up
 
 CELLS = 2000
 """Cells of the grid of r."""

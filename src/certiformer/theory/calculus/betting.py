@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from certiformer.core.errors import InputError
-from certiformer.core.lazy import Array, np
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import Array, np
 
 TRUNCATION = 0.75
 _STEPS = 200

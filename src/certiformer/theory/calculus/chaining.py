@@ -20,10 +20,10 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from certiformer.calculus.covers import Cover
-from certiformer.core.elementwise import each, several
-from certiformer.core.errors import InputError
-from certiformer.core.lazy import Array, np
+from certiformer.theory.calculus.covers import Cover
+from certiformer.theory.core.elementwise import each, several
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import Array, np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,10 +17,10 @@ import heapq
 import math
 from collections.abc import Callable
 
-from certiformer.calculus.tails import binomial_upper, log_binomial_cdf, log_binomial_pmf, partial_ratio
-from certiformer.core.errors import InputError
-from certiformer.core.lazy import np, scipy
-from certiformer.core.rounding import up
+from certiformer.theory.calculus.tails import binomial_upper, log_binomial_cdf, log_binomial_pmf, partial_ratio
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import np, scipy
+from certiformer.theory.core.rounding import up
 
 REFINEMENT = 5e-4
 """Suprema over a cell are enclosed to this relative width; what is returned is the upper end."""

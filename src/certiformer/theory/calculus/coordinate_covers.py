@@ -16,9 +16,9 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from certiformer.core.errors import InputError
-from certiformer.core.lazy import scipy
-from certiformer.core.rounding import up
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import scipy
+from certiformer.theory.core.rounding import up
 
 _SERIES = 20_000
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from certiformer.calculus.entropies import (
+from certiformer.theory.calculus.entropies import (
     Added,
     Entropy,
     Least,
@@ -20,7 +20,7 @@ from certiformer.calculus.entropies import (
     raised,
     sizes,
 )
-from certiformer.core.lazy import Array, np
+from certiformer.theory.core.lazy import Array, np
 
 _LOOK = tuple(0.25 * number for number in range(121))
 

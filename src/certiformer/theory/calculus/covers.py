@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from certiformer.calculus.entropies import (
+from certiformer.theory.calculus.entropies import (
     LARGE_LOG,
     LN_TWO,
     Added,
@@ -36,10 +36,10 @@ from certiformer.calculus.entropies import (
     raised,
     sizes,
 )
-from certiformer.core.errors import InputError
-from certiformer.core.lazy import Array, np
-from certiformer.core.records import fast_replace
-from certiformer.core.rounding import MARGIN, up
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import Array, np
+from certiformer.theory.core.records import fast_replace
+from certiformer.theory.core.rounding import MARGIN, up
 
 __all__ = [
     "Cover",

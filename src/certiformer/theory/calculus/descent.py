@@ -16,8 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from certiformer.core.lazy import Array, np
-from certiformer.core.rounding import MARGIN
+from certiformer.theory.core.lazy import Array, np
+from certiformer.theory.core.rounding import MARGIN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from certiformer.core.lazy import Array, np
-from certiformer.core.rounding import MARGIN, ceil_up, up
+from certiformer.theory.core.lazy import Array, np
+from certiformer.theory.core.rounding import MARGIN, ceil_up, up
 
 _SUM_LIMIT = 2_000
 _STIRLING = 24  # from so many terms on Stirling's series replaces the sum

@@ -21,12 +21,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from certiformer.calculus import chaining
-from certiformer.calculus.covers import Cover
-from certiformer.calculus.tails import kl_inverse
-from certiformer.core.elementwise import each, several
-from certiformer.core.errors import InputError
-from certiformer.core.lazy import Array, np, scipy
+from certiformer.theory.calculus import chaining
+from certiformer.theory.calculus.covers import Cover
+from certiformer.theory.calculus.tails import kl_inverse
+from certiformer.theory.core.elementwise import each, several
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import Array, np, scipy
 
 _NATS = 46.0  # the radius is sought over twenty decades
 _RADII = 231

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.tails import binomial_upper
-from certiformer.core.errors import InputError
-from certiformer.core.rounding import up
+from certiformer.theory.calculus.tails import binomial_upper
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.rounding import up
 
 
 def round_nats(claim: int) -> float:

@@ -13,9 +13,9 @@ import itertools
 import math
 from dataclasses import dataclass
 
-from certiformer.calculus.covers import Cover
-from certiformer.core.errors import InputError
-from certiformer.core.lazy import Array, np
+from certiformer.theory.calculus.covers import Cover
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import Array, np
 
 MOST_SIGNS = 18
 _NATS = 28.0

@@ -11,9 +11,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from certiformer.core.errors import InputError
-from certiformer.core.lazy import np
-from certiformer.core.rounding import up
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import np
+from certiformer.theory.core.rounding import up
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,10 +16,10 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from certiformer.core.bound import Bound, upper_bound
-from certiformer.core.elementwise import each, least
-from certiformer.core.hypothesis import Hypothesis, assumed, stated
-from certiformer.core.lazy import Array, np
+from certiformer.theory.core.bound import Bound, upper_bound
+from certiformer.theory.core.elementwise import each, least
+from certiformer.theory.core.hypothesis import Hypothesis, assumed, stated
+from certiformer.theory.core.lazy import Array, np
 
 
 def gap_from_data(rademacher: float, loss_range: float, ln_inverse_delta: float, n: float) -> float:

@@ -17,8 +17,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from certiformer.core.errors import InputError
-from certiformer.core.lazy import np, scipy
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import np, scipy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -21,8 +21,8 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from certiformer.core.errors import InputError
-from certiformer.core.lazy import Array, np
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import Array, np
 
 Side = Literal[1, -1]
 TILTS, BERNSTEIN = 24, 12

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core.lazy import Array, np
+from certiformer.theory.core.lazy import Array, np
 
 
 def softmax(scores: Array, axis: int = -1) -> Array:

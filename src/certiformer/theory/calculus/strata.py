@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 NORMALISER = math.pi**2 / 3.0 - 1.0
 DEFAULT_RATIO = 1.1

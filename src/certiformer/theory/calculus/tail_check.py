@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from certiformer.core.errors import FormulaError
+from certiformer.theory.core.errors import FormulaError
 
 KEPT = 96
 """A mantissa keeps this many bits and one."""

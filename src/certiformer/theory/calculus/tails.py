@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from certiformer.core import rounding
-from certiformer.core.errors import InputError
-from certiformer.core.lazy import np, scipy
+from certiformer.theory.core import rounding
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import np, scipy
 
 if TYPE_CHECKING:
     import numpy.typing as npt

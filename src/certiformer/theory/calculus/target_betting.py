@@ -28,8 +28,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from certiformer.core.errors import InputError
-from certiformer.core.lazy import Array, np, scipy
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import Array, np, scipy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

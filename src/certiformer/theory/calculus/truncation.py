@@ -19,10 +19,10 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from certiformer.calculus import excess_risk
-from certiformer.calculus.covers import Cover
-from certiformer.calculus.excess_risk import RiskBound, bernstein_at, bernstein_tilt
-from certiformer.core.lazy import np, scipy
+from certiformer.theory.calculus import excess_risk
+from certiformer.theory.calculus.covers import Cover
+from certiformer.theory.calculus.excess_risk import RiskBound, bernstein_at, bernstein_tilt
+from certiformer.theory.core.lazy import np, scipy
 
 
 class Tail(Protocol):

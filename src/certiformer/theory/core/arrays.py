@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from certiformer.core import notebook
-from certiformer.core.elementwise import Apart, Mixed
-from certiformer.core.errors import InputError
-from certiformer.core.inputs import Input
-from certiformer.core.quantity import Direction
-from certiformer.core.result import Evaluation, Result
+from certiformer.theory.core import notebook
+from certiformer.theory.core.elementwise import Apart, Mixed
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.inputs import Input
+from certiformer.theory.core.quantity import Direction
+from certiformer.theory.core.result import Evaluation, Result
 
 Values = NDArray[np.float64]
 _FEW = 4

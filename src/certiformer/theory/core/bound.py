@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from certiformer.core import rounding
-from certiformer.core.elementwise import least, raised, several
-from certiformer.core.hypothesis import Hypothesis
-from certiformer.core.quantity import Quantity
-from certiformer.core.records import fast_replace, set_fields
+from certiformer.theory.core import rounding
+from certiformer.theory.core.elementwise import least, raised, several
+from certiformer.theory.core.hypothesis import Hypothesis
+from certiformer.theory.core.quantity import Quantity
+from certiformer.theory.core.records import fast_replace, set_fields
 
 _LN10 = math.log(10.0)
 _NOTHING: Mapping[str, float] = MappingProxyType({})

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from certiformer.core.rounding import MARGIN
+from certiformer.theory.core.rounding import MARGIN
 
 if TYPE_CHECKING:
     import numpy as np

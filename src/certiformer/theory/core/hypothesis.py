@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from certiformer.core.elementwise import agreed, several
-from certiformer.core.records import set_fields
+from certiformer.theory.core.elementwise import agreed, several
+from certiformer.theory.core.records import set_fields
 
 State = Literal["verified", "vouched", "open", "fails"]
 

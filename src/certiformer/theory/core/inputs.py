@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from certiformer.core.errors import InputError, UnknownNameError
+from certiformer.theory.core.errors import InputError, UnknownNameError
 
 Kind = Literal["real", "integer", "reals", "integers", "choice", "flag"]
 REQUIRED: Any = object()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 DEEPEST, MOST_DIGITS, LARGEST = 100, 300, 2**30
 """Levels of lists and objects, digits of a number (floats have 309), bytes of a file."""

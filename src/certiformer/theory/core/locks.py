@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from certiformer.core.errors import CertiformerError
+from certiformer.theory.core.errors import CertiformerError
 
 WAIT_SECONDS, POLL_SECONDS = 120.0, 0.01
 

@@ -7,9 +7,9 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from certiformer.core.errors import InputError, RangeError
-from certiformer.core.inputs import Input
-from certiformer.core.result import Evaluation, Result
+from certiformer.theory.core.errors import InputError, RangeError
+from certiformer.theory.core.inputs import Input
+from certiformer.theory.core.result import Evaluation, Result
 
 NEAR, FAR = (0.3, 1.5), (3.0, 20.0)
 """How far inputs are moved from the example (in logarithms), and by which factor one of them is then enlarged."""

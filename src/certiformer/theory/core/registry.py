@@ -19,10 +19,10 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TypeVar
 
-from certiformer.core.errors import CertiformerError, InputError, UnknownNameError
-from certiformer.core.result import PLACE_KINDS, Paper, Result
+from certiformer.theory.core.errors import CertiformerError, InputError, UnknownNameError
+from certiformer.theory.core.result import PLACE_KINDS, Paper, Result
 
-ROOMS = ("certiformer.theorems", "certiformer.certificates")
+ROOMS = ("certiformer.theory.theorems", "certiformer.certificates")
 ENTRY_POINTS = "certiformer.results"
 
 _LONG_SPELLINGS = {long.lower(): short for long, short in PLACE_KINDS.items()}
@@ -49,7 +49,7 @@ def register(result: AnyResult) -> AnyResult:
     docs/add-a-bound.md shows one. Registering a class of the same name again replaces it, as notebooks need.
     """
     if not (isinstance(result, type) and issubclass(result, Result)):
-        raise InputError("register", result, "a subclass of certiformer.core.Result")
+        raise InputError("register", result, "a subclass of certiformer.theory.core.Result")
     if not (result.id and hasattr(result, "paper")):
         raise InputError(
             "register", result.__name__, "a result with a paper and a place", 'For example place = "Lemma 1"'

@@ -13,11 +13,11 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from certiformer.core import notebook
-from certiformer.core.bound import json_number
-from certiformer.core.errors import CertiformerError, InputError
-from certiformer.core.hypothesis import Hypothesis
-from certiformer.core.locks import locked_folder
+from certiformer.theory.core import notebook
+from certiformer.theory.core.bound import json_number
+from certiformer.theory.core.errors import CertiformerError, InputError
+from certiformer.theory.core.hypothesis import Hypothesis
+from certiformer.theory.core.locks import locked_folder
 
 FORMAT = 2
 SHOWN = 3
@@ -202,7 +202,7 @@ class Report:
 
     def to_frame(self) -> Any:
         """Every statement with a number as a row of a pandas DataFrame."""
-        from certiformer.core.arrays import frame
+        from certiformer.theory.core.arrays import frame
 
         return frame(self.rows())
 

@@ -11,13 +11,13 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, dataclass_transform
 
-from certiformer.core import docstring_sections, notebook
-from certiformer.core.bound import Bound, json_number
-from certiformer.core.errors import CertiformerError, FormulaError, RangeError, UnknownNameError
-from certiformer.core.hypothesis import Hypothesis, assumed, together
-from certiformer.core.inputs import Input, InputTable, check_inputs, choice, count, flag, integers, real, reals
-from certiformer.core.quantity import Direction, Quantity
-from certiformer.core.report import Report, Statement
+from certiformer.theory.core import docstring_sections, notebook
+from certiformer.theory.core.bound import Bound, json_number
+from certiformer.theory.core.errors import CertiformerError, FormulaError, RangeError, UnknownNameError
+from certiformer.theory.core.hypothesis import Hypothesis, assumed, together
+from certiformer.theory.core.inputs import Input, InputTable, check_inputs, choice, count, flag, integers, real, reals
+from certiformer.theory.core.quantity import Direction, Quantity
+from certiformer.theory.core.report import Report, Statement
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 

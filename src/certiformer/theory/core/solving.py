@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from certiformer.core.bound import json_number
-from certiformer.core.errors import InputError, UnknownNameError
-from certiformer.core.inputs import Input
-from certiformer.core.quantity import Direction
-from certiformer.core.result import Evaluation, Result
+from certiformer.theory.core.bound import json_number
+from certiformer.theory.core.errors import InputError, UnknownNameError
+from certiformer.theory.core.inputs import Input
+from certiformer.theory.core.quantity import Direction
+from certiformer.theory.core.result import Evaluation, Result
 
 FARTHEST = 10**18
 _SMALLEST = 1e-12

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from certiformer.core import notebook
-from certiformer.core.arrays import evaluate_along, frame
-from certiformer.core.errors import InputError, UnknownNameError
-from certiformer.core.result import Evaluation, Result
+from certiformer.theory.core import notebook
+from certiformer.theory.core.arrays import evaluate_along, frame
+from certiformer.theory.core.errors import InputError, UnknownNameError
+from certiformer.theory.core.result import Evaluation, Result
 
 MOST_POINTS = 10_000
 

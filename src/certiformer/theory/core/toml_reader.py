@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 
 def read_toml(path: str | Path, name: str = "file") -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.core.errors import InputError
-from certiformer.measure.measured import Measured
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.measure.measured import Measured
 
 
 def margins(outputs: npt.ArrayLike, labels: npt.ArrayLike) -> npt.NDArray[np.float64]:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.core.errors import InputError
-from certiformer.core.rounding import up
-from certiformer.measure.measured import Measured
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.rounding import up
+from certiformer.theory.measure.measured import Measured
 
 
 def mixed_norm(matrix: npt.ArrayLike, inner: float, outer: float, *, transposed: bool = False) -> Measured:

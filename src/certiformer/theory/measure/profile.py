@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.core.errors import InputError
-from certiformer.core.rounding import up
-from certiformer.measure.losses import cross_entropy, ramp, smoothed_cross_entropy
-from certiformer.measure.margins import margins
-from certiformer.measure.measured import Measured
-from certiformer.measure.norms import finite_matrix, frobenius_norm, norms
-from certiformer.measure.spectral import spectral_norm, spectral_norm_below
-from certiformer.measure.tokens import half_diameter, token_norm
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.rounding import up
+from certiformer.theory.measure.losses import cross_entropy, ramp, smoothed_cross_entropy
+from certiformer.theory.measure.margins import margins
+from certiformer.theory.measure.measured import Measured
+from certiformer.theory.measure.norms import finite_matrix, frobenius_norm, norms
+from certiformer.theory.measure.spectral import spectral_norm, spectral_norm_below
+from certiformer.theory.measure.tokens import half_diameter, token_norm
 
 Array = npt.NDArray[np.float64]
 

@@ -28,10 +28,10 @@ import numpy.typing as npt
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf
 
-from certiformer.core.errors import InputError
-from certiformer.core.rounding import down, up
-from certiformer.measure.measured import Measured
-from certiformer.measure.norms import finite_matrix
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.rounding import down, up
+from certiformer.theory.measure.measured import Measured
+from certiformer.theory.measure.norms import finite_matrix
 
 Array = npt.NDArray[np.float64]
 

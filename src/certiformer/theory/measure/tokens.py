@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.core.errors import InputError
-from certiformer.core.rounding import up
-from certiformer.measure.measured import Measured
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.rounding import up
+from certiformer.theory.measure.measured import Measured
 
 UNIT = 2.0**-53
 

@@ -1,11 +1,11 @@
 """Compose an architecture from layers; read off its sensitivities, radii, cover and Rademacher complexity."""
 
-from certiformer.networks.attention import Head, attention
-from certiformer.networks.core_attention import attend, fused_attention, join
-from certiformer.networks.graph import Analysis, Condition, Contribution, Node, Signal, analyse
-from certiformer.networks.joins import add, feed_forward, gated_feed_forward, max_pool, mean_pool, multiply, pick
-from certiformer.networks.magnitude import Magnitude
-from certiformer.networks.maps import (
+from certiformer.theory.networks.attention import Head, attention
+from certiformer.theory.networks.core_attention import attend, fused_attention, join
+from certiformer.theory.networks.graph import Analysis, Condition, Contribution, Node, Signal, analyse
+from certiformer.theory.networks.joins import add, feed_forward, gated_feed_forward, max_pool, mean_pool, multiply, pick
+from certiformer.theory.networks.magnitude import Magnitude
+from certiformer.theory.networks.maps import (
     GELU,
     GELU_TANH,
     IDENTITY,
@@ -27,11 +27,11 @@ from certiformer.networks.maps import (
     squared_relu,
     unit,
 )
-from certiformer.networks.network import Composition, Network
-from certiformer.networks.outputs import loss, readout, vocabulary
-from certiformer.networks.routing import route
-from certiformer.networks.sources import embedding, prepend, tokens
-from certiformer.networks.weights import Geometry, Reference, Use, Weight
+from certiformer.theory.networks.network import Composition, Network
+from certiformer.theory.networks.outputs import loss, readout, vocabulary
+from certiformer.theory.networks.routing import route
+from certiformer.theory.networks.sources import embedding, prepend, tokens
+from certiformer.theory.networks.weights import Geometry, Reference, Use, Weight
 
 __all__ = [
     "GELU",

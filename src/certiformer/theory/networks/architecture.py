@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from certiformer.core.errors import InputError
-from certiformer.networks import core_attention, joins, maps, outputs, routing, sources
-from certiformer.networks.attention import Head, attention
-from certiformer.networks.graph import Node
-from certiformer.networks.maps import Activation
-from certiformer.networks.weights import Weight
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.networks import core_attention, joins, maps, outputs, routing, sources
+from certiformer.theory.networks.attention import Head, attention
+from certiformer.theory.networks.graph import Node
+from certiformer.theory.networks.maps import Activation
+from certiformer.theory.networks.weights import Weight
 
 _QUICK = Activation("quick_gelu", maps.SILU.lipschitz, 1.0)
 ACTIVATIONS: Mapping[str, Activation | None] = {

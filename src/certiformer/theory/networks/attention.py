@@ -14,11 +14,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from certiformer.core.errors import InputError
-from certiformer.networks.graph import Effect, Hats, Layer, Node, Signal, signal
-from certiformer.networks.magnitude import ONE, ZERO, Magnitude, euclidean, size, total
-from certiformer.networks.maps import bias
-from certiformer.networks.weights import Geometry, Use, Weight, constant_use
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.networks.graph import Effect, Hats, Layer, Node, Signal, signal
+from certiformer.theory.networks.magnitude import ONE, ZERO, Magnitude, euclidean, size, total
+from certiformer.theory.networks.maps import bias
+from certiformer.theory.networks.weights import Geometry, Use, Weight, constant_use
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from certiformer.core.errors import InputError
-from certiformer.networks.graph import Effect, Hats, Layer, Node, Signal, signal
-from certiformer.networks.magnitude import ONE, Magnitude, euclidean, size, total
-from certiformer.networks.maps import bias
-from certiformer.networks.weights import Geometry, Use, Weight, constant_use
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.networks.graph import Effect, Hats, Layer, Node, Signal, signal
+from certiformer.theory.networks.magnitude import ONE, Magnitude, euclidean, size, total
+from certiformer.theory.networks.maps import bias
+from certiformer.theory.networks.weights import Geometry, Use, Weight, constant_use
 
 _CAP_SLOPE = 0.7698003590
 """4/(3 sqrt 3), the largest derivative of 1/cosh^2, rounded up."""

@@ -11,9 +11,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from certiformer.core.errors import InputError
-from certiformer.core.toml_reader import read_toml
-from certiformer.networks.architecture import (
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.toml_reader import read_toml
+from certiformer.theory.networks.architecture import (
     ACTIVATIONS,
     Architecture,
     Attention,
@@ -28,8 +28,8 @@ from certiformer.networks.architecture import (
     Tokens,
     build,
 )
-from certiformer.networks.network import Network, require
-from certiformer.networks.weights import Reference, Weight
+from certiformer.theory.networks.network import Network, require
+from certiformer.theory.networks.weights import Reference, Weight
 
 NOT_LIPSCHITZ = {
     "moe": "top-k routing is not continuous at ties, so no weight error is small enough: two experts +-c jump by 2c; "

@@ -21,15 +21,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
-from certiformer.calculus import chaining
-from certiformer.calculus.allocation import Term, network_cover, split
-from certiformer.calculus.covers import Cover
-from certiformer.calculus.entropies import Shifted, exp
-from certiformer.core.errors import InputError
-from certiformer.core.records import fast_replace
-from certiformer.core.rounding import up
-from certiformer.networks.magnitude import ONE, UNBOUNDED, ZERO, Magnitude, size, total
-from certiformer.networks.weights import Use, Weight, added_coefficient, class_covers, smallest_cover
+from certiformer.theory.calculus import chaining
+from certiformer.theory.calculus.allocation import Term, network_cover, split
+from certiformer.theory.calculus.covers import Cover
+from certiformer.theory.calculus.entropies import Shifted, exp
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.records import fast_replace
+from certiformer.theory.core.rounding import up
+from certiformer.theory.networks.magnitude import ONE, UNBOUNDED, ZERO, Magnitude, size, total
+from certiformer.theory.networks.weights import Use, Weight, added_coefficient, class_covers, smallest_cover
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from certiformer.core.errors import InputError
-from certiformer.networks.graph import Effect, Hats, Layer, Node, Signal, signal
-from certiformer.networks.magnitude import ONE, size, total
-from certiformer.networks.maps import SILU, Activation, activation, linear
-from certiformer.networks.weights import Weight
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.networks.graph import Effect, Hats, Layer, Node, Signal, signal
+from certiformer.theory.networks.magnitude import ONE, size, total
+from certiformer.theory.networks.maps import SILU, Activation, activation, linear
+from certiformer.theory.networks.weights import Weight
 
 
 @dataclass(frozen=True, slots=True)

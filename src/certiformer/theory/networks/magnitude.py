@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from certiformer.core.errors import InputError
+from certiformer.theory.core.errors import InputError
 
 _UNIT = 2.0**-53
 

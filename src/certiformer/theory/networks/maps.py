@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from certiformer.core.errors import InputError
-from certiformer.core.rounding import up
-from certiformer.networks.graph import Effect, Errors, Hats, Layer, Node, Signal, signal
-from certiformer.networks.magnitude import ONE, UNBOUNDED, ZERO, Magnitude, size
-from certiformer.networks.weights import Geometry, Use, Weight, constant_use
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.rounding import up
+from certiformer.theory.networks.graph import Effect, Errors, Hats, Layer, Node, Signal, signal
+from certiformer.theory.networks.magnitude import ONE, UNBOUNDED, ZERO, Magnitude, size
+from certiformer.theory.networks.weights import Geometry, Use, Weight, constant_use
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from certiformer.calculus.allocation import split
-from certiformer.core.errors import InputError
-from certiformer.networks.attention import Attention
-from certiformer.networks.core_attention import CoreAttention, FusedAttention
-from certiformer.networks.graph import Analysis, Node, analyse
-from certiformer.networks.magnitude import Magnitude
-from certiformer.networks.maps import Normalisation
+from certiformer.theory.calculus.allocation import split
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.networks.attention import Attention
+from certiformer.theory.networks.core_attention import CoreAttention, FusedAttention
+from certiformer.theory.networks.graph import Analysis, Node, analyse
+from certiformer.theory.networks.magnitude import Magnitude
+from certiformer.theory.networks.maps import Normalisation
 
 _TEN = math.log(10.0)
 

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from certiformer.networks.graph import Effect, Hats, Layer, Node, Signal, signal
-from certiformer.networks.magnitude import ONE, UNBOUNDED, size
-from certiformer.networks.maps import linear
-from certiformer.networks.weights import Geometry, Use, Weight, constant_use
+from certiformer.theory.networks.graph import Effect, Hats, Layer, Node, Signal, signal
+from certiformer.theory.networks.magnitude import ONE, UNBOUNDED, size
+from certiformer.theory.networks.maps import linear
+from certiformer.theory.networks.weights import Geometry, Use, Weight, constant_use
 
 
 def readout(z: Node, weight: Weight, shift: Weight | None = None) -> Node:

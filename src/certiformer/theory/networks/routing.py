@@ -13,11 +13,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from certiformer.core.errors import InputError
-from certiformer.core.rounding import up
-from certiformer.networks.graph import Effect, Errors, Hats, Layer, Node, Signal, signal
-from certiformer.networks.magnitude import ONE
-from certiformer.networks.weights import Geometry, Use, Weight
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.rounding import up
+from certiformer.theory.networks.graph import Effect, Errors, Hats, Layer, Node, Signal, signal
+from certiformer.theory.networks.magnitude import ONE
+from certiformer.theory.networks.weights import Geometry, Use, Weight
 
 
 @dataclass(frozen=True, slots=True)

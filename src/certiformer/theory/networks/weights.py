@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from certiformer.calculus import covers
-from certiformer.calculus.covers import Cover
-from certiformer.calculus.entropies import Scaled
-from certiformer.core.errors import InputError
-from certiformer.core.records import fast_replace
-from certiformer.networks.magnitude import ONE, Magnitude, size, total
+from certiformer.theory.calculus import covers
+from certiformer.theory.calculus.covers import Cover
+from certiformer.theory.calculus.entropies import Scaled
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.records import fast_replace
+from certiformer.theory.networks.magnitude import ONE, Magnitude, size, total
 
 
 class Geometry(Enum):

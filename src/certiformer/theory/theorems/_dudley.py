@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus import chaining
-from certiformer.calculus.covers import quadratic_cover
-from certiformer.core import Quantity, Result, Status, Variants, count, flag, real
-from certiformer.core.bound import Bound, printed_value, upper_bound
-from certiformer.core.hypothesis import stated, verified
+from certiformer.theory.calculus import chaining
+from certiformer.theory.calculus.covers import quadratic_cover
+from certiformer.theory.core import Quantity, Result, Status, Variants, count, flag, real
+from certiformer.theory.core.bound import Bound, printed_value, upper_bound
+from certiformer.theory.core.hypothesis import stated, verified
 
 
 class EntropyIntegral(Result):

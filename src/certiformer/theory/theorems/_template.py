@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from certiformer.core import Paper, Quantity, Result, Status, Variants, count, printed_value, real, upper_bound
+from certiformer.theory.core import Paper, Quantity, Result, Status, Variants, count, printed_value, real, upper_bound
 
 PAPER = Paper("example", "A. Author", "A Paper", 2026)  # real papers: in the package's __init__.py
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.special import bdtrc
 
-from certiformer.core import find
-from theorems.arda.reference_model import TanhNetwork, features, inner, tokens
+from certiformer.theory.core import find
+from theory.theorems.arda.reference_model import TanhNetwork, features, inner, tokens
 
 RHO = {"rho_c": 0.9, "rho_u": 1.3, "rho_w": 0.7}
 NU = {"nu_c": 0.5, "nu_u": 1.1, "nu_w": 0.6}

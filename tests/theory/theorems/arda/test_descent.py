@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from mpmath import e, hypot, log, mp, mpf, pi, sqrt
 
-from certiformer.calculus.activations import activation
-from certiformer.core import find
-from certiformer.theorems.arda._descent import Descent, Radii
-from certiformer.theorems.arda._heads import UnitConstants, averaged
-from certiformer.theorems.arda._recurrent import recurrent_unit
-from certiformer.theorems.arda.proposition_2 import _descent
-from theorems.arda.reference_model import TanhNetwork, inner, tokens, unit
+from certiformer.theory.calculus.activations import activation
+from certiformer.theory.core import find
+from certiformer.theory.theorems.arda._descent import Descent, Radii
+from certiformer.theory.theorems.arda._heads import UnitConstants, averaged
+from certiformer.theory.theorems.arda._recurrent import recurrent_unit
+from certiformer.theory.theorems.arda.proposition_2 import _descent
+from theory.theorems.arda.reference_model import TanhNetwork, inner, tokens, unit
 
 LOPSIDED = {
     "m": 40_000_000,

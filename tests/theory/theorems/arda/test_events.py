@@ -8,10 +8,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from certiformer.calculus.activations import activation
-from certiformer.core import InputError, find
-from certiformer.theorems.arda._heads import averaged, common, exact_radius, gaussian_radius, initial_norms
-from certiformer.theorems.arda.fact_4 import TINY
+from certiformer.theory.calculus.activations import activation
+from certiformer.theory.core import InputError, find
+from certiformer.theory.theorems.arda._heads import averaged, common, exact_radius, gaussian_radius, initial_norms
+from certiformer.theory.theorems.arda.fact_4 import TINY
 
 
 def sound(id: str, **inputs: object) -> dict[str, float]:

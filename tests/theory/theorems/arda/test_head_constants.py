@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from certiformer.calculus.activations import activation
-from certiformer.core import find
-from certiformer.theorems.arda._recurrent import recurrent_unit
-from theorems.arda.reference_model import JAX_SIGMA, head, in_ball, softmax, tokens, unit
+from certiformer.theory.calculus.activations import activation
+from certiformer.theory.core import find
+from certiformer.theory.theorems.arda._recurrent import recurrent_unit
+from theory.theorems.arda.reference_model import JAX_SIGMA, head, in_ball, softmax, tokens, unit
 
 
 def sound(id: str, **inputs: object) -> dict[str, float]:

@@ -8,10 +8,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from certiformer.calculus.activations import ACTIVATIONS, activation
-from certiformer.core import InputError, find
-from certiformer.theorems.arda.lemma_4 import _quadrature_kernel, kernel_given_weights
-from theorems.arda.reference_model import softmax, tokens
+from certiformer.theory.calculus.activations import ACTIVATIONS, activation
+from certiformer.theory.core import InputError, find
+from certiformer.theory.theorems.arda.lemma_4 import _quadrature_kernel, kernel_given_weights
+from theory.theorems.arda.reference_model import softmax, tokens
 
 
 def attention(X, W, q):

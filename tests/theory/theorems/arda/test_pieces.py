@@ -4,12 +4,12 @@ import math
 
 import pytest
 
-from certiformer.calculus.activations import activation
-from certiformer.core import InputError, find
-from certiformer.theorems.arda._descent import Radii
-from certiformer.theorems.arda._recurrent import recurrent_unit
-from certiformer.theorems.arda.lemma_4 import kernel_given_weights
-from certiformer.theorems.arda.lemma_6 import joint_target_envelope
+from certiformer.theory.calculus.activations import activation
+from certiformer.theory.core import InputError, find
+from certiformer.theory.theorems.arda._descent import Radii
+from certiformer.theory.theorems.arda._recurrent import recurrent_unit
+from certiformer.theory.theorems.arda.lemma_4 import kernel_given_weights
+from certiformer.theory.theorems.arda.lemma_6 import joint_target_envelope
 
 
 def example(id):

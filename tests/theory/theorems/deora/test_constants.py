@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certiformer.core import InputError, find
-from theorems.deora.attention import Problem, random_problem, random_start
+from certiformer.theory.core import InputError, find
+from theory.theorems.deora.attention import Problem, random_problem, random_start
 
 C3 = 4 / (3 * math.sqrt(3))
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from certiformer.core import find
-from theorems.deora.attention import Problem, mixture, softmax
+from certiformer.theory.core import find
+from theory.theorems.deora.attention import Problem, mixture, softmax
 
 
 def evaluate(id, **inputs):

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from certiformer.core import find
-from certiformer.theorems.deora._mixture import Mixture
-from certiformer.theorems.deora.softmax_facts import SoftmaxFacts
+from certiformer.theory.core import find
+from certiformer.theory.theorems.deora._mixture import Mixture
+from certiformer.theory.theorems.deora.softmax_facts import SoftmaxFacts
 
 
 def test_a_mixture_without_noise():

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from certiformer.core import find
-from theorems.deora.attention import Problem, mixture
+from certiformer.theory.core import find
+from theory.theorems.deora.attention import Problem, mixture
 
 
 def evaluate(id, **inputs):
@@ -343,7 +343,7 @@ def test_corollary_is_the_composition_of_its_parts():
 
 
 def test_fixed_points_agree_with_the_vectors_to_eight_digits():
-    rows = json.loads((Path(__file__).parents[2] / "vectors" / "deora.json").read_text())
+    rows = json.loads((Path(__file__).parents[3] / "vectors" / "deora.json").read_text())
     for row in rows:
         if row["id"] in ("deora.thm1", "deora.thm2", "deora.cor2"):
             bounds = find(row["id"]).evaluate(row["inputs"]).sound

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certiformer.core import find
-from theorems.deora.attention import Problem, distance, random_problem, random_start
+from certiformer.theory.core import find
+from theory.theorems.deora.attention import Problem, distance, random_problem, random_start
 
 READOUTS = ("full", "pooling", "last")
 

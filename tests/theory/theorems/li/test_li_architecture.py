@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from certiformer.calculus.covers import maurey_plain
-from certiformer.core import find
-from certiformer.theorems.li import _architecture as arch
+from certiformer.theory.calculus.covers import maurey_plain
+from certiformer.theory.core import find
+from certiformer.theory.theorems.li import _architecture as arch
 
 BOUNDS = {"Bw": 0.8, "Bc": 1.1, "Bv": 0.9, "BQK": 1.3, "L_sigma": 1.2}
 

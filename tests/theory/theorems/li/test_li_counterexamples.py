@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.special import gammaln
 
-from certiformer.core import find
+from certiformer.theory.core import find
 
 ONE_HEAD = {"Bw": 1.0, "Bc": 1.0, "Bv": 1.0, "L_sigma": 1.0}
 

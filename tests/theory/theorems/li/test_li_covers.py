@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import gammaln
 
-from certiformer.core import InputError, find
+from certiformer.theory.core import InputError, find
 
 
 def sound(id, **inputs):

@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from certiformer.calculus import truncation
-from certiformer.core import InputError, find
-from certiformer.theorems.li import _architecture as architecture
-from certiformer.theorems.li import _printed as printed
-from certiformer.theorems.li import _truncated
+from certiformer.theory.calculus import truncation
+from certiformer.theory.core import InputError, find
+from certiformer.theory.theorems.li import _architecture as architecture
+from certiformer.theory.theorems.li import _printed as printed
+from certiformer.theory.theorems.li import _truncated
 
 NORMS = architecture.Norms(d=4, k=3, Bw=1.1, Bc=1.2, Bv=1.3, BQK=1.4, L_sigma=0.9)
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calculus.tiny_problems import erm, law, samples
-from certiformer.calculus import excess_risk, offset, robust, truncation
-from certiformer.core import InputError, Quantity, find, results
+from certiformer.theory.calculus import excess_risk, offset, robust, truncation
+from certiformer.theory.core import InputError, Quantity, find, results
+from theory.calculus.tiny_problems import erm, law, samples
 
 LI = [result for id, result in results().items() if id.startswith("li.")]
 HEAD = {"Bw": 1.0, "Bc": 1.2, "Bv": 0.9, "L_sigma": 1.0}

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from certiformer.core import InputError, find
+from certiformer.theory.core import InputError, find
 
 RESULT = find("mwigo.ass3")
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from certiformer import networks
-from certiformer.calculus.rademacher import exact
-from certiformer.core import InputError, find
-from certiformer.theorems.mwigo import _shallow
+from certiformer.theory import networks
+from certiformer.theory.calculus.rademacher import exact
+from certiformer.theory.core import InputError, find
+from certiformer.theory.theorems.mwigo import _shallow
 
 _spec = importlib.util.spec_from_file_location("mwigo_encoder", Path(__file__).with_name("encoder.py"))
 encoder = importlib.util.module_from_spec(_spec)

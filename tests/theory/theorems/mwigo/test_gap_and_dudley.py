@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.calculus.rademacher import exact
-from certiformer.core import find
+from certiformer.theory.calculus.rademacher import exact
+from certiformer.theory.core import find
 
 GAP, DUDLEY = find("mwigo.rad2gap"), find("mwigo.dudley")
 

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from certiformer.calculus import chaining
-from certiformer.core import find
-from certiformer.theorems.mwigo import _shallow
+from certiformer.theory.calculus import chaining
+from certiformer.theory.core import find
+from certiformer.theory.theorems.mwigo import _shallow
 
 SIZES = {"ds": 4, "d": 8, "RX": 0.5, "RQ": 0.1, "RK": 0.1, "RV": 0.1, "RO": 0.1}
 

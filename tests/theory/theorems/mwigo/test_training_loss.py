@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from certiformer.core import find
+from certiformer.theory.core import find
 
 _spec = importlib.util.spec_from_file_location("mwigo_encoder", Path(__file__).with_name("encoder.py"))
 encoder = importlib.util.module_from_spec(_spec)

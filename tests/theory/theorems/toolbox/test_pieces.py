@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from certiformer.core import find
+from certiformer.theory.core import find
 
 
 def test_a_rate_is_at_most_one():

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import certiformer
-from certiformer.calculus import rademacher
-from certiformer.core.errors import InputError
+from certiformer.theory.calculus import rademacher
+from certiformer.theory.core.errors import InputError
 
 
 def cube(n):

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from certiformer.core import InputError, find
-from certiformer.theorems.trauger.lemma_3_2 import covering_number
+from certiformer.theory.core import InputError, find
+from certiformer.theory.theorems.trauger.lemma_3_2 import covering_number
 
 
 def sound(id, **inputs):

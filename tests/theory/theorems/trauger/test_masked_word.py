@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certiformer.calculus.rademacher import exact
-from certiformer.core import InputError, find
+from certiformer.theory.calculus.rademacher import exact
+from certiformer.theory.core import InputError, find
 
 LOGITS = st.lists(st.floats(-8, 8), min_size=2, max_size=5)
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from certiformer.core import InputError, find
-from certiformer.theorems.trauger import _multi_layer
+from certiformer.theory.core import InputError, find
+from certiformer.theory.theorems.trauger import _multi_layer
 
 _spec = importlib.util.spec_from_file_location("trauger_networks", Path(__file__).with_name("networks.py"))
 networks = importlib.util.module_from_spec(_spec)

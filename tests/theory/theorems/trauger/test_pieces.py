@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from certiformer.core import find, results
-from certiformer.theorems.trauger import lemma_3_2, theorem_4_2
-from certiformer.theorems.trauger._linear_maps import TwoOneMaps
+from certiformer.theory.core import find, results
+from certiformer.theory.theorems.trauger import lemma_3_2, theorem_4_2
+from certiformer.theory.theorems.trauger._linear_maps import TwoOneMaps
 
 TWO_ONE = sorted(id for id, result in results().items() if issubclass(result, TwoOneMaps))
 

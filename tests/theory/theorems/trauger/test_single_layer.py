@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from certiformer.calculus.rademacher import exact
-from certiformer.core import find
+from certiformer.theory.calculus.rademacher import exact
+from certiformer.theory.core import find
 
 _spec = importlib.util.spec_from_file_location("trauger_networks", Path(__file__).with_name("networks.py"))
 networks = importlib.util.module_from_spec(_spec)

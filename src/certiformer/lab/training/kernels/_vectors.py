@@ -35,7 +35,7 @@ from numba import types
 from numba.extending import intrinsic, models, overload, register_model
 from numba.np.arrayobj import make_array
 
-from certiformer.training.kernels._compile import inline
+from certiformer.lab.training.kernels._compile import inline
 
 BYTES = 64
 """The width of a register."""

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.core.errors import InputError
-from certiformer.training.kernels._compile import kernel
-from certiformer.training.kernels._vectors import each, exp, larger, load, store, zeros
+from certiformer.lab.training.kernels._compile import kernel
+from certiformer.lab.training.kernels._vectors import each, exp, larger, load, store, zeros
+from certiformer.theory.core.errors import InputError
 
 Numbers = npt.NDArray[np.float64]
 Table = Numbers

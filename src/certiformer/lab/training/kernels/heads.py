@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.core.errors import InputError
-from certiformer.training.kernels._compile import inline, kernel
-from certiformer.training.kernels._vectors import (
+from certiformer.lab.training.kernels._compile import inline, kernel
+from certiformer.lab.training.kernels._vectors import (
     BYTES,
     WHOLE,
     each,
@@ -30,6 +29,7 @@ from certiformer.training.kernels._vectors import (
     total,
     zeros,
 )
+from certiformer.theory.core.errors import InputError
 
 Single = npt.NDArray[np.float32]
 Weights = Mapping[str, Single]

@@ -20,9 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.models.keras_cls_transformer import KerasClsTransformer, KerasClsTransformerConfig
-from certiformer.training.kernels._compile import exp32, kernel
-from certiformer.training.kernels._vectors import (
+from certiformer.lab.models.keras_cls_transformer import KerasClsTransformer, KerasClsTransformerConfig
+from certiformer.lab.training.kernels._compile import exp32, kernel
+from certiformer.lab.training.kernels._vectors import (
     BYTES,
     exp_down,
     if_positive,

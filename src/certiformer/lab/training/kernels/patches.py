@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.core.errors import InputError
-from certiformer.training.kernels._compile import exp32, kernel
+from certiformer.lab.training.kernels._compile import exp32, kernel
+from certiformer.theory.core.errors import InputError
 
 Matrix = npt.NDArray[np.float32]
 Vector = npt.NDArray[np.float32]

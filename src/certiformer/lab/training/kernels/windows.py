@@ -20,9 +20,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.core.errors import InputError
-from certiformer.training.kernels._compile import kernel
-from certiformer.training.kernels._vectors import (
+from certiformer.lab.training.kernels._compile import kernel
+from certiformer.lab.training.kernels._vectors import (
     BYTES,
     WHOLE,
     exp_down,
@@ -35,6 +34,7 @@ from certiformer.training.kernels._vectors import (
     total,
     zeros,
 )
+from certiformer.theory.core.errors import InputError
 
 Single = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.floating[Any]]

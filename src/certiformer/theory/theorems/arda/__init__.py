@@ -1,6 +1,6 @@
 """Arda et al.: projected gradient descent for shallow Transformers in the kernel regime."""
 
-from certiformer.core import Paper
+from certiformer.theory.core import Paper
 
 ARDA = Paper(
     "arda",

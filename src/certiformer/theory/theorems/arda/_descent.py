@@ -16,8 +16,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from certiformer.core import Bound, Hypothesis, side_number, upper_bound, verified
-from certiformer.theorems.arda._heads import UnitConstants
+from certiformer.theory.core import Bound, Hypothesis, side_number, upper_bound, verified
+from certiformer.theory.theorems.arda._heads import UnitConstants
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from certiformer.calculus.activations import Activation
-from certiformer.core import InputError
-from certiformer.core.lazy import scipy
+from certiformer.theory.calculus.activations import Activation
+from certiformer.theory.core import InputError
+from certiformer.theory.core.lazy import scipy
 
 #: max |E (y - Ey)(s - Es)^2| over |y| <= 1, |s| <= 1
 THIRD_CUMULANT = 4.0 / (3.0 * math.sqrt(3.0))

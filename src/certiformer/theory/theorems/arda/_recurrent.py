@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from certiformer.calculus.activations import Activation
+from certiformer.theory.calculus.activations import Activation
 
 
 @dataclass(frozen=True, slots=True)

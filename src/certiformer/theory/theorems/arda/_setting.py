@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from certiformer.calculus.activations import Activation
-from certiformer.calculus.activations import activation as find_activation
-from certiformer.core import Result, assumed, choice, count, real, reals
-from certiformer.theorems.arda import ARDA
-from certiformer.theorems.arda._descent import Radii
+from certiformer.theory.calculus.activations import Activation
+from certiformer.theory.calculus.activations import activation as find_activation
+from certiformer.theory.core import Result, assumed, choice, count, real, reals
+from certiformer.theory.theorems.arda import ARDA
+from certiformer.theory.theorems.arda._descent import Radii
 
 UNIT_BALL = assumed("every token and the query have norm at most 1")
 SYMMETRIC = assumed(

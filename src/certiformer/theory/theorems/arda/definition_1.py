@@ -1,9 +1,19 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Result, Status, Variants, count, printed_value, real, upper_bound, verified
-from certiformer.theorems.arda import ARDA
-from certiformer.theorems.arda._setting import SYMMETRIC
-from certiformer.theorems.arda.fact_4 import TINY, exact_tail, union_tail
+from certiformer.theory.core import (
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    count,
+    printed_value,
+    real,
+    upper_bound,
+    verified,
+)
+from certiformer.theory.theorems.arda import ARDA
+from certiformer.theory.theorems.arda._setting import SYMMETRIC
+from certiformer.theory.theorems.arda.fact_4 import TINY, exact_tail, union_tail
 
 
 class Definition1(Result):

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Status, Variants, printed_value, upper_bound, verified
-from certiformer.theorems.arda._heads import exact_radius, gaussian_radius
-from certiformer.theorems.arda._setting import SYMMETRIC, GaussianHeads, Projected
+from certiformer.theory.core import Quantity, Status, Variants, printed_value, upper_bound, verified
+from certiformer.theory.theorems.arda._heads import exact_radius, gaussian_radius
+from certiformer.theory.theorems.arda._setting import SYMMETRIC, GaussianHeads, Projected
 
 
 def head_norm(m: int, d: int, rho_u: float, delta_R: float) -> float:

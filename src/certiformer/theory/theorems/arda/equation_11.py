@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Status, Variants, printed_value, upper_bound, verified
-from certiformer.theorems.arda._setting import Projected, Transported
+from certiformer.theory.core import Quantity, Status, Variants, printed_value, upper_bound, verified
+from certiformer.theory.theorems.arda._setting import Projected, Transported
 
 
 class Equation11(Projected, Transported):

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Status, Variants, upper_bound
-from certiformer.theorems.arda._setting import Activated
+from certiformer.theory.core import Quantity, Status, Variants, upper_bound
+from certiformer.theory.theorems.arda._setting import Activated
 
 
 class Equation3(Activated):

@@ -3,9 +3,9 @@ from __future__ import annotations
 import math
 import sys
 
-from certiformer.core import Quantity, Result, Status, Variants, count, printed_value, real, upper_bound
-from certiformer.core.lazy import scipy
-from certiformer.theorems.arda import ARDA
+from certiformer.theory.core import Quantity, Result, Status, Variants, count, printed_value, real, upper_bound
+from certiformer.theory.core.lazy import scipy
+from certiformer.theory.theorems.arda import ARDA
 
 TINY = sys.float_info.min
 

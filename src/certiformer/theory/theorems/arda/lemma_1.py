@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Status, Variants, count, printed_value, real, upper_bound
-from certiformer.theorems.arda._heads import lipschitz
-from certiformer.theorems.arda._setting import UNIT_BALL, Activated
+from certiformer.theory.core import Quantity, Status, Variants, count, printed_value, real, upper_bound
+from certiformer.theory.theorems.arda._heads import lipschitz
+from certiformer.theory.theorems.arda._setting import UNIT_BALL, Activated
 
 
 class Lemma1(Activated):

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Status, Variants, printed_value, real, upper_bound
-from certiformer.theorems.arda._heads import lipschitz, smoothness
-from certiformer.theorems.arda._setting import UNIT_BALL, Activated
+from certiformer.theory.core import Quantity, Status, Variants, printed_value, real, upper_bound
+from certiformer.theory.theorems.arda._heads import lipschitz, smoothness
+from certiformer.theory.theorems.arda._setting import UNIT_BALL, Activated
 
 
 class Lemma2(Activated):

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Status, Variants, printed_value, upper_bound, verified
-from certiformer.theorems.arda._descent import linearisation_error
-from certiformer.theorems.arda._heads import averaged, common, initial_norms
-from certiformer.theorems.arda._setting import SYMMETRIC, UNIT_BALL, Activated, Projected, RealisedHeads
-from certiformer.theorems.arda.definition_2 import exact_head_norm, head_norm
+from certiformer.theory.core import Quantity, Status, Variants, printed_value, upper_bound, verified
+from certiformer.theory.theorems.arda._descent import linearisation_error
+from certiformer.theory.theorems.arda._heads import averaged, common, initial_norms
+from certiformer.theory.theorems.arda._setting import SYMMETRIC, UNIT_BALL, Activated, Projected, RealisedHeads
+from certiformer.theory.theorems.arda.definition_2 import exact_head_norm, head_norm
 
 
 class Lemma3(Activated, Projected, RealisedHeads):

@@ -3,11 +3,20 @@ from __future__ import annotations
 import functools
 import math
 
-from certiformer.calculus.activations import Activation
-from certiformer.calculus.activations import activation as find_activation
-from certiformer.core import InputError, Quantity, Status, Variants, printed_value, real, side_number, upper_bound
-from certiformer.core.lazy import np
-from certiformer.theorems.arda._setting import UNIT_BALL, Activated
+from certiformer.theory.calculus.activations import Activation
+from certiformer.theory.calculus.activations import activation as find_activation
+from certiformer.theory.core import (
+    InputError,
+    Quantity,
+    Status,
+    Variants,
+    printed_value,
+    real,
+    side_number,
+    upper_bound,
+)
+from certiformer.theory.core.lazy import np
+from certiformer.theory.theorems.arda._setting import UNIT_BALL, Activated
 
 NODES = 80
 

@@ -2,10 +2,17 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.activations import Activation
-from certiformer.core import Quantity, Status, Variants, count, printed_value, real, upper_bound, verified
-from certiformer.theorems.arda._descent import Radii, sampling_deviation
-from certiformer.theorems.arda._setting import FIXED_DATA, NOT_SELECTED, SYMMETRIC, UNIT_BALL, Activated, Transported
+from certiformer.theory.calculus.activations import Activation
+from certiformer.theory.core import Quantity, Status, Variants, count, printed_value, real, upper_bound, verified
+from certiformer.theory.theorems.arda._descent import Radii, sampling_deviation
+from certiformer.theory.theorems.arda._setting import (
+    FIXED_DATA,
+    NOT_SELECTED,
+    SYMMETRIC,
+    UNIT_BALL,
+    Activated,
+    Transported,
+)
 
 
 def feature_scale(sigma: Activation, nu: Radii) -> float:

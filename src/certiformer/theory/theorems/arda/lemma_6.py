@@ -2,12 +2,19 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.activations import Activation
-from certiformer.core import Quantity, Status, Variants, printed_value, upper_bound, verified
-from certiformer.theorems.arda._descent import Radii, output_envelope
-from certiformer.theorems.arda._heads import averaged, common, initial_norms
-from certiformer.theorems.arda._setting import SYMMETRIC, UNIT_BALL, Activated, Projected, RealisedHeads, Transported
-from certiformer.theorems.arda.definition_2 import exact_head_norm, head_norm
+from certiformer.theory.calculus.activations import Activation
+from certiformer.theory.core import Quantity, Status, Variants, printed_value, upper_bound, verified
+from certiformer.theory.theorems.arda._descent import Radii, output_envelope
+from certiformer.theory.theorems.arda._heads import averaged, common, initial_norms
+from certiformer.theory.theorems.arda._setting import (
+    SYMMETRIC,
+    UNIT_BALL,
+    Activated,
+    Projected,
+    RealisedHeads,
+    Transported,
+)
+from certiformer.theory.theorems.arda.definition_2 import exact_head_norm, head_norm
 
 
 def target_envelope(sigma: Activation, nu: Radii) -> float:

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Status, Variants, assumed
-from certiformer.theorems.arda._descent import with_hypotheses
-from certiformer.theorems.arda.theorem_1 import Theorem1
+from certiformer.theory.core import Quantity, Status, Variants, assumed
+from certiformer.theory.theorems.arda._descent import with_hypotheses
+from certiformer.theory.theorems.arda.theorem_1 import Theorem1
 
 UNBIASED = assumed("every mini-batch is uniform given the past (fresh draws; not epoch-wise reshuffling)")
 

@@ -2,12 +2,22 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.activations import activation as find_activation
-from certiformer.core import Quantity, Status, Variants, assumed, count, printed_value, real, side_number, upper_bound
-from certiformer.theorems.arda._descent import Descent, Radii, sampling_deviation, sound_variants
-from certiformer.theorems.arda._heads import UnitConstants
-from certiformer.theorems.arda._recurrent import recurrent_unit
-from certiformer.theorems.arda._setting import (
+from certiformer.theory.calculus.activations import activation as find_activation
+from certiformer.theory.core import (
+    Quantity,
+    Status,
+    Variants,
+    assumed,
+    count,
+    printed_value,
+    real,
+    side_number,
+    upper_bound,
+)
+from certiformer.theory.theorems.arda._descent import Descent, Radii, sampling_deviation, sound_variants
+from certiformer.theory.theorems.arda._heads import UnitConstants
+from certiformer.theory.theorems.arda._recurrent import recurrent_unit
+from certiformer.theory.theorems.arda._setting import (
     ALGORITHM,
     FIXED_DATA,
     NOT_SELECTED,

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Result, Status, Variants, printed_value, real, upper_bound, verified
-from certiformer.theorems.arda import ARDA
+from certiformer.theory.core import Quantity, Result, Status, Variants, printed_value, real, upper_bound, verified
+from certiformer.theory.theorems.arda import ARDA
 
 
 class Remark3(Result):

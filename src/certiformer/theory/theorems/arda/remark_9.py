@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Status, Variants, printed_value, real, upper_bound
-from certiformer.theorems.arda._descent import Descent, sampling_deviation, sound_variants
-from certiformer.theorems.arda._heads import averaged, common, initial_norms
-from certiformer.theorems.arda._setting import (
+from certiformer.theory.core import Quantity, Status, Variants, printed_value, real, upper_bound
+from certiformer.theory.theorems.arda._descent import Descent, sampling_deviation, sound_variants
+from certiformer.theory.theorems.arda._heads import averaged, common, initial_norms
+from certiformer.theory.theorems.arda._setting import (
     ALGORITHM,
     FIXED_DATA,
     NOT_SELECTED,
@@ -13,10 +13,10 @@ from certiformer.theorems.arda._setting import (
     UNIT_BALL,
     ProjectedDescent,
 )
-from certiformer.theorems.arda.definition_2 import head_norm
-from certiformer.theorems.arda.lemma_5 import feature_scale
-from certiformer.theorems.arda.lemma_6 import joint_target_envelope
-from certiformer.theorems.arda.theorem_1 import Theorem1
+from certiformer.theory.theorems.arda.definition_2 import head_norm
+from certiformer.theory.theorems.arda.lemma_5 import feature_scale
+from certiformer.theory.theorems.arda.lemma_6 import joint_target_envelope
+from certiformer.theory.theorems.arda.theorem_1 import Theorem1
 
 
 class Remark9(ProjectedDescent):

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Status, Variants, printed_value, upper_bound
-from certiformer.theorems.arda._descent import Descent, sampling_deviation, sound_variants
-from certiformer.theorems.arda._heads import UnitConstants, averaged, common, initial_norms
-from certiformer.theorems.arda._setting import (
+from certiformer.theory.core import Quantity, Status, Variants, printed_value, upper_bound
+from certiformer.theory.theorems.arda._descent import Descent, sampling_deviation, sound_variants
+from certiformer.theory.theorems.arda._heads import UnitConstants, averaged, common, initial_norms
+from certiformer.theory.theorems.arda._setting import (
     ALGORITHM,
     FIXED_DATA,
     NOT_SELECTED,
@@ -14,9 +14,9 @@ from certiformer.theorems.arda._setting import (
     UNIT_BALL,
     ProjectedDescent,
 )
-from certiformer.theorems.arda.definition_2 import exact_head_norm, head_norm
-from certiformer.theorems.arda.lemma_5 import feature_scale
-from certiformer.theorems.arda.lemma_6 import joint_target_envelope, target_envelope
+from certiformer.theory.theorems.arda.definition_2 import exact_head_norm, head_norm
+from certiformer.theory.theorems.arda.lemma_5 import feature_scale
+from certiformer.theory.theorems.arda.lemma_6 import joint_target_envelope, target_envelope
 
 ASSUMED = (UNIT_BALL, SYMMETRIC, FIXED_DATA, NOT_SELECTED, REALISABLE, ALGORITHM)
 

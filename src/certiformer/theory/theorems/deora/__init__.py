@@ -1,6 +1,6 @@
 """Deora et al.: optimization and generalization of multi-head attention under gradient descent."""
 
-from certiformer.core import Paper
+from certiformer.theory.core import Paper
 
 DEORA = Paper(
     "deora",

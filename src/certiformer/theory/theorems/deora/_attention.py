@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from certiformer.calculus.descent import Landscape
-from certiformer.core.lazy import Array, np
+from certiformer.theory.calculus.descent import Landscape
+from certiformer.theory.core.lazy import Array, np
 
 KAPPA_3 = 4.0 / (3.0 * math.sqrt(3.0))
 """sup |E (y - Ey)(s - Es)^2| over |y|, |s| <= 1 (deora.kappa3)."""

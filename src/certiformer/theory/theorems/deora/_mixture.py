@@ -10,7 +10,7 @@ import itertools
 import math
 from dataclasses import dataclass
 
-from certiformer.core import Hypothesis, assumed, verified
+from certiformer.theory.core import Hypothesis, assumed, verified
 
 
 @dataclass(frozen=True, slots=True)

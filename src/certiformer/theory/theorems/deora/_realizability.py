@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from certiformer.core.rounding import MARGIN
-from certiformer.theorems.deora._attention import Attention
+from certiformer.theory.core.rounding import MARGIN
+from certiformer.theory.theorems.deora._attention import Attention
 
 _BISECTIONS = 200
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0

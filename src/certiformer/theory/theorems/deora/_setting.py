@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from certiformer.core import Hypothesis, Result, assumed, choice, count, flag, real, stated
-from certiformer.theorems.deora import DEORA
+from certiformer.theory.core import Hypothesis, Result, assumed, choice, count, flag, real, stated
+from certiformer.theory.theorems.deora import DEORA
 
 
 class Tokens(Result):

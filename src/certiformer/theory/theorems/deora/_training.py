@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.descent import Certificate, Refusal, Run, certify, least_count, log_stability, sturm
-from certiformer.core import Bound, Hypothesis, Quantity, assumed, upper_bound, verified
-from certiformer.core.lazy import np
-from certiformer.theorems.deora._attention import Attention, printed_beta3
+from certiformer.theory.calculus.descent import Certificate, Refusal, Run, certify, least_count, log_stability, sturm
+from certiformer.theory.core import Bound, Hypothesis, Quantity, assumed, upper_bound, verified
+from certiformer.theory.core.lazy import np
+from certiformer.theory.theorems.deora._attention import Attention, printed_beta3
 
 MOST_HEADS = 10**30
 

@@ -2,11 +2,20 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Status, Variants, assumed, printed_value, side_number, upper_bound, verified
-from certiformer.core.inputs import count, real
-from certiformer.theorems.deora._attention import Attention
-from certiformer.theorems.deora._realizability import least_multiple, spread
-from certiformer.theorems.deora._setting import GoodStart, Tokens
+from certiformer.theory.core import (
+    Quantity,
+    Status,
+    Variants,
+    assumed,
+    printed_value,
+    side_number,
+    upper_bound,
+    verified,
+)
+from certiformer.theory.core.inputs import count, real
+from certiformer.theory.theorems.deora._attention import Attention
+from certiformer.theory.theorems.deora._realizability import least_multiple, spread
+from certiformer.theory.theorems.deora._setting import GoodStart, Tokens
 
 
 class Assumption2(GoodStart, Tokens):

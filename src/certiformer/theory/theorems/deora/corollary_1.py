@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Status, Variants, assumed, printed_value, upper_bound, verified
-from certiformer.theorems.deora._attention import Attention, printed_beta1, printed_beta2, printed_beta3
-from certiformer.theorems.deora._setting import Parameters, Readout
+from certiformer.theory.core import Quantity, Status, Variants, assumed, printed_value, upper_bound, verified
+from certiformer.theory.theorems.deora._attention import Attention, printed_beta1, printed_beta2, printed_beta3
+from certiformer.theory.theorems.deora._setting import Parameters, Readout
 
 
 class Corollary1(Parameters, Readout):

@@ -3,15 +3,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from certiformer.calculus.descent import Certificate, Run, certify, least_count
-from certiformer.core import Bound, Quantity, Status, Variants, printed_value, side_number, upper_bound
-from certiformer.core.hypothesis import Hypothesis, assumed, verified
-from certiformer.core.inputs import count, real
-from certiformer.core.lazy import np
-from certiformer.theorems.deora._attention import Attention
-from certiformer.theorems.deora._realizability import initial_loss, least_multiple, spread
-from certiformer.theorems.deora._setting import GoodStart, Sampled, Tokens
-from certiformer.theorems.deora._training import MOST_HEADS, stability_bounds, training_bound
+from certiformer.theory.calculus.descent import Certificate, Run, certify, least_count
+from certiformer.theory.core import Bound, Quantity, Status, Variants, printed_value, side_number, upper_bound
+from certiformer.theory.core.hypothesis import Hypothesis, assumed, verified
+from certiformer.theory.core.inputs import count, real
+from certiformer.theory.core.lazy import np
+from certiformer.theory.theorems.deora._attention import Attention
+from certiformer.theory.theorems.deora._realizability import initial_loss, least_multiple, spread
+from certiformer.theory.theorems.deora._setting import GoodStart, Sampled, Tokens
+from certiformer.theory.theorems.deora._training import MOST_HEADS, stability_bounds, training_bound
 
 _TARGETS = 26
 

@@ -2,9 +2,19 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Status, Variants, count, printed_value, real, side_number, upper_bound, verified
-from certiformer.theorems.deora._mixture import Mixture
-from certiformer.theorems.deora._setting import TokenizedMixture
+from certiformer.theory.core import (
+    Quantity,
+    Status,
+    Variants,
+    count,
+    printed_value,
+    real,
+    side_number,
+    upper_bound,
+    verified,
+)
+from certiformer.theory.theorems.deora._mixture import Mixture
+from certiformer.theory.theorems.deora._setting import TokenizedMixture
 
 
 class DataModel(TokenizedMixture):

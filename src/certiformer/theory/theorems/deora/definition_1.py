@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Result, Status, Variants, assumed, lower_bound, printed_value, verified
-from certiformer.core.inputs import count, real
-from certiformer.core.rounding import up
-from certiformer.theorems.deora import DEORA
+from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, lower_bound, printed_value, verified
+from certiformer.theory.core.inputs import count, real
+from certiformer.theory.core.rounding import up
+from certiformer.theory.theorems.deora import DEORA
 
 _EPSILON = 2.0**-52
 

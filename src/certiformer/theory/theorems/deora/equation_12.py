@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Status, Variants, assumed, printed_value, real, upper_bound
-from certiformer.theorems.deora._attention import Attention
-from certiformer.theorems.deora._setting import Tokens
+from certiformer.theory.core import Quantity, Status, Variants, assumed, printed_value, real, upper_bound
+from certiformer.theory.theorems.deora._attention import Attention
+from certiformer.theory.theorems.deora._setting import Tokens
 
 
 class Equation12(Tokens):

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Status, Variants, assumed, printed_value, real, upper_bound, verified
-from certiformer.core.rounding import up
-from certiformer.theorems.deora._attention import Attention, printed_beta2
-from certiformer.theorems.deora._setting import Parameters
+from certiformer.theory.core import Quantity, Status, Variants, assumed, printed_value, real, upper_bound, verified
+from certiformer.theory.core.rounding import up
+from certiformer.theory.theorems.deora._attention import Attention, printed_beta2
+from certiformer.theory.theorems.deora._setting import Parameters
 
 
 def _next(L: float, eta: float, b: float, b_next: float | None, T: int, R: float, H: int) -> float:

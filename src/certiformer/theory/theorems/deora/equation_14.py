@@ -2,9 +2,19 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Status, Variants, assumed, count, lower_bound, printed_value, real, upper_bound
-from certiformer.theorems.deora._attention import Attention
-from certiformer.theorems.deora._setting import Tokens
+from certiformer.theory.core import (
+    Quantity,
+    Status,
+    Variants,
+    assumed,
+    count,
+    lower_bound,
+    printed_value,
+    real,
+    upper_bound,
+)
+from certiformer.theory.theorems.deora._attention import Attention
+from certiformer.theory.theorems.deora._setting import Tokens
 
 
 class Equation14(Tokens):

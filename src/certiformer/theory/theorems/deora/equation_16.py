@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.descent import iterate_loss
-from certiformer.core import Quantity, Status, Variants, assumed, printed_value, real, upper_bound, verified
-from certiformer.theorems.deora._attention import Attention, printed_beta3
-from certiformer.theorems.deora._setting import Parameters
+from certiformer.theory.calculus.descent import iterate_loss
+from certiformer.theory.core import Quantity, Status, Variants, assumed, printed_value, real, upper_bound, verified
+from certiformer.theory.theorems.deora._attention import Attention, printed_beta3
+from certiformer.theory.theorems.deora._setting import Parameters
 
 
 class Equation16(Parameters):

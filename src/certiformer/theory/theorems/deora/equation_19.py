@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Status, Variants, assumed, printed_value, real, upper_bound
-from certiformer.theorems.deora._attention import Attention, printed_beta2, printed_beta3
-from certiformer.theorems.deora._setting import Parameters
+from certiformer.theory.core import Quantity, Status, Variants, assumed, printed_value, real, upper_bound
+from certiformer.theory.theorems.deora._attention import Attention, printed_beta2, printed_beta3
+from certiformer.theory.theorems.deora._setting import Parameters
 
 
 class Equation19(Parameters):

@@ -2,9 +2,19 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Status, Variants, assumed, count, printed_value, real, upper_bound, verified
-from certiformer.theorems.deora._attention import Attention, printed_beta1, printed_beta3
-from certiformer.theorems.deora._setting import Parameters
+from certiformer.theory.core import (
+    Quantity,
+    Status,
+    Variants,
+    assumed,
+    count,
+    printed_value,
+    real,
+    upper_bound,
+    verified,
+)
+from certiformer.theory.theorems.deora._attention import Attention, printed_beta1, printed_beta3
+from certiformer.theory.theorems.deora._setting import Parameters
 
 
 class Equation21(Parameters):

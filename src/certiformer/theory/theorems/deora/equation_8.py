@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Result, Status, Variants, lower_bound, printed_value, upper_bound
-from certiformer.core.hypothesis import assumed, verified
-from certiformer.core.inputs import real
-from certiformer.theorems.deora import DEORA
-from certiformer.theorems.deora._mixture import logit_gap
+from certiformer.theory.core import Quantity, Result, Status, Variants, lower_bound, printed_value, upper_bound
+from certiformer.theory.core.hypothesis import assumed, verified
+from certiformer.theory.core.inputs import real
+from certiformer.theory.theorems.deora import DEORA
+from certiformer.theory.theorems.deora._mixture import logit_gap
 
 
 class Equation8(Result):

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Result, Status, Variants, real, upper_bound
-from certiformer.theorems.deora import DEORA
-from certiformer.theorems.deora._attention import KAPPA_3
+from certiformer.theory.core import Quantity, Result, Status, Variants, real, upper_bound
+from certiformer.theory.theorems.deora import DEORA
+from certiformer.theory.theorems.deora._attention import KAPPA_3
 
 
 class Kappa3(Result):

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Status, Variants, assumed, real, upper_bound
-from certiformer.theorems.deora._attention import KAPPA_3
-from certiformer.theorems.deora._setting import Tokens
+from certiformer.theory.core import Quantity, Status, Variants, assumed, real, upper_bound
+from certiformer.theory.theorems.deora._attention import KAPPA_3
+from certiformer.theory.theorems.deora._setting import Tokens
 
 
 def blocks(T: int, R: float, Y: float) -> tuple[float, float, float, float]:

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Result, Status, Variants, assumed, printed_value, side_number, upper_bound
-from certiformer.core.inputs import count, real
-from certiformer.theorems.deora import DEORA
-from certiformer.theorems.deora._mixture import token_radius
+from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, printed_value, side_number, upper_bound
+from certiformer.theory.core.inputs import count, real
+from certiformer.theory.theorems.deora import DEORA
+from certiformer.theory.theorems.deora._mixture import token_radius
 
 
 class Lemma2(Result):

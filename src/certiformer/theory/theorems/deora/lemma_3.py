@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Status, Variants, assumed, printed_value, real, upper_bound
-from certiformer.theorems.deora._setting import Sampled
+from certiformer.theory.core import Quantity, Status, Variants, assumed, printed_value, real, upper_bound
+from certiformer.theory.theorems.deora._setting import Sampled
 
 
 class Lemma3(Sampled):

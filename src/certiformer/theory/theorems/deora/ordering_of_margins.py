@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Status, Variants, lower_bound, printed_value, side_number, verified
-from certiformer.theorems.deora._mixture import Mixture
-from certiformer.theorems.deora._setting import TokenizedMixture
+from certiformer.theory.core import Quantity, Status, Variants, lower_bound, printed_value, side_number, verified
+from certiformer.theory.theorems.deora._mixture import Mixture
+from certiformer.theory.theorems.deora._setting import TokenizedMixture
 
 
 class OrderingOfMargins(TokenizedMixture):

@@ -2,10 +2,20 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Status, Variants, assumed, count, printed_value, real, upper_bound, verified
-from certiformer.core.rounding import up
-from certiformer.theorems.deora._setting import Tokens
-from certiformer.theorems.deora.lemma_1 import blocks
+from certiformer.theory.core import (
+    Quantity,
+    Status,
+    Variants,
+    assumed,
+    count,
+    printed_value,
+    real,
+    upper_bound,
+    verified,
+)
+from certiformer.theory.core.rounding import up
+from certiformer.theory.theorems.deora._setting import Tokens
+from certiformer.theory.theorems.deora.lemma_1 import blocks
 
 
 class Proposition1(Tokens):

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Status, Variants, lower_bound, printed_value, side_number, upper_bound
-from certiformer.core.hypothesis import assumed, verified
-from certiformer.core.inputs import count, flag, real
-from certiformer.theorems.deora._mixture import Mixture
-from certiformer.theorems.deora._setting import TokenizedMixture
+from certiformer.theory.core import Quantity, Status, Variants, lower_bound, printed_value, side_number, upper_bound
+from certiformer.theory.core.hypothesis import assumed, verified
+from certiformer.theory.core.inputs import count, flag, real
+from certiformer.theory.theorems.deora._mixture import Mixture
+from certiformer.theory.theorems.deora._setting import TokenizedMixture
 
 
 class Proposition2(TokenizedMixture):

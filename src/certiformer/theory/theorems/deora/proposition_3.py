@@ -2,10 +2,19 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Status, Variants, lower_bound, printed_value, side_number, upper_bound, verified
-from certiformer.core.inputs import real
-from certiformer.theorems.deora._mixture import Mixture
-from certiformer.theorems.deora._setting import TokenizedMixture
+from certiformer.theory.core import (
+    Quantity,
+    Status,
+    Variants,
+    lower_bound,
+    printed_value,
+    side_number,
+    upper_bound,
+    verified,
+)
+from certiformer.theory.core.inputs import real
+from certiformer.theory.theorems.deora._mixture import Mixture
+from certiformer.theory.theorems.deora._setting import TokenizedMixture
 
 
 def _margin(eps: float, S: float, Zmu: float, T: int) -> float:

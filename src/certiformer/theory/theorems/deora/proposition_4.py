@@ -2,9 +2,19 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.descent import segment_maximum
-from certiformer.core import Quantity, Result, Status, Variants, assumed, printed_value, real, upper_bound, verified
-from certiformer.theorems.deora import DEORA
+from certiformer.theory.calculus.descent import segment_maximum
+from certiformer.theory.core import (
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    assumed,
+    printed_value,
+    real,
+    upper_bound,
+    verified,
+)
+from certiformer.theory.theorems.deora import DEORA
 
 
 class Proposition4(Result):

@@ -2,11 +2,20 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.softmax import softmax
-from certiformer.core import InputError, Quantity, Result, Status, Variants, printed_value, side_number, upper_bound
-from certiformer.core.inputs import count, reals
-from certiformer.core.lazy import np
-from certiformer.theorems.deora import DEORA
+from certiformer.theory.calculus.softmax import softmax
+from certiformer.theory.core import (
+    InputError,
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    printed_value,
+    side_number,
+    upper_bound,
+)
+from certiformer.theory.core.inputs import count, reals
+from certiformer.theory.core.lazy import np
+from certiformer.theory.theorems.deora import DEORA
 
 
 def _probabilities(v: tuple[float, ...], i: int, j: int) -> list[float]:

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.descent import Run
-from certiformer.core import Quantity, Status, Variants, count, printed_value, side_number, upper_bound, verified
-from certiformer.theorems.deora._attention import Attention
-from certiformer.theorems.deora._setting import Readout, Tokens, TowardsTarget
-from certiformer.theorems.deora._training import (
+from certiformer.theory.calculus.descent import Run
+from certiformer.theory.core import Quantity, Status, Variants, count, printed_value, side_number, upper_bound, verified
+from certiformer.theory.theorems.deora._attention import Attention
+from certiformer.theory.theorems.deora._setting import Readout, Tokens, TowardsTarget
+from certiformer.theory.theorems.deora._training import (
     heads_needed,
     printed_checks,
     printed_heads,

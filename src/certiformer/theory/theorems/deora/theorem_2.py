@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from certiformer.calculus.descent import Run
-from certiformer.core import Quantity, Status, Variants, count, printed_value, side_number, verified
-from certiformer.theorems.deora._attention import Attention, printed_beta1
-from certiformer.theorems.deora._setting import Readout, Sampled, Tokens, TowardsTarget
-from certiformer.theorems.deora._training import (
+from certiformer.theory.calculus.descent import Run
+from certiformer.theory.core import Quantity, Status, Variants, count, printed_value, side_number, verified
+from certiformer.theory.theorems.deora._attention import Attention, printed_beta1
+from certiformer.theory.theorems.deora._setting import Readout, Sampled, Tokens, TowardsTarget
+from certiformer.theory.theorems.deora._training import (
     printed_checks,
     printed_heads,
     printed_rho,

@@ -1,6 +1,6 @@
 """Li et al.: excess risk by offset Rademacher complexity, norm- and rank-based, bounded and unbounded inputs."""
 
-from certiformer.core import Paper
+from certiformer.theory.core import Paper
 
 LI = Paper(
     "li",

@@ -19,11 +19,11 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from certiformer import networks
-from certiformer.calculus.allocation import Term, network_cover
-from certiformer.calculus.covers import Cover, low_rank, maurey_plain, smallest, volumetric
-from certiformer.core.records import fast_replace
-from certiformer.networks import Node
+from certiformer.theory import networks
+from certiformer.theory.calculus.allocation import Term, network_cover
+from certiformer.theory.calculus.covers import Cover, low_rank, maurey_plain, smallest, volumetric
+from certiformer.theory.core.records import fast_replace
+from certiformer.theory.networks import Node
 
 
 def growth(Bw: float, Bc: float, Bv: float, L_sigma: float, H: int = 1) -> float:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus import excess_risk
-from certiformer.core import Quantity, Variants, printed_value, real, side_number, upper_bound
-from certiformer.theorems.li import _printed
-from certiformer.theorems.li._networks import Ranks, Weights
-from certiformer.theorems.li._setting import Minimiser, closed_rank_form, log_size
+from certiformer.theory.calculus import excess_risk
+from certiformer.theory.core import Quantity, Variants, printed_value, real, side_number, upper_bound
+from certiformer.theory.theorems.li import _printed
+from certiformer.theory.theorems.li._networks import Ranks, Weights
+from certiformer.theory.theorems.li._setting import Minimiser, closed_rank_form, log_size
 
 
 class Theorem(Weights, Minimiser):

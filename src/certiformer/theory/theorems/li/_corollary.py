@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from certiformer.calculus import excess_risk
-from certiformer.core import Bound, Variants, assumed, printed_value, real, side_number
-from certiformer.theorems.li._setting import Minimiser
+from certiformer.theory.calculus import excess_risk
+from certiformer.theory.core import Bound, Variants, assumed, printed_value, real, side_number
+from certiformer.theory.theorems.li._setting import Minimiser
 
 
 class GivenCover(Minimiser):

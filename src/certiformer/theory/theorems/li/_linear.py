@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.covers import log_multisets, low_rank, maurey_draws, maurey_plain_draws, volumetric
-from certiformer.core import Hypothesis, Quantity, Result, Variants, count, printed_value, real, upper_bound, verified
-from certiformer.theorems.li import LI
+from certiformer.theory.calculus.covers import log_multisets, low_rank, maurey_draws, maurey_plain_draws, volumetric
+from certiformer.theory.core import (
+    Hypothesis,
+    Quantity,
+    Result,
+    Variants,
+    count,
+    printed_value,
+    real,
+    upper_bound,
+    verified,
+)
+from certiformer.theory.theorems.li import LI
 
 
 class EntrywiseMaps(Result):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from certiformer.core import Hypothesis, Result, count, real, verified
-from certiformer.theorems.li import _printed
-from certiformer.theorems.li._architecture import Network, Norms, many_layers, one_layer
+from certiformer.theory.core import Hypothesis, Result, count, real, verified
+from certiformer.theory.theorems.li import _printed
+from certiformer.theory.theorems.li._architecture import Network, Norms, many_layers, one_layer
 
 
 class Weights(Result):

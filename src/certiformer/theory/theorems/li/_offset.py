@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from certiformer.calculus import excess_risk
-from certiformer.core import Bound, Quantity, Variants, assumed, printed_value, side_number, stated, upper_bound
-from certiformer.core.inputs import count, derived, flag, real
-from certiformer.theorems.li._architecture import growth
-from certiformer.theorems.li._setting import SquaredLoss
+from certiformer.theory.calculus import excess_risk
+from certiformer.theory.core import Bound, Quantity, Variants, assumed, printed_value, side_number, stated, upper_bound
+from certiformer.theory.core.inputs import count, derived, flag, real
+from certiformer.theory.theorems.li._architecture import growth
+from certiformer.theory.theorems.li._setting import SquaredLoss
 
 
 class OffsetComplexity(SquaredLoss):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from certiformer.core import Bound, printed_value, verified
-from certiformer.theorems.li._architecture import Norms
+from certiformer.theory.core import Bound, printed_value, verified
+from certiformer.theory.theorems.li._architecture import Norms
 
 C1_RANK = 0.5  # Assumption 5.7 leaves C_1 open; Lemma B.6 has 1/2
 

@@ -9,13 +9,24 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from certiformer.calculus import excess_risk
-from certiformer.calculus.covers import Cover
-from certiformer.calculus.excess_risk import RiskBound
-from certiformer.core import Bound, Hypothesis, InputError, Quantity, Result, count, flag, real, stated, upper_bound
-from certiformer.core.elementwise import each, several
-from certiformer.theorems.li import LI
-from certiformer.theorems.li._architecture import Network
+from certiformer.theory.calculus import excess_risk
+from certiformer.theory.calculus.covers import Cover
+from certiformer.theory.calculus.excess_risk import RiskBound
+from certiformer.theory.core import (
+    Bound,
+    Hypothesis,
+    InputError,
+    Quantity,
+    Result,
+    count,
+    flag,
+    real,
+    stated,
+    upper_bound,
+)
+from certiformer.theory.core.elementwise import each, several
+from certiformer.theory.theorems.li import LI
+from certiformer.theory.theorems.li._architecture import Network
 
 
 class SquaredLoss(Result):

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from certiformer.calculus import excess_risk, robust, truncation
-from certiformer.calculus.covers import Cover
-from certiformer.calculus.truncation import Power, SubGaussian, Tail
-from certiformer.core import Bound, Quantity, Variants, printed_value, side_number, upper_bound
-from certiformer.core.hypothesis import Hypothesis, assumed, stated, verified
-from certiformer.core.inputs import count, derived, flag, real
-from certiformer.theorems.li import _printed
-from certiformer.theorems.li._bounded import Theorem, printed_by_rank
-from certiformer.theorems.li._networks import Ranks
-from certiformer.theorems.li._setting import log_size
+from certiformer.theory.calculus import excess_risk, robust, truncation
+from certiformer.theory.calculus.covers import Cover
+from certiformer.theory.calculus.truncation import Power, SubGaussian, Tail
+from certiformer.theory.core import Bound, Quantity, Variants, printed_value, side_number, upper_bound
+from certiformer.theory.core.hypothesis import Hypothesis, assumed, stated, verified
+from certiformer.theory.core.inputs import count, derived, flag, real
+from certiformer.theory.theorems.li import _printed
+from certiformer.theory.theorems.li._bounded import Theorem, printed_by_rank
+from certiformer.theory.theorems.li._networks import Ranks
+from certiformer.theory.theorems.li._setting import log_size
 
 
 class Clipped(Theorem):

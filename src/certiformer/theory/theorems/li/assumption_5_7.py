@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from certiformer.core import Status, Variants, real
-from certiformer.theorems.li._linear import LowRankMaps
+from certiformer.theory.core import Status, Variants, real
+from certiformer.theory.theorems.li._linear import LowRankMaps
 
 
 class Assumption57(LowRankMaps):

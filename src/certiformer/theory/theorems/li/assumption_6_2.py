@@ -2,10 +2,20 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.truncation import SubGaussian, gaussian_tokens
-from certiformer.core import Bound, Quantity, Result, Status, Variants, printed_value, stated, upper_bound, verified
-from certiformer.core.inputs import count, flag, real
-from certiformer.theorems.li import LI
+from certiformer.theory.calculus.truncation import SubGaussian, gaussian_tokens
+from certiformer.theory.core import (
+    Bound,
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    printed_value,
+    stated,
+    upper_bound,
+    verified,
+)
+from certiformer.theory.core.inputs import count, flag, real
+from certiformer.theory.theorems.li import LI
 
 
 class Assumption62(Result):

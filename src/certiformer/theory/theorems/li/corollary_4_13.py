@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Status, Variants, real
-from certiformer.theorems.li._corollary import GivenCover
+from certiformer.theory.core import Quantity, Status, Variants, real
+from certiformer.theory.theorems.li._corollary import GivenCover
 
 
 class Corollary413(GivenCover):

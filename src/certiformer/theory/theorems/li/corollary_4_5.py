@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus import excess_risk
-from certiformer.core import Bound, Quantity, Status, Variants, printed_value, side_number, upper_bound
-from certiformer.core.hypothesis import Hypothesis, assumed, verified
-from certiformer.core.inputs import count, real
-from certiformer.theorems.li._setting import LipschitzLoss
+from certiformer.theory.calculus import excess_risk
+from certiformer.theory.core import Bound, Quantity, Status, Variants, printed_value, side_number, upper_bound
+from certiformer.theory.core.hypothesis import Hypothesis, assumed, verified
+from certiformer.theory.core.inputs import count, real
+from certiformer.theory.theorems.li._setting import LipschitzLoss
 
 COVER = "logN is that of a proper cover of the whole domain at the given radius, fixed before the data"
 

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Status, Variants, count, real
-from certiformer.theorems.li._architecture import growth
-from certiformer.theorems.li._corollary import GivenCover
+from certiformer.theory.core import Quantity, Status, Variants, count, real
+from certiformer.theory.theorems.li._architecture import growth
+from certiformer.theory.theorems.li._corollary import GivenCover
 
 
 class Corollary48(GivenCover):

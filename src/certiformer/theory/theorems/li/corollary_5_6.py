@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.allocation import parameter_split
-from certiformer.core import (
+from certiformer.theory.calculus.allocation import parameter_split
+from certiformer.theory.core import (
     Bound,
     InputError,
     Quantity,
@@ -17,8 +17,8 @@ from certiformer.core import (
     upper_bound,
     verified,
 )
-from certiformer.theorems.li import LI
-from certiformer.theorems.li._printed import allocation
+from certiformer.theory.theorems.li import LI
+from certiformer.theory.theorems.li._printed import allocation
 
 Numbers = tuple[float, ...]
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from certiformer.calculus import offset
-from certiformer.core import (
+from certiformer.theory.calculus import offset
+from certiformer.theory.core import (
     Bound,
     Hypothesis,
     InputError,
@@ -20,8 +20,8 @@ from certiformer.core import (
     upper_bound,
     verified,
 )
-from certiformer.core.lazy import np
-from certiformer.theorems.li import LI
+from certiformer.theory.core.lazy import np
+from certiformer.theory.theorems.li import LI
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

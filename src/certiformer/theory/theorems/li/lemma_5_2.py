@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from certiformer.core import Status, Variants, real, verified
-from certiformer.theorems.li._linear import EntrywiseMaps
+from certiformer.theory.core import Status, Variants, real, verified
+from certiformer.theory.theorems.li._linear import EntrywiseMaps
 
 
 class Lemma52(EntrywiseMaps):

@@ -2,8 +2,18 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Result, Status, Variants, count, printed_value, real, upper_bound, verified
-from certiformer.theorems.li import LI
+from certiformer.theory.core import (
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    count,
+    printed_value,
+    real,
+    upper_bound,
+    verified,
+)
+from certiformer.theory.theorems.li import LI
 
 
 def _expectation(v: float, d1: int, d2: int) -> float:

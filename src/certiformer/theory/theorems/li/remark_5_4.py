@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Result, Status, Variants, count, printed_value, real, upper_bound
-from certiformer.theorems.li import LI
+from certiformer.theory.core import Quantity, Result, Status, Variants, count, printed_value, real, upper_bound
+from certiformer.theory.theorems.li import LI
 
 
 class Remark54(Result):

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Result, Status, Variants, count, printed_value, upper_bound
-from certiformer.theorems.li import LI
+from certiformer.theory.core import Quantity, Result, Status, Variants, count, printed_value, upper_bound
+from certiformer.theory.theorems.li import LI
 
 
 class Remark59(Result):

@@ -2,8 +2,18 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Result, Status, Variants, count, printed_value, real, side_number, verified
-from certiformer.theorems.li import LI
+from certiformer.theory.core import (
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    count,
+    printed_value,
+    real,
+    side_number,
+    verified,
+)
+from certiformer.theory.theorems.li import LI
 
 
 class Remark612(Result):

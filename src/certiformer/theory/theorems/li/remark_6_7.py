@@ -2,9 +2,19 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.truncation import SubGaussian
-from certiformer.core import Quantity, Result, Status, Variants, count, printed_value, real, side_number, upper_bound
-from certiformer.theorems.li import LI
+from certiformer.theory.calculus.truncation import SubGaussian
+from certiformer.theory.core import (
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    count,
+    printed_value,
+    real,
+    side_number,
+    upper_bound,
+)
+from certiformer.theory.theorems.li import LI
 
 
 class Remark67(Result):

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Status, Variants, real
-from certiformer.theorems.li._offset import OffsetComplexity
+from certiformer.theory.core import Quantity, Status, Variants, real
+from certiformer.theory.theorems.li._offset import OffsetComplexity
 
 
 class Theorem411(OffsetComplexity):

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Status
-from certiformer.theorems.li._offset import OneLayerOffset
+from certiformer.theory.core import Quantity, Status
+from certiformer.theory.theorems.li._offset import OneLayerOffset
 
 
 class Theorem44(OneLayerOffset):

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Status
-from certiformer.theorems.li._networks import ManyLayers
-from certiformer.theorems.li._truncated import HeavyInputs
+from certiformer.theory.core import Quantity, Status
+from certiformer.theory.theorems.li._networks import ManyLayers
+from certiformer.theory.theorems.li._truncated import HeavyInputs
 
 
 class Theorem611(ManyLayers, HeavyInputs):

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Status
-from certiformer.theorems.li._networks import OneLayer
-from certiformer.theorems.li._truncated import ConfinedSubGaussianInputs
+from certiformer.theory.core import Quantity, Status
+from certiformer.theory.theorems.li._networks import OneLayer
+from certiformer.theory.theorems.li._truncated import ConfinedSubGaussianInputs
 
 
 class Theorem64(OneLayer, ConfinedSubGaussianInputs):

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Status
-from certiformer.theorems.li._networks import ManyHeads
-from certiformer.theorems.li._truncated import ConfinedSubGaussianInputs
+from certiformer.theory.core import Quantity, Status
+from certiformer.theory.theorems.li._networks import ManyHeads
+from certiformer.theory.theorems.li._truncated import ConfinedSubGaussianInputs
 
 
 class Theorem65(ManyHeads, ConfinedSubGaussianInputs):

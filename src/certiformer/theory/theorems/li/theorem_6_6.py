@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Status, count
-from certiformer.theorems.li._networks import ManyLayers
-from certiformer.theorems.li._truncated import SubGaussianInputs
+from certiformer.theory.core import Quantity, Status, count
+from certiformer.theory.theorems.li._networks import ManyLayers
+from certiformer.theory.theorems.li._truncated import SubGaussianInputs
 
 
 class Theorem66(ManyLayers, SubGaussianInputs):

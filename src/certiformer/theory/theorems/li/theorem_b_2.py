@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Status
-from certiformer.theorems.li._bounded import NormBased
-from certiformer.theorems.li._networks import ManyHeads
+from certiformer.theory.core import Quantity, Status
+from certiformer.theory.theorems.li._bounded import NormBased
+from certiformer.theory.theorems.li._networks import ManyHeads
 
 
 class TheoremB2(ManyHeads, NormBased):

@@ -1,6 +1,6 @@
 """Mwigo & Dasgupta: a shallow encoder trained by gradient descent."""
 
-from certiformer.core import Paper
+from certiformer.theory.core import Paper
 
 MWIGO = Paper(
     "mwigo",

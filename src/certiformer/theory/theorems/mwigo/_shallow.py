@@ -15,12 +15,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from certiformer import networks
-from certiformer.calculus import chaining
-from certiformer.calculus.allocation import quadratic_total
-from certiformer.calculus.covers import sudakov_constant
-from certiformer.calculus.softmax import weight_sensitivity
-from certiformer.core import (
+from certiformer.theory import networks
+from certiformer.theory.calculus import chaining
+from certiformer.theory.calculus.allocation import quadratic_total
+from certiformer.theory.calculus.covers import sudakov_constant
+from certiformer.theory.calculus.softmax import weight_sensitivity
+from certiformer.theory.core import (
     Bound,
     Hypothesis,
     Quantity,
@@ -33,11 +33,11 @@ from certiformer.core import (
     upper_bound,
     verified,
 )
-from certiformer.core.elementwise import Apart, agreed, each, several
-from certiformer.core.lazy import np
-from certiformer.core.records import fast_replace
-from certiformer.networks import Analysis
-from certiformer.theorems.mwigo import MWIGO
+from certiformer.theory.core.elementwise import Apart, agreed, each, several
+from certiformer.theory.core.lazy import np
+from certiformer.theory.core.records import fast_replace
+from certiformer.theory.networks import Analysis
+from certiformer.theory.theorems.mwigo import MWIGO
 
 _TYPICAL = "sqrt(dm), LeCun's typical value: state the true one"
 

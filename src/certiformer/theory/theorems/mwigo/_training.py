@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from certiformer.core.lazy import np
-from certiformer.theorems.mwigo._shallow import ShallowEncoder
+from certiformer.theory.core.lazy import np
+from certiformer.theory.theorems.mwigo._shallow import ShallowEncoder
 
 
 @dataclass(frozen=True, slots=True)

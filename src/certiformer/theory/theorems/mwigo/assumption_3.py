@@ -2,11 +2,20 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.tails import at_least_log_binomial_cdf, binomial_upper
-from certiformer.core import InputError, Quantity, Result, Status, Variants, printed_value, side_number, upper_bound
-from certiformer.core.hypothesis import verified
-from certiformer.core.inputs import count, real
-from certiformer.theorems.mwigo import MWIGO
+from certiformer.theory.calculus.tails import at_least_log_binomial_cdf, binomial_upper
+from certiformer.theory.core import (
+    InputError,
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    printed_value,
+    side_number,
+    upper_bound,
+)
+from certiformer.theory.core.hypothesis import verified
+from certiformer.theory.core.inputs import count, real
+from certiformer.theory.theorems.mwigo import MWIGO
 
 _CEILING = math.exp(-1.0)
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Status, Variants, printed_value
-from certiformer.theorems.mwigo._shallow import ShallowEncoder, complexity_variants, printed_bound
+from certiformer.theory.core import Quantity, Status, Variants, printed_value
+from certiformer.theory.theorems.mwigo._shallow import ShallowEncoder, complexity_variants, printed_bound
 
 
 class Lemma1(ShallowEncoder):

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Status, Variants, printed_value, side_number
-from certiformer.theorems.mwigo._shallow import (
+from certiformer.theory.core import Quantity, Status, Variants, printed_value, side_number
+from certiformer.theory.theorems.mwigo._shallow import (
     ShallowEncoder,
     complexity_variants,
     exp,

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Status, Variants, printed_value, side_number, upper_bound
-from certiformer.core.hypothesis import assumed, stated, verified
-from certiformer.core.inputs import derived, flag, real
-from certiformer.theorems.mwigo._shallow import ShallowEncoder, exp
-from certiformer.theorems.mwigo._training import (
+from certiformer.theory.core import Quantity, Status, Variants, printed_value, side_number, upper_bound
+from certiformer.theory.core.hypothesis import assumed, stated, verified
+from certiformer.theory.core.inputs import derived, flag, real
+from certiformer.theory.theorems.mwigo._shallow import ShallowEncoder, exp
+from certiformer.theory.theorems.mwigo._training import (
     flow_quantities,
     ln_consistent_loss,
     ln_printed_loss,

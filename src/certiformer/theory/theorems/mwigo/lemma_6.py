@@ -5,13 +5,13 @@ import math
 from dataclasses import replace
 from typing import NamedTuple
 
-from certiformer import networks
-from certiformer.calculus.allocation import Term, network_cover, quadratic_total
-from certiformer.calculus.covers import Cover, dual_sudakov, rows_two_one, smallest, volumetric
-from certiformer.calculus.softmax import weight_sensitivity
-from certiformer.core import Quantity, Result, Status, Variants, count, derived, printed_value, real, upper_bound
-from certiformer.networks.magnitude import size
-from certiformer.theorems.mwigo import MWIGO
+from certiformer.theory import networks
+from certiformer.theory.calculus.allocation import Term, network_cover, quadratic_total
+from certiformer.theory.calculus.covers import Cover, dual_sudakov, rows_two_one, smallest, volumetric
+from certiformer.theory.calculus.softmax import weight_sensitivity
+from certiformer.theory.core import Quantity, Result, Status, Variants, count, derived, printed_value, real, upper_bound
+from certiformer.theory.networks.magnitude import size
+from certiformer.theory.theorems.mwigo import MWIGO
 
 
 class Lemma6(Result):

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.rademacher import gap_bounds, of_loss
-from certiformer.core import Quantity, Result, Status, Variants, count, flag, printed_value, real
-from certiformer.theorems.mwigo import MWIGO
+from certiformer.theory.calculus.rademacher import gap_bounds, of_loss
+from certiformer.theory.core import Quantity, Result, Status, Variants, count, flag, printed_value, real
+from certiformer.theory.theorems.mwigo import MWIGO
 
 
 class Section32(Result):

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Result, Status, Variants, count, flag, real
-from certiformer.theorems import _dudley
-from certiformer.theorems.mwigo import MWIGO
+from certiformer.theory.core import Quantity, Result, Status, Variants, count, flag, real
+from certiformer.theory.theorems import _dudley
+from certiformer.theory.theorems.mwigo import MWIGO
 
 
 class Section33(Result):

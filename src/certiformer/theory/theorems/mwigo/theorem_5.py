@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus import chaining
-from certiformer.calculus.covers import quadratic_cover
-from certiformer.calculus.rademacher import gap_uniform, of_loss
-from certiformer.core import Bound, Quantity, Status, Variants, printed_value, side_number, upper_bound
-from certiformer.core.elementwise import each, least
-from certiformer.core.hypothesis import assumed, verified
-from certiformer.core.inputs import real
-from certiformer.theorems.mwigo._shallow import (
+from certiformer.theory.calculus import chaining
+from certiformer.theory.calculus.covers import quadratic_cover
+from certiformer.theory.calculus.rademacher import gap_uniform, of_loss
+from certiformer.theory.core import Bound, Quantity, Status, Variants, printed_value, side_number, upper_bound
+from certiformer.theory.core.elementwise import each, least
+from certiformer.theory.core.hypothesis import assumed, verified
+from certiformer.theory.core.inputs import real
+from certiformer.theory.theorems.mwigo._shallow import (
     P_init,
     ShallowEncoder,
     complexity_variants,
@@ -18,7 +18,7 @@ from certiformer.theorems.mwigo._shallow import (
     printed_A,
     printed_complexity,
 )
-from certiformer.theorems.mwigo._training import ln_printed_loss
+from certiformer.theory.theorems.mwigo._training import ln_printed_loss
 
 
 class Theorem5(ShallowEncoder):

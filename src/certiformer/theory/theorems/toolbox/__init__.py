@@ -1,5 +1,5 @@
 """Tools that several papers use; their ids have no paper (`dudley`, `binomial`)."""
 
-from certiformer.core import Paper
+from certiformer.theory.core import Paper
 
 TOOLBOX = Paper("toolbox", "The certiformer authors", "The toolbox of proved inequalities", 2026)

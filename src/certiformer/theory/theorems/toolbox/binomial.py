@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.tails import binomial_upper, kl_inverse
-from certiformer.core import Quantity, Result, Status, Variants, assumed, count, real, upper_bound
-from certiformer.core.errors import InputError
-from certiformer.theorems.toolbox import TOOLBOX
+from certiformer.theory.calculus.tails import binomial_upper, kl_inverse
+from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, count, real, upper_bound
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.theorems.toolbox import TOOLBOX
 
 
 class Binomial(Result):

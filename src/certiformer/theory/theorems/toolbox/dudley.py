@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from certiformer.theorems._dudley import EntropyIntegral
-from certiformer.theorems.toolbox import TOOLBOX
+from certiformer.theory.theorems._dudley import EntropyIntegral
+from certiformer.theory.theorems.toolbox import TOOLBOX
 
 
 class Dudley(EntropyIntegral):

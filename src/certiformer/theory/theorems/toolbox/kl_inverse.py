@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus import tails
-from certiformer.core import Quantity, Result, Status, Variants, real, upper_bound
-from certiformer.theorems.toolbox import TOOLBOX
+from certiformer.theory.calculus import tails
+from certiformer.theory.core import Quantity, Result, Status, Variants, real, upper_bound
+from certiformer.theory.theorems.toolbox import TOOLBOX
 
 
 class KlInverse(Result):

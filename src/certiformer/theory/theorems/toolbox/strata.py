@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus import strata
-from certiformer.core import Quantity, Result, Status, Variants, assumed, integers, upper_bound
-from certiformer.theorems.toolbox import TOOLBOX
+from certiformer.theory.calculus import strata
+from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, integers, upper_bound
+from certiformer.theory.theorems.toolbox import TOOLBOX
 
 
 class Strata(Result):

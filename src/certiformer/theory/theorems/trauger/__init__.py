@@ -1,6 +1,6 @@
 """Trauger & Tewari: norm-based bounds that do not grow with the sequence length."""
 
-from certiformer.core import Paper
+from certiformer.theory.core import Paper
 
 TRAUGER = Paper(
     "trauger",

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.covers import dual_sudakov, log_multisets, maurey_draws, rows_two_one, volumetric
-from certiformer.core import Quantity, Result, Variants, count, flag, printed_value, real, stated, upper_bound, verified
-from certiformer.theorems.trauger import TRAUGER
+from certiformer.theory.calculus.covers import dual_sudakov, log_multisets, maurey_draws, rows_two_one, volumetric
+from certiformer.theory.core import (
+    Quantity,
+    Result,
+    Variants,
+    count,
+    flag,
+    printed_value,
+    real,
+    stated,
+    upper_bound,
+    verified,
+)
+from certiformer.theory.theorems.trauger import TRAUGER
 
 
 class LinearMaps(Result):

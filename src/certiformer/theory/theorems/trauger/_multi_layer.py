@@ -17,17 +17,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple, Self
 
-from certiformer import networks
-from certiformer.calculus import chaining
-from certiformer.calculus.covers import quadratic_cover
-from certiformer.calculus.softmax import input_sensitivity
-from certiformer.core import Bound, Quantity, Result, Variants, printed_value, side_number, upper_bound
-from certiformer.core.hypothesis import Hypothesis, verified
-from certiformer.core.inputs import count, derived, real
-from certiformer.core.lazy import np
-from certiformer.networks import Node
-from certiformer.networks import Weight as EngineWeight
-from certiformer.theorems.trauger import TRAUGER
+from certiformer.theory import networks
+from certiformer.theory.calculus import chaining
+from certiformer.theory.calculus.covers import quadratic_cover
+from certiformer.theory.calculus.softmax import input_sensitivity
+from certiformer.theory.core import Bound, Quantity, Result, Variants, printed_value, side_number, upper_bound
+from certiformer.theory.core.hypothesis import Hypothesis, verified
+from certiformer.theory.core.inputs import count, derived, real
+from certiformer.theory.core.lazy import np
+from certiformer.theory.networks import Node
+from certiformer.theory.networks import Weight as EngineWeight
+from certiformer.theory.theorems.trauger import TRAUGER
 
 
 class DeepTransformer(Result):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from certiformer.calculus import chaining
-from certiformer.calculus.covers import Cover
-from certiformer.calculus.softmax import weight_sensitivity
-from certiformer.core import Bound, Hypothesis, Result, printed_value, stated, upper_bound, verified
-from certiformer.core.elementwise import agreed, each, least
-from certiformer.core.inputs import count, derived, flag, real
-from certiformer.theorems.trauger import TRAUGER
+from certiformer.theory.calculus import chaining
+from certiformer.theory.calculus.covers import Cover
+from certiformer.theory.calculus.softmax import weight_sensitivity
+from certiformer.theory.core import Bound, Hypothesis, Result, printed_value, stated, upper_bound, verified
+from certiformer.theory.core.elementwise import agreed, each, least
+from certiformer.theory.core.inputs import count, derived, flag, real
+from certiformer.theory.theorems.trauger import TRAUGER
 
 
 class OneLayer(Result):

@@ -1,7 +1,17 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Result, Status, Variants, count, printed_value, real, side_number, upper_bound
-from certiformer.theorems.trauger import TRAUGER
+from certiformer.theory.core import (
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    count,
+    printed_value,
+    real,
+    side_number,
+    upper_bound,
+)
+from certiformer.theory.theorems.trauger import TRAUGER
 
 
 class AppendixA(Result):

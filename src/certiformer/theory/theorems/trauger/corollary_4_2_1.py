@@ -3,11 +3,11 @@ from __future__ import annotations
 import functools
 import math
 
-from certiformer.calculus.allocation import Term, network_cover
-from certiformer.calculus.covers import Cover, maurey, smallest, volumetric
-from certiformer.core import Quantity, Status, Variants, derived, real, upper_bound
-from certiformer.networks import Analysis, Weight, analyse
-from certiformer.theorems.trauger._multi_layer import (
+from certiformer.theory.calculus.allocation import Term, network_cover
+from certiformer.theory.calculus.covers import Cover, maurey, smallest, volumetric
+from certiformer.theory.core import Quantity, Status, Variants, derived, real, upper_bound
+from certiformer.theory.networks import Analysis, Weight, analyse
+from certiformer.theory.theorems.trauger._multi_layer import (
     DeepTransformer,
     SizedTransformer,
     complexity_variants,

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.covers import dual_sudakov, rows_two_one, smallest, volumetric
-from certiformer.core import Quantity, Status, Variants, real
-from certiformer.theorems.trauger._single_layer import OneLayer
+from certiformer.theory.calculus.covers import dual_sudakov, rows_two_one, smallest, volumetric
+from certiformer.theory.core import Quantity, Status, Variants, real
+from certiformer.theory.theorems.trauger._single_layer import OneLayer
 
 
 class CorollaryD02(OneLayer):

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.covers import columns_one_inf
-from certiformer.core import Quantity, Status, Variants, real
-from certiformer.networks import Weight
-from certiformer.theorems.trauger._multi_layer import (
+from certiformer.theory.calculus.covers import columns_one_inf
+from certiformer.theory.core import Quantity, Status, Variants, real
+from certiformer.theory.networks import Weight
+from certiformer.theory.theorems.trauger._multi_layer import (
     SizedTransformer,
     l1_input_variants,
     printed_variants,

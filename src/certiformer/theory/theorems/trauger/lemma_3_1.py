@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Bound, Quantity, Result, Status, Variants, printed_value, side_number, upper_bound
-from certiformer.core.hypothesis import Hypothesis, verified
-from certiformer.core.inputs import count, real
-from certiformer.core.rounding import up
-from certiformer.theorems.trauger import TRAUGER
+from certiformer.theory.core import Bound, Quantity, Result, Status, Variants, printed_value, side_number, upper_bound
+from certiformer.theory.core.hypothesis import Hypothesis, verified
+from certiformer.theory.core.inputs import count, real
+from certiformer.theory.core.rounding import up
+from certiformer.theory.theorems.trauger import TRAUGER
 
 
 def _possible(gamma: float, b: float, f: float) -> Hypothesis:

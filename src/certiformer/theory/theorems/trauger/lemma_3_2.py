@@ -4,10 +4,19 @@ import itertools
 import math
 from typing import TYPE_CHECKING
 
-from certiformer.core import InputError, Quantity, Result, Status, Variants, printed_value, side_number, upper_bound
-from certiformer.core.inputs import count, real, reals
-from certiformer.core.lazy import np
-from certiformer.theorems.trauger import TRAUGER
+from certiformer.theory.core import (
+    InputError,
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    printed_value,
+    side_number,
+    upper_bound,
+)
+from certiformer.theory.core.inputs import count, real, reals
+from certiformer.theory.core.lazy import np
+from certiformer.theory.theorems.trauger import TRAUGER
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

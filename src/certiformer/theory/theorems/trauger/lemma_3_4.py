@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.covers import columns_two_one
-from certiformer.core import Status, Variants, real, upper_bound
-from certiformer.theorems.trauger._linear_maps import TwoOneMaps
+from certiformer.theory.calculus.covers import columns_two_one
+from certiformer.theory.core import Status, Variants, real, upper_bound
+from certiformer.theory.theorems.trauger._linear_maps import TwoOneMaps
 
 
 class Lemma34(TwoOneMaps):

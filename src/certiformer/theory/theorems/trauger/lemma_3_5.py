@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Status, Variants, count, real
-from certiformer.theorems.trauger._linear_maps import LinearMaps, TwoOneMaps
+from certiformer.theory.core import Status, Variants, count, real
+from certiformer.theory.theorems.trauger._linear_maps import LinearMaps, TwoOneMaps
 
 
 class Lemma35(TwoOneMaps):

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Status, Variants, real
-from certiformer.theorems.trauger._linear_maps import AtomicMaps
+from certiformer.theory.core import Status, Variants, real
+from certiformer.theory.theorems.trauger._linear_maps import AtomicMaps
 
 
 class Lemma36(AtomicMaps):

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.softmax import l1_change
-from certiformer.core import InputError, Quantity, Result, Status, Variants, printed_value, reals, upper_bound
-from certiformer.theorems.trauger import TRAUGER
+from certiformer.theory.calculus.softmax import l1_change
+from certiformer.theory.core import InputError, Quantity, Result, Status, Variants, printed_value, reals, upper_bound
+from certiformer.theory.theorems.trauger import TRAUGER
 
 
 def _difference(a: tuple[float, ...], b: tuple[float, ...]) -> list[float]:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.allocation import quadratic_split, quadratic_total
-from certiformer.core import (
+from certiformer.theory.calculus.allocation import quadratic_split, quadratic_total
+from certiformer.theory.core import (
     Bound,
     InputError,
     Quantity,
@@ -16,7 +16,7 @@ from certiformer.core import (
     side_number,
     upper_bound,
 )
-from certiformer.theorems.trauger import TRAUGER
+from certiformer.theory.theorems.trauger import TRAUGER
 
 
 def _least(C: tuple[float, ...], beta: tuple[float, ...], eps: float) -> float:

@@ -1,8 +1,18 @@
 from __future__ import annotations
 
-from certiformer.calculus.softmax import input_sensitivity, weight_sensitivity
-from certiformer.core import Quantity, Result, Status, Variants, derived, printed_value, real, upper_bound, verified
-from certiformer.theorems.trauger import TRAUGER
+from certiformer.theory.calculus.softmax import input_sensitivity, weight_sensitivity
+from certiformer.theory.core import (
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    derived,
+    printed_value,
+    real,
+    upper_bound,
+    verified,
+)
+from certiformer.theory.theorems.trauger import TRAUGER
 
 _error = "largest change of {} over tokens, at the inputs of the covered network"
 

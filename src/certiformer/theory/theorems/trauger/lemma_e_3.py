@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from certiformer.core import Quantity, Result, Status, Variants, printed_value, real, upper_bound
-from certiformer.theorems.trauger import TRAUGER
+from certiformer.theory.core import Quantity, Result, Status, Variants, printed_value, real, upper_bound
+from certiformer.theory.theorems.trauger import TRAUGER
 
 
 class LemmaE3(Result):

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.rademacher import gap_bounds
-from certiformer.core import Quantity, Result, Status, Variants, count, flag, printed_value, real
-from certiformer.theorems.trauger import TRAUGER
+from certiformer.theory.calculus.rademacher import gap_bounds
+from certiformer.theory.core import Quantity, Result, Status, Variants, count, flag, printed_value, real
+from certiformer.theory.theorems.trauger import TRAUGER
 
 
 class Section23(Result):

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from certiformer.theorems._dudley import EntropyIntegral
-from certiformer.theorems.trauger import TRAUGER
+from certiformer.theory.theorems._dudley import EntropyIntegral
+from certiformer.theory.theorems.trauger import TRAUGER
 
 
 class Section24(EntropyIntegral):

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import Quantity, Result, Status, Variants, choice, count, printed_value, real, upper_bound
-from certiformer.theorems.trauger import TRAUGER
-from certiformer.theorems.trauger.lemma_3_6 import Lemma36
+from certiformer.theory.core import Quantity, Result, Status, Variants, choice, count, printed_value, real, upper_bound
+from certiformer.theory.theorems.trauger import TRAUGER
+from certiformer.theory.theorems.trauger.lemma_3_6 import Lemma36
 
 
 class Section34(Result):

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.core import InputError, Quantity, Result, Status, Variants, printed_value, upper_bound
-from certiformer.core.inputs import count, real, reals
-from certiformer.theorems.trauger import TRAUGER
+from certiformer.theory.core import InputError, Quantity, Result, Status, Variants, printed_value, upper_bound
+from certiformer.theory.core.inputs import count, real, reals
+from certiformer.theory.theorems.trauger import TRAUGER
 
 
 class Section42(Result):

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus.covers import quadratic_cover
-from certiformer.core import Quantity, Status, Variants, flag, real, stated
-from certiformer.theorems.trauger._single_layer import OneLayer
+from certiformer.theory.calculus.covers import quadratic_cover
+from certiformer.theory.core import Quantity, Status, Variants, flag, real, stated
+from certiformer.theory.theorems.trauger._single_layer import OneLayer
 
 
 class Theorem41(OneLayer):

@@ -3,10 +3,10 @@ from __future__ import annotations
 import functools
 import math
 
-from certiformer.calculus.covers import quadratic_cover
-from certiformer.core import Bound, Hypothesis, Quantity, Status, Variants, flag, real, stated
-from certiformer.networks import Analysis, Weight, analyse
-from certiformer.theorems.trauger._multi_layer import (
+from certiformer.theory.calculus.covers import quadratic_cover
+from certiformer.theory.core import Bound, Hypothesis, Quantity, Status, Variants, flag, real, stated
+from certiformer.theory.networks import Analysis, Weight, analyse
+from certiformer.theory.theorems.trauger._multi_layer import (
     DeepTransformer,
     complexity_variants,
     covering_bound,

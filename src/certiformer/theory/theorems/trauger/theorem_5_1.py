@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import math
 
-from certiformer.calculus import rademacher
-from certiformer.core import Bound, Quantity, Result, Status, Variants, count, printed_value, real, upper_bound
-from certiformer.theorems.trauger import TRAUGER
+from certiformer.theory.calculus import rademacher
+from certiformer.theory.core import Bound, Quantity, Result, Status, Variants, count, printed_value, real, upper_bound
+from certiformer.theory.theorems.trauger import TRAUGER
 
 
 class Theorem51(Result):

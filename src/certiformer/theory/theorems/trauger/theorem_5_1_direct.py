@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from certiformer.calculus import chaining
-from certiformer.calculus.allocation import quadratic_total
-from certiformer.calculus.covers import perceptron_vocabulary, quadratic_cover
-from certiformer.core import Bound, InputError, Quantity, Result, Status, Variants, side_number, upper_bound
-from certiformer.core.inputs import count, real, reals
-from certiformer.theorems.trauger import TRAUGER
+from certiformer.theory.calculus import chaining
+from certiformer.theory.calculus.allocation import quadratic_total
+from certiformer.theory.calculus.covers import perceptron_vocabulary, quadratic_cover
+from certiformer.theory.core import Bound, InputError, Quantity, Result, Status, Variants, side_number, upper_bound
+from certiformer.theory.core.inputs import count, real, reals
+from certiformer.theory.theorems.trauger import TRAUGER
 
 _LIPSCHITZ = 2.0  # of cross-entropy in the sup norm of the logits (Appendix G)
 
