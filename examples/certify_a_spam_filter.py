@@ -17,7 +17,7 @@ def main(out: Path) -> None:
     found = probe(encoder, fetch("spam"), most=4000, delta=0.05, repeats="group")
     page, _ = found.write(out)
     sys.stdout.write(f"{found.report.headline}\n")
-    for row in found.report.certificates:
+    for row in found.report.statements:
         if row.value is not None and row.version == "sound":
             sys.stdout.write(f"  {row.id:20s} {row.value:.4f}  {row.subject}\n")
     mails = out / "mails.csv"

@@ -17,7 +17,7 @@ classifier = LogisticRegression(max_iter=200).fit(x_train, y_train)
 # %%
 report = certiformer.certify(classifier, heldout=(x_held, y_held), train=(x_train, y_train))
 print(report.headline)
-for row in report.certificates:
+for row in report.statements:
     if row.version == "sound" and row.value is not None:
         print(f"  {row.id:10} {row.value:.4f}  {row.bounds}")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from certiformer.reproduction import PAPERS, SCALES, find, studies
+from certiformer.reproduction.registry import PAPERS, SCALES, find, studies
 from certiformer.reproduction.reproduce import recorded, reproduce
 from certiformer.reproduction.sweep import Inline, Ledger, read
 from certiformer.reproduction.sweep.origin import same_arithmetic

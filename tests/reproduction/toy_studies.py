@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from certiformer import reproduction
+from certiformer.reproduction import registry
 from certiformer.reproduction.panel import Panel, Plot
 from certiformer.reproduction.study import Study
 from certiformer.reproduction.sweep import Experiment, Outcome, as_it_is
@@ -67,5 +67,5 @@ STUDIES = (TOY,)
 
 def alone(monkeypatch, *studies):
     """These are the only experiments there are."""
-    monkeypatch.setattr(reproduction, "MODULES", {study.id: __name__ for study in studies})
-    monkeypatch.setattr(reproduction, "_study", {study.id: study for study in studies}.__getitem__)
+    monkeypatch.setattr(registry, "MODULES", {study.id: __name__ for study in studies})
+    monkeypatch.setattr(registry, "_study", {study.id: study for study in studies}.__getitem__)

@@ -112,10 +112,10 @@ def _options(command: click.Command) -> Any:
 
 
 def ids() -> dict[str, list[str]]:
-    experiments = importlib.import_module("certiformer.reproduction")
+    registry = importlib.import_module("certiformer.reproduction.registry")
     return {
         "results": sorted(result.id for result in certiformer.results()),
-        "studies": sorted(study.id for study in experiments.studies()),
+        "studies": sorted(study.id for study in registry.studies()),
     }
 
 

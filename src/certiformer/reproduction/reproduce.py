@@ -21,8 +21,8 @@ from matplotlib.figure import Figure
 from certiformer.report.figure import save
 from certiformer.report.page import write_text
 from certiformer.report.reproduction import experiment_page, older_versions
-from certiformer.reproduction import find
 from certiformer.reproduction.panel import COLUMNS
+from certiformer.reproduction.registry import find
 from certiformer.reproduction.study import SCALES, Analysis, Scale, Study, strict
 from certiformer.reproduction.sweep import (
     Engine,

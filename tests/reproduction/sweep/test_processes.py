@@ -26,7 +26,12 @@ def start(tmp_path):
     processes = []
 
     def start(runs, sleep, workers):
-        command = [sys.executable, TESTS / "sweep" / "client_process.py", tmp_path / "runs.db", tmp_path / "log"]
+        command = [
+            sys.executable,
+            TESTS / "reproduction" / "sweep" / "client_process.py",
+            tmp_path / "runs.db",
+            tmp_path / "log",
+        ]
         arguments = [*command, str(runs), str(sleep), str(workers)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         environment = {**os.environ, "PYTHONPATH": python_path()}

@@ -17,7 +17,7 @@ from certiformer.cli.reproduce.verification import say, say_missing, verify_runs
 from certiformer.theory.core.errors import CertiformerError, InputError
 
 if TYPE_CHECKING:
-    from certiformer.reproduction import Scale, Study
+    from certiformer.reproduction.registry import Scale, Study
     from certiformer.reproduction.reproduce import Reproduction
     from certiformer.reproduction.sweep import Engine
 
@@ -89,7 +89,7 @@ def run(
 
     # one thread, as a worker has: steps that are timed here take as long there; read when JAX starts
     os.environ.update(thread_environment(1))
-    from certiformer.reproduction import SCALES, find, studies
+    from certiformer.reproduction.registry import SCALES, find, studies
     from certiformer.reproduction.reproduce import checked_scale, export_all, folder
 
     size = checked_scale(scale or "quick")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from certiformer.cli._output import Form, console, print_json, print_rows
 
 if TYPE_CHECKING:
-    from certiformer.reproduction import Scale, Study
+    from certiformer.reproduction.registry import Scale, Study
     from certiformer.reproduction.sweep import Experiment, Ledger
 
 

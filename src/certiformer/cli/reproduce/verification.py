@@ -13,7 +13,7 @@ from certiformer.cli._output import Form, console, print_json, print_rows
 from certiformer.theory.core.errors import CertiformerError
 
 if TYPE_CHECKING:
-    from certiformer.reproduction import Study
+    from certiformer.reproduction.registry import Study
     from certiformer.reproduction.sweep import Engine, Experiment, Repeated
 
 
