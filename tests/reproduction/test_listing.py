@@ -65,7 +65,8 @@ def test_the_table_of_modules_is_what_the_modules_declare():
 
 def test_looking_one_up_imports_its_module_and_no_other():
     code = (
-        "import sys; from certiformer.reproduction.registry import MODULES, find; find('arda.fig1').experiment('paper');"
+        "import sys; from certiformer.reproduction.registry import MODULES, find; "
+        "find('arda.fig1').experiment('paper'); "
         "found = {name.removeprefix('certiformer.reproduction.') for name in sys.modules}; "
         "assert found & set(MODULES.values()) == {'papers.arda_figure_1'}, found; assert 'jax' not in sys.modules"
     )

@@ -14,6 +14,8 @@ KEPT = 96
 """A mantissa keeps this many bits and one."""
 MOST_ERRORS = 20_000
 """Each error costs half a millisecond of the kernel; beyond this many nothing is checked."""
+MOST_EXAMPLES = 2**45
+"""Powers keep 97 bits: beyond this many examples their rounding exceeds a limit's margin, and nothing is checked."""
 
 
 def tail_at_most(n: int, k: int, p: Fraction, delta: Fraction) -> bool:
@@ -50,13 +52,13 @@ def lower_shown(n: int, k: int, limit: Fraction, delta: Fraction) -> bool:
 
 def confirm_upper(id: str, n: int, k: int, limit: float, delta: float, parts: int = 1) -> None:
     """Raise unless whole numbers confirm the limit at the share delta/parts that floats found for the result `id`."""
-    if k <= MOST_ERRORS and not upper_shown(n, k, Fraction(limit), Fraction(delta) / parts):
+    if k <= MOST_ERRORS and n <= MOST_EXAMPLES and not upper_shown(n, k, Fraction(limit), Fraction(delta) / parts):
         raise FormulaError(id, _unconfirmed("upper", n, k, limit))
 
 
 def confirm_lower(id: str, n: int, k: int, limit: float, delta: float) -> None:
     """The same for a lower limit."""
-    if k <= MOST_ERRORS and not lower_shown(n, k, Fraction(limit), Fraction(delta)):
+    if k <= MOST_ERRORS and n <= MOST_EXAMPLES and not lower_shown(n, k, Fraction(limit), Fraction(delta)):
         raise FormulaError(id, _unconfirmed("lower", n, k, limit))
 
 

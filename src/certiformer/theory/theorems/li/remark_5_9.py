@@ -16,7 +16,8 @@ class Remark59(Result):
     Sound: A d x k matrix of rank r has min(r, d, k) (d + k - r) degrees of freedom, so the class has at most D = d + L
     [(d + k - rc) rc + (d + k - rv) rv + (2d - rqk) rqk] of them, and at least those of one matrix.
     .. math:: D=d+L\bigl[(d+k-r_c)r_c+(d+k-r_v)r_v+(2d-r_{QK})r_{QK}\bigr]
-    Because: matrices of rank one in d dimensions already contain d-dimensional regression, with excess sigma^2 d/n
+    Because: the sum of the ranks is right up to a factor of the dimension, d + k: rank one in d dimensions already
+    contains d-dimensional regression, with excess sigma^2 d/n
     Assumes:
     - no weights but those of eq. (5); ranks above the smaller side of a matrix count as that side
     Defects:
@@ -25,7 +26,7 @@ class Remark59(Result):
     """
 
     paper, place = LI, "Remark 5.9"
-    bounds, status = Quantity.CONSTANT, Status.FALSE
+    bounds, status = Quantity.CONSTANT, Status.CONSTANT
     counterexample = "certiformer audit li.thm5.8"
     monotone = "+d +k +layers +rc +rv +rqk"
 
