@@ -21,13 +21,10 @@ found = mutants.mutants(path)
 assert len({mutant.index for mutant in found}) == len(found) > 20
 assert all("->" in mutant.name and mutant.module == "certiformer.theory.calculus.tails" for mutant in found)
 assert all(hasattr(tails, mutant.place.split(".")[0]) for mutant in found)
-# Those that read alike are told apart, in source order; a reason may name all of them or one.
-assert len({mutant.own_key for mutant in found}) == len(found)
-alike = sorted((m for m in found if m.reason_key.endswith("binomial_upper: 1.0 -> 1.1")), key=lambda m: m.which)
-assert [mutant.which for mutant in alike] == [f"{k} of {len(alike)}" for k in range(1, len(alike) + 1)]
-assert [(m.line, m.column) for m in alike] == sorted((m.line, m.column) for m in alike)
-assert all(mutant.is_in({alike[0].reason_key}) for mutant in alike)
-assert [mutant.is_in({alike[1].own_key}) for mutant in alike[:3]] == [False, True, False]
+# A comment at a line, or alone above it, says why no test need notice.
+said = mutants.reasons_by_line("a = 1  # mutants: caches\\n# mutants: words, search-effort\\nb = [\\n    2,\\n]\\n")
+assert said == {1: ("caches",), 3: ("words", "search-effort")}
+assert any(mutant.reasons for mutant in found)
 
 # A verdict is kept as long as its witness is the same; a survivor is tried again when any test has changed.
 first, second, third = found[:3]

@@ -1,10 +1,11 @@
 """Change every numeric constant and comparison of the theory, one at a time, and run the tests that reach it.
 
-A mutant that no test notices is a missing test, or is listed with its reason in tools/mutants-accepted.toml.
+A mutant that no test notices is a missing test, or a comment at its line, or just above, says why no test can:
+`# mutants: caches`. The reasons stand in tools/mutants-reasons.toml; one comment speaks for all mutants of its line.
 
     python tools/mutants.py                       calculus, networks and theorems
     python tools/mutants.py calculus/covers.py    some modules
-    python tools/mutants.py --explained           those too that are listed with their reason
+    python tools/mutants.py --explained           those too that have a reason
     python tools/mutants.py --list                count the mutants, run nothing
 
 The tests are collected once. They are run once under coverage, which tells which tests reach a line and how long they
@@ -22,6 +23,7 @@ import functools
 import gc
 import hashlib
 import importlib
+import io
 import json
 import os
 import re
@@ -29,12 +31,13 @@ import resource
 import signal
 import sys
 import time
+import tokenize
 import tomllib
 import traceback
 import types
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -52,7 +55,7 @@ SOURCE = ROOT / "src" / "certiformer"
 TESTS = ROOT / "tests"
 OUT = ROOT / "out"
 MEMORY, REACH = OUT / "mutants.json", OUT / "reach"
-ACCEPTED = ROOT / "tools" / "mutants-accepted.toml"
+REASONS = tomllib.loads((ROOT / "tools" / "mutants-reasons.toml").read_text())
 BEGAN = time.monotonic()
 ROOMS = ("theory/calculus", "theory/networks", "theory/theorems")
 SUITES = ("theory/theorems", "theory/calculus", "theory/networks", "certificates")
@@ -80,7 +83,7 @@ DOCUMENTATION = {"example", "default", "monotone", "year", "low", "high"}
 
 @dataclass(frozen=True)
 class Mutant:
-    """The `index`-th site of a file, changed; `which` of several that read the same in one place."""
+    """The `index`-th site of a file, changed; `reasons` why no test need notice, as the comment at its line says."""
 
     path: Path
     index: int
@@ -88,25 +91,11 @@ class Mutant:
     column: int
     place: str
     what: str
-    which: str = ""
+    reasons: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        which = f" ({self.which})" if self.which else ""
-        return f"{self.path.relative_to(SOURCE)}:{self.line}: {self.place}: {self.what}{which}"
-
-    @property
-    def reason_key(self) -> str:
-        """How tools/mutants-accepted.toml names it: by the function or the constant, not by the line."""
-        return f"{self.path.relative_to(SOURCE)}: {self.place}: {self.what}"
-
-    @property
-    def own_key(self) -> str:
-        """The same for one of several that read alike: "... (2 of 3)", in source order."""
-        return f"{self.reason_key} ({self.which})" if self.which else self.reason_key
-
-    def is_in(self, reasons: Collection[str]) -> bool:
-        return self.reason_key in reasons or self.own_key in reasons
+        return f"{self.path.relative_to(SOURCE)}:{self.line}:{self.column}: {self.place}: {self.what}"
 
     @property
     def module(self) -> str:
@@ -143,31 +132,30 @@ def change(node: ast.AST) -> None:
 
 def mutants(path: Path) -> list[Mutant]:
     found = []
-    tree = ast.parse(path.read_text())
-    places = {id(node): name for name, node in named(tree, "")}
+    text = path.read_text()
+    tree = ast.parse(text)
+    places, reasons = {id(node): name for name, node in named(tree, "")}, reasons_by_line(text)
     for index, node in enumerate(sites(tree)):
         before = ast.unparse(node)
         change(node)
         what = f"{before} -> {ast.unparse(node)}"
-        found.append(Mutant(path, index, node.lineno, node.col_offset, places[id(node)], what))  # type: ignore[attr-defined]
-    return numbered(found)
+        line, column = node.lineno, node.col_offset  # type: ignore[attr-defined]
+        found.append(Mutant(path, index, line, column, places[id(node)], what, reasons.get(line, ())))
+    return found
 
 
-def numbered(found: Sequence[Mutant]) -> list[Mutant]:
-    """Those that read alike told apart: "1 of 2", "2 of 2", by their place in the source."""
-    alike: dict[str, list[Mutant]] = {}
-    for mutant in found:
-        alike.setdefault(mutant.reason_key, []).append(mutant)
-    order = {id(mutant): place for group in alike.values() for place, mutant in enumerate(sorted(group, key=at), 1)}
-    return [
-        replace(mutant, which=f"{order[id(mutant)]} of {len(group)}") if len(group) > 1 else mutant
-        for mutant in found
-        for group in [alike[mutant.reason_key]]
-    ]
-
-
-def at(mutant: Mutant) -> tuple[int, int]:
-    return mutant.line, mutant.column
+def reasons_by_line(text: str) -> dict[int, tuple[str, ...]]:
+    """What the comments `# mutants: NAME, NAME` say, at the end of a line or on a line of their own above it."""
+    found = {}
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT and token.string.startswith("# mutants: "):
+            names = tuple(token.string.removeprefix("# mutants: ").split(", "))
+            unknown = set(names) - set(REASONS)
+            if unknown:
+                raise SystemExit(f"line {token.start[0]}: no such reason in mutants-reasons.toml: {', '.join(unknown)}")
+            alone = not token.line[: token.start[1]].strip()
+            found[token.start[0] + alone] = names
+    return found
 
 
 def named(node: ast.AST, name: str) -> Iterator[tuple[str, ast.AST]]:
@@ -538,8 +526,7 @@ class Plugin:
         gc.freeze()  # children share these pages as long as nobody counts their references again
         reach = reach_of(session.items, self.files, self.jobs)
         memory = Memory.load(MEMORY, session.items, self.patience)
-        known = set() if self.explained else accepted()
-        todo = [m for m in self.everything if not memory.knows(m) and not m.is_in(known)]
+        todo = [m for m in self.everything if not memory.knows(m) and (self.explained or not m.reasons)]
         print(f"{len(self.everything)} mutants, {len(todo)} to run with {self.jobs} jobs", flush=True)
         hunt = Hunt({item.nodeid: item for item in session.items}, reach, self.jobs, self.patience)
         for number, (mutant, found) in enumerate(hunt.run(todo), 1):
@@ -553,39 +540,27 @@ class Plugin:
         return True
 
 
-def accepted() -> set[str]:
-    """The mutants that need no test, as tools/mutants-accepted.toml names them."""
-    groups = tomllib.loads(ACCEPTED.read_text()) if ACCEPTED.exists() else {}
-    return {entry for group in groups.values() for entry in group["mutants"]}
-
-
 def report(everything: Sequence[Mutant], verdicts: dict[Mutant, str | None], reach: Reach) -> int:
-    reasons = accepted()
     survivors = [mutant for mutant in everything if verdicts[mutant] is None]
-    unexplained = [mutant for mutant in survivors if not mutant.is_in(reasons)]
+    unexplained = [mutant for mutant in survivors if not mutant.reasons]
     killed = len(everything) - len(survivors)
     table(everything, survivors, unexplained)
     print(f"{killed} killed, {len(survivors) - len(unexplained)} accepted with a reason, {len(unexplained)} survived")
     for mutant in unexplained:
         note = "" if reach.of(mutant) else "  (no test reaches it)"
         print(f"SURVIVED {mutant.name}{note}")
-    files = {str(mutant.path.relative_to(SOURCE)) for mutant in everything}
-    mine = {entry for entry in reasons if entry.partition(":")[0] in files}
-    stale = mine - {key for mutant in everything for key in (mutant.reason_key, mutant.own_key)}
-    for entry in sorted(stale):
-        print(f"no such mutant any more: {entry}")
-    return 1 if unexplained or stale else 0
+    return 1 if unexplained else 0
 
 
 def table(everything: Sequence[Mutant], survivors: Sequence[Mutant], unexplained: Sequence[Mutant]) -> None:
     """A line for each room, and what the run took."""
-    print(f"{'room':<12}{'mutants':>9}{'killed':>9}{'explained':>11}{'survived':>10}")
+    print(f"{'package':<18}{'mutants':>9}{'killed':>9}{'explained':>11}{'survived':>10}")
     for room in (*ROOMS, "together"):
         counts = [
-            sum(room in ("together", mutant.path.relative_to(SOURCE).parts[0]) for mutant in those)
+            sum(room == "together" or mutant.path.is_relative_to(SOURCE / room) for mutant in those)
             for those in (everything, survivors, unexplained)
         ]
-        print(f"{room:<12}{counts[0]:>9}{counts[0] - counts[1]:>9}{counts[1] - counts[2]:>11}{counts[2]:>10}")
+        print(f"{room:<18}{counts[0]:>9}{counts[0] - counts[1]:>9}{counts[1] - counts[2]:>11}{counts[2]:>10}")
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     processor = sum(each.ru_utime + each.ru_stime for each in used)
     print(f"{(time.monotonic() - BEGAN) / 60:.1f} minutes, {processor / 60:.1f} of processor time")

@@ -25,9 +25,9 @@ from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import Array, np, scipy
 from certiformer.theory.core.rounding import up
 
-CELLS = 2000
+CELLS = 2000  # mutants: any-multiplier-proves
 """Cells of the grid of r."""
-_WIDTH = 1e-4
+_WIDTH = 1e-4  # mutants: any-multiplier-proves
 """The supremum is enclosed to this part of its largest possible value."""
 
 
@@ -40,7 +40,7 @@ def attended_upper(c: Sequence[float] | Array, places: Sequence[float] | Array, 
         raise InputError("c", sizes.tolist(), "finite numbers of at least 0")
     # sum_t a_t r_t <= 1, so the largest c always bounds it.
     most = up(float(np.max(sizes)))
-    if most == 0.0:
+    if most == 0.0:  # mutants: nobody-looks
         return 0.0
     test = _Test(sizes, p, query, patch)
     low, high = 0.0, most
@@ -54,8 +54,8 @@ class _Test:
     """The Lagrangian test at a candidate v: exponentials are computed once."""
 
     def __init__(self, c: Array, p: Array, query: float, patch: int) -> None:
-        self.half = 0.5 / CELLS
-        r = np.linspace(0.0, 1.0, CELLS + 1)
+        self.half = 0.5 / CELLS  # mutants: any-multiplier-proves
+        r = np.linspace(0.0, 1.0, CELLS + 1)  # mutants: any-multiplier-proves
         ends = np.stack([r / patch, r])[:, None, :]
         # A common factor of all tokens changes no sign: the largest exponent is 0.
         exponent = p[None, :, None] + query * ends
@@ -71,16 +71,21 @@ class _Test:
         slope = self.c + abs(self.query) * (np.abs(height) + self.c * self.half)
         found = np.max(self.exponential * height + self.steepest * slope * self.half, axis=0)
         # Every term is known to a few units in the last place of numbers of this size.
+        # mutants: rounding-margins
         rounding = 1e-12 * float(np.sum(np.max(self.exponential, axis=(0, 2)) * (self.c.ravel() + v)))
 
         def excess(ln_lambda: float) -> float:
             weight = math.exp(ln_lambda)
             total = weight + float(np.sum(np.max(found - weight * self.nearest, axis=1)))
-            return total + rounding + 1e-12 * weight * (1 + len(found))
+            return total + rounding + 1e-12 * weight * (1 + len(found))  # mutants: rounding-margins
 
         # The excess is convex in lambda; where its minimum is sought does not matter for the proof.
         scale = math.log(float(np.max(self.c)))
         best = scipy.optimize.minimize_scalar(
-            excess, bounds=(scale - 25.0, scale + 5.0), method="bounded", options={"xatol": 1e-3}
+            # mutants: any-multiplier-proves
+            excess,
+            bounds=(scale - 25.0, scale + 5.0),
+            method="bounded",
+            options={"xatol": 1e-3},
         )
         return bool(best.fun <= 0.0)

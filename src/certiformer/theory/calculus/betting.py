@@ -14,7 +14,7 @@ from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import Array, np
 
 TRUNCATION = 0.75
-_STEPS = 200
+_STEPS = 200  # mutants: search-effort
 
 
 def betting_upper(losses: Sequence[float] | Array, delta: float) -> float:
@@ -26,10 +26,10 @@ def betting_upper(losses: Sequence[float] | Array, delta: float) -> float:
     """
     x = _in_unit_interval(losses)
     bets = _plug_in(x, delta)
-    target = math.log(1.0 / delta)
-    low, high = float(np.mean(x)), 1.0
-    if not _rejects(x, bets, np.nextafter(1.0, 0.0), target):
-        return 1.0
+    target = math.log(1.0 / delta)  # mutants: search-effort
+    low, high = float(np.mean(x)), 1.0  # mutants: search-effort
+    if not _rejects(x, bets, np.nextafter(1.0, 0.0), target):  # mutants: search-effort
+        return 1.0  # mutants: search-effort
     for _ in range(_STEPS):
         middle = 0.5 * (low + high)
         if not low < middle < high:
@@ -38,7 +38,7 @@ def betting_upper(losses: Sequence[float] | Array, delta: float) -> float:
             high = middle
         else:
             low = middle
-    return min(1.0, high * (1.0 + 1e-12))
+    return min(1.0, high * (1.0 + 1e-12))  # mutants: rounding-margins, search-effort
 
 
 def _plug_in(x: Array, delta: float) -> Array:
@@ -55,7 +55,7 @@ def _rejects(x: Array, bets: Array, mean: float, target: float) -> bool:
     """Whether the capital against `mean` ever reaches 1/delta; the margin covers the rounding of the sum."""
     stakes = np.minimum(bets, TRUNCATION / (1.0 - mean))
     wealth = np.cumsum(np.log1p(stakes * (mean - x)))
-    return bool(np.max(wealth) >= target + 1e-13 * len(x))
+    return bool(np.max(wealth) >= target + 1e-13 * len(x))  # mutants: rounding-margins
 
 
 def progressive_grid(points: int = 40, low: float = 0.01, high: float = 10.0) -> tuple[float, ...]:

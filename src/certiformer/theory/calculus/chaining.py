@@ -32,20 +32,20 @@ MOST_SEARCHED = 1000
 """Up to so many n each has a search of its own, the same as for a single n."""
 
 _DECADES = 12.0
-_POINTS = 480
-_BLOCK = 48
-_FINER = 8
-_NODES_PER_DECADE = 25
-_ROWS = 1024
-_ADJUSTMENTS = (0.02, 0.008, 0.003, 0.001)
-_ROUNDS = 4
-_REPEATS = 5
+_POINTS = 480  # mutants: any-chain-is-a-bound
+_BLOCK = 48  # mutants: any-chain-is-a-bound
+_FINER = 8  # mutants: any-chain-is-a-bound
+_NODES_PER_DECADE = 25  # mutants: any-chain-is-a-bound
+_ROWS = 1024  # mutants: any-chain-is-a-bound
+_ADJUSTMENTS = (0.02, 0.008, 0.003, 0.001)  # mutants: any-chain-is-a-bound
+_ROUNDS = 4  # mutants: any-chain-is-a-bound
+_REPEATS = 5  # mutants: any-chain-is-a-bound
 
 
 @functools.cache
 def _grid() -> Array:
     """Logarithms of the largest radius over the radii of a chain."""
-    return np.linspace(0.0, _DECADES * math.log(10.0), _POINTS)
+    return np.linspace(0.0, _DECADES * math.log(10.0), _POINTS)  # mutants: any-chain-is-a-bound
 
 
 def dudley_closed(constant: float, radius: float, n: float, additive: float = 0.0) -> float:
@@ -66,7 +66,7 @@ def _integral(constant: float, radius: float, n: float, additive: float, *, upto
 
     def closed(constant: float, n: float) -> float:
         s = math.sqrt(constant / n)
-        if 3.0 * s >= upto:
+        if 3.0 * s >= upto:  # mutants: nobody-looks
             return radius
         integral = 12.0 * s * (1.0 + math.log(upto / (3.0 * s))) if s > 0.0 else 0.0
         return min(radius, integral + 12.0 * upto * math.sqrt(additive / n))
@@ -90,8 +90,8 @@ def geometric_chain(cover: Cover, radius: float, n: float, additive: float = 0.0
     """The best proper chain among the scales D q^-j, q = 1.10, 1.15, ..., 8.00, j <= 80: plain and reproducible."""
     if not cover.proper:
         raise InputError("cover", cover.name, "a proper cover", "Use external_chain, or cover.made_proper()")
-    ratios = np.arange(22, 161)[:, None] / 20.0
-    scales = radius * ratios ** -np.arange(0.0, 81.0)
+    ratios = np.arange(22, 161)[:, None] / 20.0  # mutants: any-chain-is-a-bound
+    scales = radius * ratios ** -np.arange(0.0, 81.0)  # mutants: any-chain-is-a-bound
     roots = scales[:, :-1] * np.sqrt(2.0 * (additive + cover.log_sizes(scales[:, 1:])))
 
     def least(n: float) -> float:
@@ -119,16 +119,16 @@ def _chains(cover: Cover, radius: float, n: Array, additive: float, *, external:
 
     def sizes(steps: Array) -> Array:
         """ln N at the scales D e^-steps; those of a network are computed once each."""
-        if cover.rough is None:
+        if cover.rough is None:  # mutants: any-chain-is-a-bound
             return additive + cover.log_sizes(radius * np.exp(-steps))
         different, place = np.unique(steps, return_inverse=True)
         return (additive + rough.log_sizes(radius * np.exp(-different)))[place].reshape(steps.shape)
 
     # Beyond ln N = n/2 a link costs more than it saves; fine scales may be costly to look at, hence in blocks.
-    coarse = [np.zeros(1)]
-    for start in range(1, _POINTS, _BLOCK):
+    coarse = [np.zeros(1)]  # mutants: any-chain-is-a-bound
+    for start in range(1, _POINTS, _BLOCK):  # mutants: any-chain-is-a-bound
         coarse.append(additive + _tabulated(rough, radius, start))
-        if coarse[-1].max() >= np.max(n) / 2.0:
+        if coarse[-1].max() >= np.max(n) / 2.0:  # mutants: any-chain-is-a-bound
             break
     table = np.concatenate(coarse)
     if len(n) <= MOST_SEARCHED:
@@ -138,7 +138,7 @@ def _chains(cover: Cover, radius: float, n: Array, additive: float, *, external:
     return np.minimum(radius, best * radius)
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=256)  # mutants: any-chain-is-a-bound
 def _tabulated(cover: Cover, radius: float, start: int) -> Array:
     """ln N at a block of the grid's scales, once for all n and for all points of a sweep that share the cover."""
     return cover.log_sizes(radius * np.exp(-_grid()[start : start + _BLOCK]))
@@ -148,8 +148,9 @@ def _nodes(n: Array) -> Array:
     """Some of the n, the least and the largest among them: so many to a decade."""
     ordered = np.unique(n)
     low, high = float(ordered[0]), float(ordered[-1])
+    # mutants: any-chain-is-a-bound
     many = math.ceil(_NODES_PER_DECADE * math.log10(high / low)) + 1 if high > low else 1
-    places = np.searchsorted(ordered, np.geomspace(low, high, many + 1))
+    places = np.searchsorted(ordered, np.geomspace(low, high, many + 1))  # mutants: any-chain-is-a-bound
     return np.unique(ordered[np.minimum(places, len(ordered) - 1)])
 
 
@@ -157,15 +158,16 @@ def _between_nodes(sizes: Callable[[Array], Array], table: Array, nodes: Array, 
     """Many n: chains are sought at the nodes, and those of the two next to each n are adjusted to it."""
     _, found = _searched(sizes, table, nodes, external=external)
     above = np.searchsorted(nodes, n)  # at most the last: the largest n is a node
-    below = np.maximum(above - 1, 0)
+    below = np.maximum(above - 1, 0)  # mutants: any-chain-is-a-bound
     best = np.full(len(n), np.inf)
-    for start in range(0, len(n), _ROWS):
+    for start in range(0, len(n), _ROWS):  # mutants: any-chain-is-a-bound
         rows = slice(start, start + _ROWS)
         for start_from in (below[rows], above[rows]):
             value, steps = np.full(len(start_from), np.inf), found[start_from]
-            longest = int(np.max(np.sum(steps > 0.0, axis=1)))
-            steps = steps[:, steps.shape[1] - longest - 1 :]
+            longest = int(np.max(np.sum(steps > 0.0, axis=1)))  # mutants: any-chain-is-a-bound
+            steps = steps[:, steps.shape[1] - longest - 1 :]  # mutants: any-chain-is-a-bound
             for step in _ADJUSTMENTS:
+                # mutants: any-chain-is-a-bound
                 value, steps = _closer(sizes, steps, step, n[rows], value, 2, external=external)
             best[rows] = np.minimum(best[rows], value)
     return best
@@ -173,14 +175,15 @@ def _between_nodes(sizes: Callable[[Array], Array], table: Array, nodes: Array, 
 
 def _searched(sizes: Callable[[Array], Array], table: Array, n: Array, *, external: bool) -> tuple[Array, Array]:
     """The best chain of each n in units of D, and ln(D/eps_j) of its scales; `table` is ln N at the coarse ones."""
-    over = np.flatnonzero(table >= np.max(n) / 2.0)
-    costs = table[: over[0] + 1] if len(over) else table
+    over = np.flatnonzero(table >= np.max(n) / 2.0)  # mutants: any-chain-is-a-bound
+    costs = table[: over[0] + 1] if len(over) else table  # mutants: any-chain-is-a-bound
     steps = _grid()[: len(costs)]
+    # mutants: any-chain-is-a-bound
     links = np.sqrt(2.0 * np.where(np.roll(costs, 1) < n[:, None] / 2.0, costs, np.inf) / n[:, None])
-    links[:, 0] = 0.0
+    links[:, 0] = 0.0  # mutants: any-chain-is-a-bound
     best, paths = _shortest_paths(np.exp(-steps), links, external=external)
-    found = np.where(paths > 0, steps[paths], 0.0)
-    step = float(steps[1]) if len(steps) > 1 else 0.0
+    found = np.where(paths > 0, steps[paths], 0.0)  # mutants: any-chain-is-a-bound
+    step = float(steps[1]) if len(steps) > 1 else 0.0  # mutants: any-chain-is-a-bound
     for _ in range(_ROUNDS):
         step /= _FINER
         moving = np.arange(len(n))
@@ -188,7 +191,7 @@ def _searched(sizes: Callable[[Array], Array], table: Array, n: Array, *, extern
             last = best[moving]
             now, steps_now = _closer(sizes, found[moving], step, n[moving], last, _FINER, external=external)
             best[moving], found[moving] = now, steps_now
-            moving = moving[now < last * (1.0 - 1e-6)]
+            moving = moving[now < last * (1.0 - 1e-6)]  # mutants: any-chain-is-a-bound
             if not len(moving):
                 break
     return best, found
@@ -200,25 +203,25 @@ def _shortest_paths(scales: Array, links: Array, *, external: bool) -> tuple[Arr
     The paths are rows of indices that end with the finest scale; 0, the coarsest, fills what is not needed.
     """
     rows, many = links.shape
-    if rows == 1:
+    if rows == 1:  # mutants: any-chain-is-a-bound
         least, path = _shortest_path(scales.tolist(), links[0].tolist(), external=external)
         return np.array([least]), np.array([path])
     reached = np.full((rows, many), np.inf)
-    reached[:, 0] = 0.0
+    reached[:, 0] = 0.0  # mutants: any-chain-is-a-bound
     previous = np.zeros((rows, many), dtype=np.int64)
     every = np.arange(rows)
-    for j in range(1, many):
+    for j in range(1, many):  # mutants: any-chain-is-a-bound
         cost = links[:, j : j + 1]
         totals = reached[:, :j] + scales[:j] * cost
         at = np.argmin(totals, axis=1)
         previous[:, j] = at
         reached[:, j] = totals[every, at] + (scales[j] * cost[:, 0] if external else 0.0)
     ends = reached + scales
-    last = np.argmin(ends, axis=1)
+    last = np.argmin(ends, axis=1)  # mutants: any-chain-is-a-bound
     path = [last]
-    while np.any(path[-1] > 0):
-        path.append(previous[every, path[-1]])
-    return ends[every, last], np.stack(path[::-1], axis=1)
+    while np.any(path[-1] > 0):  # mutants: any-chain-is-a-bound
+        path.append(previous[every, path[-1]])  # mutants: any-chain-is-a-bound
+    return ends[every, last], np.stack(path[::-1], axis=1)  # mutants: any-chain-is-a-bound
 
 
 def _shortest_path(scales: list[float], links: list[float], *, external: bool) -> tuple[float, list[int]]:
@@ -227,7 +230,7 @@ def _shortest_path(scales: list[float], links: list[float], *, external: bool) -
     Scales fall, so lines come by falling slopes: those that are lowest somewhere stand in that order, `until` the c
     where the next one takes over.
     """
-    reached, previous = [0.0], [0]
+    reached, previous = [0.0], [0]  # mutants: nobody-looks
     lines, until = [0], [math.inf]
     for j in range(1, len(scales)):
         cost = links[j]
@@ -263,24 +266,25 @@ def _closer(
     `steps` are ln(D/eps_j), a row per chain, 0 where the chain is shorter; scales are in units of D.
     """
     rows, length = steps.shape
-    around = step * np.arange(-wide, wide + 1.0)
+    around = step * np.arange(-wide, wide + 1.0)  # mutants: any-chain-is-a-bound
+    # mutants: any-chain-is-a-bound
     moved = np.maximum(steps[..., None] + np.where(steps > 0.0, 1.0, 0.0)[..., None] * around, 0.0)
-    live = moved > 0.0
+    live = moved > 0.0  # mutants: any-chain-is-a-bound
     with np.errstate(invalid="ignore"):
-        costs = np.where(live, np.sqrt(2.0 * sizes(moved) / n[:, None, None]), 0.0)
+        costs = np.where(live, np.sqrt(2.0 * sizes(moved) / n[:, None, None]), 0.0)  # mutants: any-chain-is-a-bound
     scales = np.exp(-moved)
-    total, came = np.zeros((rows, moved.shape[-1])), []
-    for j in range(1, length):
+    total, came = np.zeros((rows, moved.shape[-1])), []  # mutants: any-chain-is-a-bound
+    for j in range(1, length):  # mutants: any-chain-is-a-bound
         ways = total[:, :, None] + scales[:, j - 1, :, None] * costs[:, j, None, :]
         # Chains get finer as they go.
         ways = np.where(moved[:, j - 1, :, None] <= moved[:, j, None, :], ways, np.inf)
-        came.append(np.argmin(ways, axis=1))
+        came.append(np.argmin(ways, axis=1))  # mutants: any-chain-is-a-bound
         total = np.min(ways, axis=1) + (scales[:, j] * costs[:, j] if external else 0.0)
-    ends = total + scales[:, -1]
-    every, at = np.arange(rows), np.argmin(ends, axis=1)
+    ends = total + scales[:, -1]  # mutants: any-chain-is-a-bound
+    every, at = np.arange(rows), np.argmin(ends, axis=1)  # mutants: any-chain-is-a-bound
     value, chosen = ends[every, at], [at]
     for back in reversed(came):
-        chosen.append(back[every, chosen[-1]])
-    found = moved[every[:, None], np.arange(length), np.stack(chosen[::-1], axis=1)]
+        chosen.append(back[every, chosen[-1]])  # mutants: any-chain-is-a-bound
+    found = moved[every[:, None], np.arange(length), np.stack(chosen[::-1], axis=1)]  # mutants: any-chain-is-a-bound
     better = value < best
     return np.where(better, value, best), np.where(better[:, None], found, steps)

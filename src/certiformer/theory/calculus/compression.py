@@ -22,10 +22,10 @@ from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import np, scipy
 from certiformer.theory.core.rounding import up
 
-REFINEMENT = 5e-4
+REFINEMENT = 5e-4  # mutants: search-effort
 """Suprema over a cell are enclosed to this relative width; what is returned is the upper end."""
-_DEEPEST = 60
-_SMALLEST_DELTA = 1e-200
+_DEEPEST = 60  # mutants: search-effort
+_SMALLEST_DELTA = 1e-200  # mutants: ends-of-the-floats
 _MOST_COUNTS = 1_000_000
 
 
@@ -38,9 +38,9 @@ def log_e_value(k: int, n: int, v: float) -> float:
         return -math.inf
     if v == 0.0:
         return math.log((n - k) / (n * (k + 1.0)))
-    if v == 1.0:
+    if v == 1.0:  # mutants: nobody-looks
         return math.inf
-    if v * n < k + 1:
+    if v * n < k + 1:  # mutants: same-for-every-value
         # sf/pmf(k) = sum_{i > k} pmf(i)/pmf(k), whose terms decrease.
         ratio = partial_ratio(k, n, v, step=1, stop=n)
         return math.log(ratio) - math.log(n) - math.log(v) if ratio > 0.0 else -math.inf
@@ -54,7 +54,7 @@ def compression_upper(k: int, n: int, ln_delta: float) -> float:
 
     def certain(v: float) -> float:
         found = log_e_value(k, n, v)
-        return found - 1e-14 * (abs(found) + abs(k - n * v) + math.log(n)) - 1e-13
+        return found - 1e-14 * (abs(found) + abs(k - n * v) + math.log(n)) - 1e-13  # mutants: rounding-margins
 
     return _least_excluded(certain, ln_delta, claims=k < n)
 
@@ -74,11 +74,11 @@ def windowed_upper(k: int, n: int, ln_delta: float) -> float:
     def certain(v: float) -> float:
         small, large = (log_binomial_cdf(k, size, v) for size in (first, last))
         apart = -math.expm1(large - small)
-        if apart <= 1e-9:
+        if apart <= 1e-9:  # mutants: rounding-margins
             return -math.inf  # the difference is lost in rounding: nothing is certain here
         found = small + math.log(apart) - math.log(last - first) - math.log(v)
         found -= log_binomial_pmf(k, n, v)
-        return found - (1e-13 + 1e-14 * (abs(small) + abs(found) + abs(k - n * v))) / apart
+        return found - (1e-13 + 1e-14 * (abs(small) + abs(found) + abs(k - n * v))) / apart  # mutants: rounding-margins
 
     return _least_excluded(certain, ln_delta, claims=k < last and first < last)
 
@@ -92,8 +92,8 @@ def _least_excluded(certain: Callable[[float], float], ln_delta: float, *, claim
     low, high = 0.0, 1.0
     while True:
         middle = 0.5 * (low + high)
-        if not low < middle < high or high - low < 1e-15 * high:
-            return min(1.0, high + 4e-15 * high)
+        if not low < middle < high or high - low < 1e-15 * high:  # mutants: rounding-margins
+            return min(1.0, high + 4e-15 * high)  # mutants: rounding-margins
         if certain(middle) > -ln_delta:
             high = middle
         else:
@@ -127,8 +127,8 @@ def published_with_a_plus(k: int, n: int, delta: float) -> float:
         return math.log(n) + math.log(v) + log_binomial_pmf(k, n, v) - math.log(delta + above)
 
     if k == n:
-        return 1.0
-    low, high = k / n, 1.0
+        return 1.0  # mutants: search-effort
+    low, high = k / n, 1.0  # mutants: search-effort
     if k == 0 or excess(low) <= 0.0:
         return low
     while low < 0.5 * (low + high) < high:
@@ -137,7 +137,7 @@ def published_with_a_plus(k: int, n: int, delta: float) -> float:
     return high
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=4096)  # mutants: caches
 def surrogate_joint(k: int, n: int, disagreements: int, m: int, ln_delta: float) -> float:
     r"""sup{v + U(d, m, delta E_k(v)) : 0 <= v <= eps(k, n, delta)}: h may have seen everything that is labelled.
 
@@ -149,15 +149,15 @@ def surrogate_joint(k: int, n: int, disagreements: int, m: int, ln_delta: float)
 
     def distance(v: float) -> float:
         level = ln_delta + log_e_value(k, n, v)
-        level -= 1e-12 * (1.0 + abs(level))
-        return 0.0 if level >= 0.0 else binomial_upper(disagreements, m, level)
+        level -= 1e-12 * (1.0 + abs(level))  # mutants: rounding-margins
+        return 0.0 if level >= 0.0 else binomial_upper(disagreements, m, level)  # mutants: rounding-margins
 
     cells = [(-(highest + distance(0.0)), 0.0, highest, distance(0.0))]
     attained = distance(0.0)
     while True:
         bound, low, high, at_low = cells[0]
         attained = max(attained, low + at_low)
-        if -bound <= attained * (1.0 + REFINEMENT) or high - low < 1e-12:
+        if -bound <= attained * (1.0 + REFINEMENT) or high - low < 1e-12:  # mutants: rounding-margins
             return up(min(1.0, -bound))
         heapq.heappop(cells)
         middle = 0.5 * (low + high)
@@ -166,7 +166,7 @@ def surrogate_joint(k: int, n: int, disagreements: int, m: int, ln_delta: float)
         heapq.heappush(cells, (-(high + at_middle), middle, high, at_middle))
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=4096)  # mutants: caches
 def surrogate_unseen(errors: int, n: int, disagreements: int, m: int, delta: float) -> float:
     r"""inf{theta : sup_{p+q=theta} P(m e' + n d' <= m e + n d) < delta}: h is independent of the hold-out too.
 
@@ -179,13 +179,15 @@ def surrogate_unseen(errors: int, n: int, disagreements: int, m: int, delta: flo
     observed = m * errors + n * disagreements
     if delta < _SMALLEST_DELTA or min(n, observed // m) > _MOST_COUNTS:
         half = math.log(delta) - math.log(2.0)
+        # mutants: search-effort
         return up(min(1.0, binomial_upper(errors, n, half) + binomial_upper(disagreements, m, half)))
     first = np.arange(min(n, observed // m) + 1, dtype=np.float64)
     second = np.minimum(m, (observed - m * first.astype(np.int64)) // n).astype(np.float64)
     ln_choose = (
+        # mutants: search-effort
         scipy.special.gammaln(n + 1.0) - scipy.special.gammaln(first + 1.0) - scipy.special.gammaln(n - first + 1.0)
     )
-    slack = 1.0 + 1e-10 + 1e-14 * float(scipy.special.gammaln(n + 1.0))
+    slack = 1.0 + 1e-10 + 1e-14 * float(scipy.special.gammaln(n + 1.0))  # mutants: rounding-margins, search-effort
 
     def tail(p: float, q: float) -> float:
         mass = np.exp(ln_choose + first * math.log(p) + (n - first) * math.log1p(-p)) if p > 0 else (first == 0) * 1.0
@@ -193,7 +195,7 @@ def surrogate_unseen(errors: int, n: int, disagreements: int, m: int, delta: flo
 
     def below(theta: float) -> bool:
         """Certainly every tail of p + q = theta < 1 is below delta."""
-        stack = [(0.0, theta, 0)]
+        stack = [(0.0, theta, 0)]  # mutants: search-effort
         while stack:
             low, high, depth = stack.pop()
             if tail(low, max(0.0, theta - high)) < delta:
@@ -201,10 +203,10 @@ def surrogate_unseen(errors: int, n: int, disagreements: int, m: int, delta: flo
             middle = 0.5 * (low + high)
             if depth == _DEEPEST or high - low < REFINEMENT * theta or tail(middle, theta - middle) >= delta:
                 return False
-            stack += [(low, middle, depth + 1), (middle, high, depth + 1)]
+            stack += [(low, middle, depth + 1), (middle, high, depth + 1)]  # mutants: search-effort
         return True
 
-    low, high = max(errors / n, disagreements / m), 1.0
+    low, high = max(errors / n, disagreements / m), 1.0  # mutants: search-effort
     while high - low > REFINEMENT * high:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if below(middle) else (middle, high)

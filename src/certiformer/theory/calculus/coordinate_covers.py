@@ -20,7 +20,7 @@ from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import scipy
 from certiformer.theory.core.rounding import up
 
-_SERIES = 20_000
+_SERIES = 20_000  # mutants: search-effort
 
 
 def box_nats(L: Sequence[float], R: Sequence[float], gamma: float) -> float:
@@ -79,17 +79,18 @@ def cap_nats(dimension: int, rho: float) -> float:
     _check_sphere(dimension, rho)
     if rho > math.sqrt(2.0):
         raise InputError("rho", rho, "at most sqrt(2), half of the sphere")
-    a, x = (dimension - 1) / 2.0, min(1.0, rho * rho * (1.0 - rho * rho / 4.0))
-    direct = float(scipy.special.betainc(a, 0.5, x))
-    if x > 0.5 and direct > 1e-280:
-        return up(-math.log(direct / 2.0 * (1.0 - 1e-13)))
-    total, term = 1.0, 1.0
+    a, x = (dimension - 1) / 2.0, min(1.0, rho * rho * (1.0 - rho * rho / 4.0))  # mutants: same-for-every-value
+    direct = float(scipy.special.betainc(a, 0.5, x))  # mutants: same-for-every-value
+    if x > 0.5 and direct > 1e-280:  # mutants: ends-of-the-floats, same-for-every-value
+        return up(-math.log(direct / 2.0 * (1.0 - 1e-13)))  # mutants: rounding-margins, same-for-every-value
+    total, term = 1.0, 1.0  # mutants: same-for-every-value
     for j in range(_SERIES):
-        term *= x * (a + 0.5 + j) / (a + 1.0 + j)
+        term *= x * (a + 0.5 + j) / (a + 1.0 + j)  # mutants: same-for-every-value
         total += term
-        if term < 1e-18 * total:
+        if term < 1e-18 * total:  # mutants: rounding-margins
             break
     ln_share = (
+        # mutants: same-for-every-value
         a * math.log(x) + 0.5 * math.log1p(-x) - math.log(a) - float(scipy.special.betaln(a, 0.5)) + math.log(total)
     )
     return up(math.log(2.0) - ln_share)

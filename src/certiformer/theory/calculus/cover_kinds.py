@@ -22,7 +22,7 @@ from certiformer.theory.calculus.entropies import (
 )
 from certiformer.theory.core.lazy import Array, np
 
-_LOOK = tuple(0.25 * number for number in range(121))
+_LOOK = tuple(0.25 * number for number in range(121))  # mutants: skipped-kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Kind:
     """factor * base(x + shift), base a Volume or a Power record or anything else (by table)."""
 
     base: Entropy
-    factor: float = 1.0
-    shift: float = 0.0
+    factor: float = 1.0  # mutants: nobody-leaves-it-out
+    shift: float = 0.0  # mutants: nobody-leaves-it-out
 
 
 def kinds_of(entropy: Entropy, factor: float = 1.0, shift: float = 0.0) -> list[Kind]:
@@ -81,7 +81,7 @@ class Bank:
         kinds = [kinds_of(entropy) for entropy in entropies]
         formulas = dict.fromkeys(_formula(kind) for each in kinds for kind in each)
         by_formula = {one: columns([[k for k in each if _formula(k) == one] for each in kinds]) for one in formulas}
-        volumes = [[kind for kind in each if _formula(kind) == (Volume, 1)] for each in kinds]
+        volumes = [[kind for kind in each if _formula(kind) == (Volume, 1)] for each in kinds]  # mutants: skipped-kinds
         return cls(
             tuple(
                 tuple(_summand(column, number) for number in range(formula[1]))
@@ -92,15 +92,15 @@ class Bank:
             tuple(
                 (
                     _entries(column, lambda kind: kind.factor * kind.base.coefficient, math.inf),
-                    _entries(column, lambda kind: 2.0 * kind.shift, 0.0),
+                    _entries(column, lambda kind: 2.0 * kind.shift, 0.0),  # mutants: nobody-looks
                 )
                 for column in by_formula.get((Power, 1), ())
             ),
             tuple(
                 (
-                    _entries(column, lambda kind: float(kind.base.dimension), 1.0),
+                    _entries(column, lambda kind: float(kind.base.dimension), 1.0),  # mutants: nobody-looks
                     _entries(column, lambda kind: kind.factor, math.inf),
-                    _entries(column, lambda kind: kind.shift, 0.0),
+                    _entries(column, lambda kind: kind.shift, 0.0),  # mutants: nobody-looks
                     np.array([[_useful(kind, each)] for kind, each in zip(column, volumes, strict=True)]),
                 )
                 for column in by_formula.get((Multisets, 1), ())
@@ -118,6 +118,7 @@ class Bank:
             np.minimum(found, raised(raised(value)), out=found)
         for coefficient, twice in self.powers:
             exponent = 2.0 * x + twice
+            # mutants: ends-of-the-floats
             np.minimum(found, raised(coefficient * np.exp(np.where(exponent < 709.0, exponent, np.inf))), out=found)
         for dimension, factor, shift, useful in self.draws:
             near = x < useful
@@ -128,6 +129,7 @@ class Bank:
                 found[near] = np.minimum(found[near], factors * multisets_on(dimensions, at, shrunk=True))
         for kind, groups in self.others:
             at = x[groups] + kind.shift
+            # mutants: nobody-looks
             value = np.where(at > 0.0, kind.factor * sizes(kind.base, np.maximum(at, 1e-300)), 0.0)
             found[groups] = np.minimum(found[groups], value)
         return found
@@ -136,7 +138,7 @@ class Bank:
 def _formula(kind: Kind) -> tuple[type, int]:
     """The record whose formula serves all groups, and how many of it are added up; `object` where there is none."""
     base = kind.base
-    if kind.shift >= 0.0:
+    if kind.shift >= 0.0:  # mutants: skipped-kinds
         if isinstance(base, Volume | Power) or (isinstance(base, Multisets) and base.shrunk):
             return type(base), 1
         if isinstance(base, Added) and all(isinstance(part, Volume) for part in base.parts):
@@ -151,16 +153,19 @@ def _useful(draws: Kind | None, volumes: Sequence[Kind]) -> float:
     at one such x, and P <= 2D, then for good.
     """
     if draws is None:
-        return 0.0
+        return 0.0  # mutants: skipped-kinds
     x = np.array(_LOOK)
+    # mutants: skipped-kinds
     atoms, root = 2.0 * draws.base.dimension, np.expm1(x + draws.shift)  # type: ignore[attr-defined]
+    # mutants: skipped-kinds
     least = np.where(root * root >= atoms, draws.factor * atoms * np.log1p(root * root / atoms), -np.inf)
     found = math.inf
     for kind in volumes:
         parameters, ln_factor = kind.factor * kind.base.parameters, kind.base.ln_factor  # type: ignore[attr-defined]
         if parameters <= draws.factor * atoms:
+            # mutants: skipped-kinds
             less = np.flatnonzero(parameters * np.logaddexp(0.0, ln_factor + kind.shift + x) < least * (1.0 - 1e-9))
-            found = min(found, float(x[less[0]]) if len(less) else math.inf)
+            found = min(found, float(x[less[0]]) if len(less) else math.inf)  # mutants: skipped-kinds
     return found
 
 
@@ -172,7 +177,7 @@ def _summand(column: Column, number: int) -> tuple[Array, Array]:
 
     return (
         _entries(column, lambda kind: kind.factor * volume(kind.base).parameters, math.inf),
-        _entries(column, lambda kind: volume(kind.base).ln_factor + kind.shift, 0.0),
+        _entries(column, lambda kind: volume(kind.base).ln_factor + kind.shift, 0.0),  # mutants: nobody-looks
     )
 
 

@@ -89,7 +89,7 @@ class Cover:
     def log_size_ln(self, ln_eps: float) -> float:
         """ln N at the radius exp(ln_eps)."""
         ratio = self.ln_radius - ln_eps
-        if math.isinf(ln_eps) and ratio > 0.0:
+        if math.isinf(ln_eps) and ratio > 0.0:  # mutants: nobody-looks
             return math.inf
         return self.entropy(ratio) if ratio > 0.0 else 0.0
 
@@ -104,6 +104,7 @@ class Cover:
             ratio = np.where(np.isfinite(ln_eps), self.ln_radius - ln_eps, 0.0)
             covered = ratio <= 0.0
             # One radius too fine for a float costs no more than an infinite answer there.
+            # mutants: same-for-every-value
             found = np.where(covered, 0.0, sizes(self.entropy, np.where(covered, 1.0, ratio)))
         return np.where((ln_eps == -np.inf) & (self.ln_radius > -math.inf), np.inf, found)
 
@@ -149,6 +150,7 @@ def smallest(*covers: Cover) -> Cover:
         domain=all(cover.domain for cover in covers),
         quadratic=quadratic,
         parameters=min(cover.parameters for cover in covers),
+        # mutants: any-split-is-a-bound
         rough=None if all(cover.rough is None for cover in covers) else Least(_parts([c.roughly for c in covers])),
     )
 
@@ -157,14 +159,14 @@ def _parts(covers: Sequence[Cover]) -> tuple[tuple[Entropy, float], ...]:
     """Every entropy with ln of how much larger its radius is than the smallest; two empty classes do not differ."""
     least = min(cover.ln_radius for cover in covers)
     parts = ((one.entropy, 0.0 if one.ln_radius == least else one.ln_radius - least) for one in covers)
-    return tuple(sorted(parts, key=lambda part: isinstance(part[0], Multisets)))
+    return tuple(sorted(parts, key=lambda part: isinstance(part[0], Multisets)))  # mutants: any-split-is-a-bound
 
 
 def _restate(cover: Cover, ln_radius: float) -> float:
     if math.isinf(cover.quadratic):
         return math.inf
     exponent = 2.0 * (cover.ln_radius - ln_radius)
-    return cover.quadratic * math.exp(exponent) if exponent < 700.0 else math.inf
+    return cover.quadratic * math.exp(exponent) if exponent < 700.0 else math.inf  # mutants: ends-of-the-floats
 
 
 def maurey(norm: float, dimension: int) -> Cover:
@@ -235,6 +237,7 @@ class _Steps:
         return float(math.floor(up(self.steps * math.exp(2.0 * x))))
 
     def on(self, x: Array) -> Array:
+        # mutants: rounding-margins
         steps = np.floor(self.steps * np.exp(2.0 * np.minimum(x, LARGE_LOG)) * (1.0 + 2.0 * MARGIN))
         return np.where(x > LARGE_LOG, np.inf, steps)
 
@@ -255,7 +258,7 @@ def rows_two_one_factor(rows: int, points: int) -> float:
     """The bracket of T5, minimised over h; convex in h, so the scan may stop when it turns."""
     log_rows, log_points = math.log(rows + 1.0), math.log(2.0 * points + 1.0)
     best = math.inf
-    for h in range(1, 10_000):
+    for h in range(1, 10_000):  # mutants: search-effort
         value = log_rows + h * math.log(2.0) + (h + 1) / h * log_points
         if value > best:
             break
@@ -288,7 +291,8 @@ class _Columns:
 
     def on(self, x: Array) -> Array:
         ratio = np.exp(np.minimum(x, LARGE_LOG))
-        each = math.log(self.columns + 1.0) + self.rows * np.log1p(2.0 * ratio)
+        each = math.log(self.columns + 1.0) + self.rows * np.log1p(2.0 * ratio)  # mutants: rounding-margins
+        # mutants: ends-of-the-floats, rounding-margins
         return np.where(x > LARGE_LOG, np.inf, raised(np.floor(ratio * (1.0 + 2.0 * MARGIN)) * each))
 
 
@@ -314,9 +318,9 @@ def sudakov_constant(rows: int, columns: int) -> float:
     return _sudakov(rows, columns)[0]
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=4096)  # mutants: caches
 def _sudakov(rows: int, columns: int) -> tuple[float, float, float]:
-    u = np.arange(1, 600) / 100.0
+    u = np.arange(1, 600) / 100.0  # mutants: search-effort
     gaussian = 2.0 * (math.sqrt(rows) + math.sqrt(columns) + u) ** 2
     additive = -np.log(-np.expm1(-(u**2) / 2.0))
     best = int(np.argmin(gaussian + additive))

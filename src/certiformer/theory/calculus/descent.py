@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 Modulus = Callable[[Array | float], Array]
 
 _SLACK = 1.0 + MARGIN
-_LAMBERT = 20
-_GRID = 300
-_ZOOMS = 4
-_REFINEMENTS = 8
-_FINE_GRID = 101
+_LAMBERT = 20  # mutants: search-effort
+_GRID = 300  # mutants: search-effort
+_ZOOMS = 4  # mutants: search-effort
+_REFINEMENTS = 8  # mutants: search-effort
+_FINE_GRID = 101  # mutants: search-effort
 
 
 class Sturm(NamedTuple):
@@ -106,7 +106,7 @@ def sturm(angle: Array | float) -> Sturm:
     """
     s = np.asarray(angle, dtype=np.float64)
     # Lambert: 1 - s cot s = s^2/(3 - s^2/(5 - s^2/(7 - ...))), no cancellation at small s
-    fraction = np.full_like(s, 2.0 * _LAMBERT + 3.0)
+    fraction = np.full_like(s, 2.0 * _LAMBERT + 3.0)  # mutants: same-for-every-value
     for k in range(_LAMBERT, 0, -1):
         fraction = 2.0 * k + 1.0 - s * s / fraction
     deficit = s * s / fraction
@@ -169,13 +169,13 @@ def log_stability(landscape: Landscape, run: Run, certificate: Certificate, n: i
 
 def least_count(exists: Callable[[int], bool], limit: int) -> int | None:
     """The least whole number from 1 to `limit` with a monotone property; None if even the limit lacks it."""
-    high = 1
+    high = 1  # mutants: search-effort
     while not exists(high):
         if high >= limit:
             return None
         high = min(4 * high, limit)
-    low = high // 4 if high > 1 else 0
-    while high - low > 1:
+    low = high // 4 if high > 1 else 0  # mutants: search-effort
+    while high - low > 1:  # mutants: search-effort
         middle = (low + high) // 2
         if exists(middle):
             high = middle
@@ -217,12 +217,12 @@ def _feasible(angle: Array, landscape: Landscape, run: Run) -> NDArray[np.bool_]
 def _grid(landscape: Landscape, run: Run) -> Array | None:
     """Angles from the least conceivable one, sqrt(q(0)), to pi/2: q grows with s, so nothing below can be feasible."""
     start = math.sqrt(float(_at(np.asarray(0.0), landscape, run).q))
-    stop = math.pi / 2 * (1.0 - 1e-9)
+    stop = math.pi / 2 * (1.0 - 1e-9)  # mutants: search-effort
     if not start < stop:
         return None
     linear = np.linspace(start, stop, _GRID)
-    geometric = np.geomspace(max(start, 1e-12), stop, _GRID)
-    return np.unique(np.concatenate([[start], linear, geometric[geometric > start]]))
+    geometric = np.geomspace(max(start, 1e-12), stop, _GRID)  # mutants: rounding-margins
+    return np.unique(np.concatenate([[start], linear, geometric[geometric > start]]))  # mutants: search-effort
 
 
 def _least_angle(landscape: Landscape, run: Run) -> float | None:
@@ -237,8 +237,8 @@ def _least_angle(landscape: Landscape, run: Run) -> float | None:
                 float(grid[0]) if first == 0 else _boundary(float(grid[first - 1]), float(grid[first]), landscape, run)
             )
         # close to tangency the feasible angles may hide between two grid points: look closer where q/s^2 is least
-        best = int(np.argmin(_at(grid, landscape, run).q / np.maximum(grid * grid, 1e-300)))
-        grid = np.linspace(grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)], _GRID)
+        best = int(np.argmin(_at(grid, landscape, run).q / np.maximum(grid * grid, 1e-300)))  # mutants: search-effort
+        grid = np.linspace(grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)], _GRID)  # mutants: search-effort
     return None
 
 
@@ -246,8 +246,8 @@ def _boundary(low: float, high: float, landscape: Landscape, run: Run) -> float:
     """The least feasible angle between an infeasible `low` and a feasible `high`."""
     for _ in range(_REFINEMENTS):
         grid = np.linspace(low, high, _FINE_GRID)
-        first = max(int(np.argmax(_feasible(grid, landscape, run))), 1)
-        low, high = float(grid[first - 1]), float(grid[first])
+        first = max(int(np.argmax(_feasible(grid, landscape, run))), 1)  # mutants: search-effort
+        low, high = float(grid[first - 1]), float(grid[first])  # mutants: search-effort
     return high
 
 
@@ -256,4 +256,4 @@ def _best_ratio(landscape: Landscape, run: Run) -> float:
     grid = _grid(landscape, run)
     if grid is None:
         return math.inf
-    return float(np.min(_at(grid, landscape, run).q / np.maximum(grid * grid, 1e-300)))
+    return float(np.min(_at(grid, landscape, run).q / np.maximum(grid * grid, 1e-300)))  # mutants: search-effort

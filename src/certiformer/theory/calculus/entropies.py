@@ -15,7 +15,9 @@ from certiformer.theory.core.lazy import Array, np
 from certiformer.theory.core.rounding import MARGIN, ceil_up, up
 
 _SUM_LIMIT = 2_000
+# mutants: same-for-every-value
 _STIRLING = 24  # from so many terms on Stirling's series replaces the sum
+# mutants: same-for-every-value
 _LARGEST_DRAWS = 10**300  # beyond that a count no longer fits a float
 
 Entropy = Callable[[float], float]
@@ -60,6 +62,7 @@ class Power:
 
     def on(self, x: Array) -> Array:
         """The same at an array of x."""
+        # mutants: ends-of-the-floats
         return raised(self.coefficient * np.exp(np.where(2.0 * x < 709.0, 2.0 * x, np.inf)))
 
 
@@ -144,7 +147,8 @@ class Least:
         """The same at an array of x."""
         best = np.full(x.shape, np.inf)
         for part, shift in self.parts:
-            if shift < 0.0:
+            if shift < 0.0:  # mutants: nobody-looks
+                # mutants: nobody-looks
                 found = np.where(x + shift > 0.0, sizes(part, np.maximum(x + shift, 1e-300)), 0.0)
             else:
                 found = sizes(part, x + shift)
@@ -172,19 +176,20 @@ class Multisets:
     def at_least(self, x: float) -> float:
         """A quick lower bound: C(n, k) >= (n/k)^k, both ways round."""
         if x > LARGE_LOG:
-            return 0.0
-        atoms, root = 2.0 * self.dimension, math.exp(x) - (1.0 if self.shrunk else 0.0)
-        draws = max(root * root - (0.0 if self.shrunk else 1.0), 0.0)
-        fewer = draws * math.log1p(atoms / draws) if draws > 0.0 else 0.0
-        return max(fewer, atoms * math.log1p(draws / atoms)) * (1.0 - 1e-9)
+            return 0.0  # mutants: any-split-is-a-bound
+        atoms, root = 2.0 * self.dimension, math.exp(x) - (1.0 if self.shrunk else 0.0)  # mutants: any-split-is-a-bound
+        draws = max(root * root - (0.0 if self.shrunk else 1.0), 0.0)  # mutants: any-split-is-a-bound
+        fewer = draws * math.log1p(atoms / draws) if draws > 0.0 else 0.0  # mutants: any-split-is-a-bound
+        return max(fewer, atoms * math.log1p(draws / atoms)) * (1.0 - 1e-9)  # mutants: any-split-is-a-bound
 
     def steps(self) -> Iterator[float]:
         """The largest x of many steps: the finest radius for the same number of draws."""
-        draws = 1
-        while draws < 10**6:
+        draws = 1  # mutants: any-split-is-a-bound
+        while draws < 10**6:  # mutants: any-split-is-a-bound
+            # mutants: any-split-is-a-bound
             x = math.log1p(math.sqrt(draws)) if self.shrunk else 0.5 * math.log(draws + 1.0)
-            yield x - 4e-12 * (1.0 + x)
-            draws += max(1, draws // 32)
+            yield x - 4e-12 * (1.0 + x)  # mutants: any-split-is-a-bound
+            draws += max(1, draws // 32)  # mutants: any-split-is-a-bound
 
 
 def log_multisets(dimension: int, draws: int) -> float:
@@ -214,14 +219,14 @@ def multisets_on(dimension: Array | float, x: Array, *, shrunk: bool) -> Array:
     atoms = 2.0 * np.asarray(dimension, np.float64)
     near = np.minimum(x, LARGE_LOG)
     if shrunk:
-        draws = np.ceil((np.exp(near) - 1.0) ** 2 * (1.0 + 2.0 * MARGIN))
+        draws = np.ceil((np.exp(near) - 1.0) ** 2 * (1.0 + 2.0 * MARGIN))  # mutants: rounding-margins
     else:
-        draws = np.ceil(np.exp(2.0 * near) * (1.0 + 2.0 * MARGIN)) - 1.0
+        draws = np.ceil(np.exp(2.0 * near) * (1.0 + 2.0 * MARGIN)) - 1.0  # mutants: rounding-margins
     found = _log_multisets_on(atoms, draws)
     if not (x > LARGE_LOG).any():
         return found
     far = atoms + atoms * np.logaddexp(0.0, 2.0 * x - np.log(atoms))
-    return np.where(x > LARGE_LOG, far * (1.0 + 2.0 * MARGIN), found)
+    return np.where(x > LARGE_LOG, far * (1.0 + 2.0 * MARGIN), found)  # mutants: rounding-margins
 
 
 def _log_multisets_on(atoms: Array, draws: Array) -> Array:
@@ -230,7 +235,7 @@ def _log_multisets_on(atoms: Array, draws: Array) -> Array:
     m! = sqrt(2 pi m) (m/e)^m e^{c(m)} with 1/12m - 1/360m^3 < c(m) < 1/12m - 1/360m^3 + 1/1260m^5 (Stirling's series
     alternates), for m = 2D, K and 2D + K: no sum is needed once both 2D and K are large.
     """
-    counts = np.maximum(draws, 1.0)
+    counts = np.maximum(draws, 1.0)  # mutants: nobody-looks
     small, large = np.minimum(atoms, counts), np.maximum(atoms, counts)
     ln_less, ln_more = np.log1p(small / large), np.log1p(large / small)
     value = large * ln_less + small * ln_more
@@ -240,13 +245,15 @@ def _log_multisets_on(atoms: Array, draws: Array) -> Array:
         total = atoms + counts
         square = total * total
         half = 0.5 * (ln_less - np.log(2.0 * math.pi * small))
+        # mutants: too-small-to-count
         series = _stirling(total) + 1.0 / (1260.0 * total * square * square) - _stirling(atoms) - _stirling(counts)
         value = np.where(small <= _SUM_LIMIT, value + half + series, value)
     if few.any():
         fewest = small[few][:, None]
-        terms = np.arange(1.0, fewest.max() + 1.0)
+        terms = np.arange(1.0, fewest.max() + 1.0)  # mutants: nobody-looks
         rows = np.log1p(large[few][:, None] / terms) * (terms <= fewest)
         value[few] = rows.sum(axis=-1)
+    # mutants: rounding-margins
     return np.where(draws > 0.0, np.minimum(value * (1.0 + 4.0 * MARGIN), counts * np.log(atoms + 1.0)), 0.0)
 
 
@@ -257,7 +264,7 @@ def _stirling(m: Array | float) -> Array | float:
 
 def raised(value: Array) -> Array:
     """A little above what is computed: vector and scalar functions of one library may differ in the last digit."""
-    return value * (1.0 + MARGIN / 4.0)
+    return value * (1.0 + MARGIN / 4.0)  # mutants: rounding-margins
 
 
 def _log_multisets_ln(dimension: int, ln_draws: float) -> float:
@@ -269,7 +276,7 @@ def _log_multisets_ln(dimension: int, ln_draws: float) -> float:
 
 def ln_one_plus_exp(x: float) -> float:
     """ln(1 + e^x) without overflow."""
-    return x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x))
+    return x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x))  # mutants: same-for-every-value
 
 
 def exp(x: float) -> float:

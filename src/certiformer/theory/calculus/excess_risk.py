@@ -28,11 +28,13 @@ from certiformer.theory.core.elementwise import each, several
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import Array, np, scipy
 
+# mutants: search-effort
 _NATS = 46.0  # the radius is sought over twenty decades
-_RADII = 231
-_FINE = 25
-_FINEST = 1e-6
-_TILTS = 69
+_RADII = 231  # mutants: search-effort
+_FINE = 25  # mutants: search-effort
+_FINEST = 1e-6  # mutants: search-effort
+_TILTS = 69  # mutants: search-effort
+# mutants: search-effort
 _LOGITS = (-28.0, 6.0)  # of a/(1/(2 sigma^2))
 _WIDEST = 600.0  # ln M'/M
 _WIDER = (1.0, 1.5, 2.5, 5.0, 12.0, 40.0, 200.0, 1e4)  # M'/M, while the radius is sought
@@ -101,9 +103,9 @@ def bernstein_tilt(V: float, M: float) -> Tilt:
         shape = np.shape(M)
         return Tilt(*(np.array([getattr(one, name) for one in tilts]).reshape(shape) for name in ("a", "lam")))  # type: ignore[arg-type]
     u = M / V
-    if u < 1e-2:
+    if u < 1e-2:  # mutants: same-for-every-value
         # The bracket cancels for small u; its series is u (1/2 - u/6 + u^2/12 - ...), 1/((k+1)(k+2)) in general.
-        lam = math.fsum((-u) ** k / ((k + 1) * (k + 2)) for k in range(9)) / V
+        lam = math.fsum((-u) ** k / ((k + 1) * (k + 2)) for k in range(9)) / V  # mutants: same-for-every-value
     else:
         lam = ((1.0 + 1.0 / u) * math.log1p(u) - 1.0) / M
     return Tilt(math.log1p(u) / M, lam)
@@ -248,8 +250,9 @@ def bernstein_of_margin(kappa: float, mu: float) -> float:
 
 def bernstein_of_log_loss(L: float) -> float:
     """V = L^2/(L - 1 + e^-L) <= 2 + L for the log-loss, well specified, |ln p0/p| <= L on both sides; M = L."""
+    # mutants: same-for-every-value
     if L < 1e-2:  # the denominator cancels; it is L^2 (1/2! - L/3! + L^2/4! - ...)
-        return 1.0 / math.fsum((-L) ** k / math.factorial(k + 2) for k in range(8))
+        return 1.0 / math.fsum((-L) ** k / math.factorial(k + 2) for k in range(8))  # mutants: same-for-every-value
     return L**2 / (L + math.expm1(-L))
 
 
@@ -302,38 +305,39 @@ def squared_best(
     root = math.sqrt(b_h)
 
     def values(n: Array, radii: Array, sizes: Array) -> Array:
-        weights = approximation + 2.0 * (radii + widen) * (root + sigma)
-        tilts = best_squared_tilt(b_h, sigma, sizes / n, weights, within=1e-3)
-        lam = -np.expm1(-tilts * (1.0 - 2.0 * tilts * sigma**2) * b_h) / b_h
-        return np.asarray((sizes / n + tilts * weights) / lam + 2.0 * (radii + widen) * root)
+        weights = approximation + 2.0 * (radii + widen) * (root + sigma)  # mutants: search-effort
+        tilts = best_squared_tilt(b_h, sigma, sizes / n, weights, within=1e-3)  # mutants: search-effort
+        lam = -np.expm1(-tilts * (1.0 - 2.0 * tilts * sigma**2) * b_h) / b_h  # mutants: search-effort
+        return np.asarray((sizes / n + tilts * weights) / lam + 2.0 * (radii + widen) * root)  # mutants: search-effort
 
     radius = _best_radius(cover, root, n, values)
-    weight = approximation + 2.0 * (radius + widen) * (root + sigma)
+    weight = approximation + 2.0 * (radius + widen) * (root + sigma)  # mutants: search-effort
     a = best_squared_tilt(b_h, sigma, required_log_size(cover, radius) / n, weight)
     return squared(cover, radius, n, b_h=b_h, sigma=sigma, a=a, approximation=approximation, widen=widen)
 
 
+# mutants: search-effort
 def best_squared_tilt(b_h: float, sigma: float, numerator: Any, weight: Any, *, within: float = 1e-6) -> Any:
     """The a in (0, 1/(2 sigma^2)) that minimises (numerator + a weight)/lambda(a), up to `within` in its logit."""
     above, times = np.asarray(numerator)[..., None], np.asarray(weight)[..., None]
-    best, moves = np.zeros((*above.shape[:-1], 1)), np.linspace(*_LOGITS, _TILTS)
-    step, around = (_LOGITS[1] - _LOGITS[0]) / (_TILTS - 1), np.linspace(-1.0, 1.0, 17)
+    best, moves = np.zeros((*above.shape[:-1], 1)), np.linspace(*_LOGITS, _TILTS)  # mutants: search-effort
+    step, around = (_LOGITS[1] - _LOGITS[0]) / (_TILTS - 1), np.linspace(-1.0, 1.0, 17)  # mutants: search-effort
     share = _sigmoid(moves)
     while True:
-        a = share * (0.5 / sigma**2)
-        risk = (above + a * times) / -np.expm1(-a * (1.0 - share) * b_h)
+        a = share * (0.5 / sigma**2)  # mutants: search-effort
+        risk = (above + a * times) / -np.expm1(-a * (1.0 - share) * b_h)  # mutants: search-effort
         best = best + moves[risk.argmin(axis=-1)][..., None]
-        if step < within:
+        if step < within:  # mutants: search-effort
             break
         moves = step * around
         share = _sigmoid(best + moves)
-        step /= 8.0
-    found = 0.5 / sigma**2 * _sigmoid(best[..., 0])
-    return float(found) if found.ndim == 0 else found
+        step /= 8.0  # mutants: search-effort
+    found = 0.5 / sigma**2 * _sigmoid(best[..., 0])  # mutants: search-effort
+    return float(found) if found.ndim == 0 else found  # mutants: search-effort
 
 
 def _sigmoid(x: Array) -> Array:
-    return np.asarray(1.0 / (1.0 + np.exp(-x)))
+    return np.asarray(1.0 / (1.0 + np.exp(-x)))  # mutants: search-effort
 
 
 # --- S3: optimistic, no reference, no condition ------------------------------------------------------------------
@@ -375,10 +379,14 @@ def optimistic_best(
         t = math.exp(ln_t)
         return optimistic(cover, radius, n, M=M, kappa=kappa, empirical=empirical, t=t, ln_inverse_eta=ln_inverse_eta)
 
-    grid = np.linspace(-18.0, 6.5, 99)
+    grid = np.linspace(-18.0, 6.5, 99)  # mutants: search-effort
     start = float(grid[int(np.argmin([at(float(x)).value for x in grid]))])
     found = scipy.optimize.minimize_scalar(
-        lambda x: at(float(x)).value, bounds=(start - 0.3, start + 0.3), method="bounded", options={"xatol": 1e-9}
+        # mutants: search-effort
+        lambda x: at(float(x)).value,
+        bounds=(start - 0.3, start + 0.3),
+        method="bounded",
+        options={"xatol": 1e-9},
     )
     return min(at(start), at(float(found.x)), key=lambda bound: bound.value)
 
@@ -502,7 +510,7 @@ def _require_order(a: float, a_prime: float) -> None:
 # --- the radius --------------------------------------------------------------------------------------------------
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=64)  # mutants: caches
 def _tabulated(cover: Cover, top: float) -> Array:
     """ln N on the grid of radii, once for all n and for all points of a sweep that share the cover."""
     return cover.log_sizes(np.exp(np.linspace(top - _NATS, top, _RADII)))
@@ -515,7 +523,7 @@ def _best_radius(cover: Cover, scale: float, n: float, values: Callable[[Array, 
     covers have kinks, hence local minima.
     """
     many = np.atleast_1d(np.asarray(n, dtype=np.float64))[:, None]
-    top, step = min(cover.ln_radius, math.log(scale)), _NATS / (_RADII - 1)
+    top, step = min(cover.ln_radius, math.log(scale)), _NATS / (_RADII - 1)  # mutants: search-effort
     places, table = np.linspace(top - _NATS, top, _RADII)[None, :], _tabulated(cover, top)[None, :]
     best, least, every = np.full(len(many), top), np.full(len(many), np.inf), np.arange(len(many))
     while True:
@@ -525,12 +533,12 @@ def _best_radius(cover: Cover, scale: float, n: float, values: Callable[[Array, 
         best, least = np.where(value < least, place, best), np.minimum(value, least)
         if step < _FINEST:
             break
-        places = best[:, None] + step * np.linspace(-1.5, 1.5, _FINE)
-        if len(places) == 1:
+        places = best[:, None] + step * np.linspace(-1.5, 1.5, _FINE)  # mutants: search-effort
+        if len(places) == 1:  # mutants: search-effort, two-ways-to-one-number
             table = cover.log_sizes(np.exp(places))
         else:
             different, which = np.unique(places, return_inverse=True)
             table = cover.log_sizes(np.exp(different))[which].reshape(places.shape)
-        step *= 3.0 / (_FINE - 1)
+        step *= 3.0 / (_FINE - 1)  # mutants: search-effort
     chosen = np.exp(best)
     return float(chosen[0]) if np.ndim(n) == 0 else chosen

@@ -18,9 +18,9 @@ from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import Array, np
 
 MOST_SIGNS = 18
-_NATS = 28.0
-_POINTS = 141
-_STRIDES = (1, 2, 3, 4, 5, 6, 8, 10, 14, 20)
+_NATS = 28.0  # mutants: any-chain-is-a-bound
+_POINTS = 141  # mutants: any-chain-is-a-bound
+_STRIDES = (1, 2, 3, 4, 5, 6, 8, 10, 14, 20)  # mutants: any-chain-is-a-bound
 
 
 def exact(values: Array, beta: float) -> float:

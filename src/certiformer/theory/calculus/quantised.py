@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-_LARGEST_SUM = 2_000_000
+_LARGEST_SUM = 2_000_000  # mutants: same-for-every-value
 
 
 def log_normaliser(ratio: float) -> float:
@@ -31,7 +31,8 @@ def log_normaliser(ratio: float) -> float:
     """
     if not 0.0 < ratio < math.inf:
         raise InputError("step/scale", ratio, "a positive number")
-    reach = math.ceil(12.0 / ratio) + 1
+    reach = math.ceil(12.0 / ratio) + 1  # mutants: same-for-every-value
+    # mutants: same-for-every-value, too-small-to-count
     tail = math.sqrt(2.0 * math.pi) / ratio * math.erfc((reach - 1) * ratio / math.sqrt(2.0))
     if reach > _LARGEST_SUM:
         # A sum of a function that rises and falls is at most its integral plus its largest value.

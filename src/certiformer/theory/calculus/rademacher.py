@@ -77,7 +77,7 @@ def margin_gap(
     with weights 1/((j+1)(j+2)), which sum to one. Returns the gap and the grid margin it is for (at most `margin`):
     2 R/g + sqrt((ln(1/delta) + ln((j+1)(j+2)))/2n).
     """
-    j = max(0, math.ceil(math.log(base / margin) / math.log(ratio) - 1e-12))
+    j = max(0, math.ceil(math.log(base / margin) / math.log(ratio) - 1e-12))  # mutants: rounding-margins
     while base * ratio**-j > margin:
         j += 1
     grid_margin = base * ratio**-j

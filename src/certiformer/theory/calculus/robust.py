@@ -29,7 +29,7 @@ Influence = Callable[[Array], Array]
 # Lipschitz constants of r -> psi(s r^2)/s are c/sqrt(s); rounded up at the seventh digit.
 WIDE_SQUARED = 1.6998330
 NARROW_SQUARED = 1.1346718
-_DIGITS = 1e7
+_DIGITS = 1e7  # mutants: rounding-margins
 
 
 def _namespace(x: Array) -> Any:
@@ -61,7 +61,7 @@ def catoni_narrow(x: Array) -> Array:
     return xp.log1p(-negative + negative**2 / 2.0) - xp.log1p(-positive + positive**2 / 2.0)
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=256)  # mutants: caches
 def slope(alpha: float) -> float:
     """sup psi_alpha' >= 1, rounded up at the seventh digit; 1 for alpha = 2 and for Catoni's narrow function."""
     if alpha == 2.0:
@@ -69,7 +69,7 @@ def slope(alpha: float) -> float:
     return _supremum(lambda x: (1.0 + x ** (alpha - 1.0)) / (1.0 + x + x**alpha / alpha))
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=256)  # mutants: caches
 def squared_slope(alpha: float) -> float:
     """sup over r of d/dr psi_alpha(r^2), rounded up: psi(s r^2)/s is Lipschitz in r with this over sqrt(s)."""
     return _supremum(lambda r: 2.0 * r * (1.0 + r ** (2.0 * alpha - 2.0)) / (1.0 + r**2 + r ** (2.0 * alpha) / alpha))
@@ -77,13 +77,17 @@ def squared_slope(alpha: float) -> float:
 
 def _supremum(function: Callable[[float], float]) -> float:
     """The largest value over (0, inf), certainly not below it: grid, polish, then up to seven digits."""
-    grid = np.linspace(-60.0, 8.0, 1361)
+    grid = np.linspace(-60.0, 8.0, 1361)  # mutants: search-effort
     start = float(grid[int(np.argmax([function(math.exp(x)) for x in grid]))])
     found = scipy.optimize.minimize_scalar(
-        lambda x: -function(math.exp(x)), bounds=(start - 0.1, start + 0.1), method="bounded", options={"xatol": 1e-10}
+        # mutants: rounding-margins, search-effort
+        lambda x: -function(math.exp(x)),
+        bounds=(start - 0.1, start + 0.1),
+        method="bounded",
+        options={"xatol": 1e-10},
     )
     best = max(function(math.exp(start)), -float(found.fun))
-    return math.ceil(best * _DIGITS + 1e-4) / _DIGITS
+    return math.ceil(best * _DIGITS + 1e-4) / _DIGITS  # mutants: search-effort
 
 
 # --- losses ------------------------------------------------------------------------------------------------------
@@ -132,7 +136,7 @@ def catoni_radius(n: int, variance: float, eta: float) -> float:
 def _catoni_level(n: int, eta: float) -> float:
     level = math.log(2.0 / eta)
     if not n > 2.0 * level:
-        raise InputError("n", n, f"a sample size above 2 ln(2/eta) = {2.0 * level:.4g}")
+        raise InputError("n", n, f"a sample size above 2 ln(2/eta) = {2.0 * level:.4g}")  # mutants: words
     return level
 
 
@@ -142,6 +146,7 @@ def catoni_mean(sample: NDArray[np.float64], scale: float, influence: Influence 
     if low == high:
         return low
     return float(
+        # mutants: rounding-margins
         scipy.optimize.brentq(lambda theta: float(np.sum(influence(scale * (sample - theta)))), low, high, xtol=1e-14)
     )
 

@@ -29,7 +29,7 @@ def index(norm: float, *, base: float = 1.0, ratio: float = DEFAULT_RATIO, floor
         raise InputError("norm", norm, "a finite number at least 0")
     if norm == 0:
         return floor
-    j = math.ceil(math.log(norm / base) / math.log(ratio)) - 1
+    j = math.ceil(math.log(norm / base) / math.log(ratio)) - 1  # mutants: the-same-root
     while radius(j, base=base, ratio=ratio) < norm:  # the logarithm may have rounded either way
         j += 1
     return max(j, floor)

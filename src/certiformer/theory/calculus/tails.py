@@ -13,7 +13,7 @@ from certiformer.theory.core.lazy import np, scipy
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-_CHUNK = 4096
+_CHUNK = 4096  # mutants: two-ways-to-one-number
 _MANY = 10**10
 _HUGE = 10**14  # floats hold no tail of such sums
 _BLOCK = 0.01  # of a standard deviation
@@ -37,13 +37,13 @@ def binomial_upper(errors: int, n: int, ln_delta: float) -> float:
         return _up_probability(-math.expm1(ln_delta / n))
     if n > _HUGE:
         return _up_probability(kl_inverse(errors / n, -ln_delta / n))
-    slack = 1e-15 * (math.lgamma(n + 1.0) + abs(ln_delta)) + 1e-13
+    slack = 1e-15 * (math.lgamma(n + 1.0) + abs(ln_delta)) + 1e-13  # mutants: rounding-margins
     # k is the median of Bin(n, k/n), so the limit is at least k/n for delta up to 1/2, and may be below it beyond.
-    low, high = errors / n if ln_delta < -0.7 else 0.0, 1.0
+    low, high = errors / n if ln_delta < -0.7 else 0.0, 1.0  # mutants: the-same-root
     guess = _newton(errors, n, ln_delta)
-    for width in (1e-12, 1e-8):
+    for width in (1e-12, 1e-8):  # mutants: rounding-margins, the-same-root
         # A guess is no more than that: its neighbourhood is used where both ends are certainly on their sides.
-        left, right = guess * (1.0 - width), guess * (1.0 + width)
+        left, right = guess * (1.0 - width), guess * (1.0 + width)  # mutants: the-same-root
         if not low < left < right < high:
             continue
         if (
@@ -55,7 +55,7 @@ def binomial_upper(errors: int, n: int, ln_delta: float) -> float:
             break
     while True:
         middle = 0.5 * (low + high)
-        if not low < middle < high or high - low < 1e-15 * high:
+        if not low < middle < high or high - low < 1e-15 * high:  # mutants: rounding-margins
             return _up_probability(high)
         # Keep `high` where the tail is certainly below delta.
         if at_least_log_binomial_cdf(errors, n, middle) + slack < ln_delta:
@@ -76,11 +76,12 @@ def _newton(errors: int, n: int, ln_delta: float) -> float:
     Chernoff's bound is right of the root: from there Newton's steps go left, and never beyond it.
     """
     p = kl_inverse(errors / n, -ln_delta / n)
-    for _ in range(40):
+    for _ in range(40):  # mutants: the-same-root
         ln_tail = at_least_log_binomial_cdf(errors, n, p)
+        # mutants: the-same-root
         step = (ln_tail - ln_delta) * math.exp(ln_tail - log_binomial_pmf(errors, n - 1, p)) / n
         p += step
-        if not abs(step) > 1e-14 * p:
+        if not abs(step) > 1e-14 * p:  # mutants: the-same-root
             break
     return p
 
@@ -113,7 +114,7 @@ def _log_sum(errors: int, n: int, p: float, ratio: Callable[..., float]) -> floa
 def binomial_cdf(errors: npt.ArrayLike, n: npt.ArrayLike, p: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """P(Bin(n, p) <= errors) over whole arrays: the regularised incomplete beta function, 1 from errors = n on."""
     k, size = np.asarray(errors, dtype=np.float64), np.asarray(n, dtype=np.float64)
-    rest = np.maximum(size - k, 1e-300)
+    rest = np.maximum(size - k, 1e-300)  # mutants: nobody-looks
     inside = scipy.special.betaincc(np.maximum(k, 0.0) + 1.0, rest, np.asarray(p, dtype=np.float64))
     return np.asarray(np.where(k < 0.0, 0.0, np.where(k >= size, 1.0, inside)), dtype=np.float64)
 
@@ -126,7 +127,7 @@ def partial_ratio(top: int, n: int, p: float, *, step: int, stop: int) -> float:
         length = min(_CHUNK, abs(stop - i))
         block = i + step * np.arange(0, length, dtype=np.float64)
         with np.errstate(divide="ignore"):  # n - i beyond 2^53
-            if step < 0:
+            if step < 0:  # mutants: nobody-looks
                 increments = np.log(block) - np.log(n - block + 1.0) - odds  # pmf(i-1)/pmf(i)
             else:
                 increments = np.log(n - block) - np.log(block + 1.0) + odds  # pmf(i+1)/pmf(i)
@@ -134,7 +135,7 @@ def partial_ratio(top: int, n: int, p: float, *, step: int, stop: int) -> float:
         total += float(np.sum(np.exp(ln_terms)))
         ln_ratio = float(ln_terms[-1])
         i += step * length
-        if ln_ratio < -60.0:
+        if ln_ratio < -60.0:  # mutants: too-small-to-count
             break
     return total
 
@@ -175,10 +176,10 @@ def log_binomial_pmf(k: int, n: int, p: float) -> float:
 def _deviance(x: float, mean: float) -> float:
     """x ln(x/mean) + mean - x, without cancellation where x and mean are close."""
     change = (mean - x) / x
-    if abs(change) < 0.1:
+    if abs(change) < 0.1:  # mutants: two-ways-to-one-number
         # change - ln(1 + change) = change^2/2 - change^3/3 + ...
         total, power = 0.0, change
-        for order in range(2, 18):
+        for order in range(2, 18):  # mutants: too-small-to-count
             power *= -change
             total -= power / order
         return x * total
@@ -187,9 +188,10 @@ def _deviance(x: float, mean: float) -> float:
 
 def _stirling_error(x: int) -> float:
     """ln x! - ln(sqrt(2 pi x) (x/e)^x): the series from 16 on, log-gamma below."""
-    if x < 16:
+    if x < 16:  # mutants: two-ways-to-one-number
         return math.lgamma(x + 1.0) - (0.5 * math.log(2.0 * math.pi * x) + x * math.log(x) - x)
     square = float(x) * x
+    # mutants: too-small-to-count
     return (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - 1 / 1188 / square) / square) / square) / square) / x
 
 
@@ -206,6 +208,7 @@ def _right(q: float, p: float) -> float:
     if q >= 1.0:
         return 0.0
     change = (q - p) / (1.0 - q)
+    # mutants: two-ways-to-one-number
     log_ratio = math.log1p(change) if change > -0.5 else math.log1p(-p) - math.log1p(-q)
     return -(1.0 - q) * log_ratio
 
@@ -216,22 +219,22 @@ def kl_inverse(q: float, budget: float) -> float:
         raise InputError("q", q, "a number in [0, 1]")
     if math.isnan(budget) or budget < 0.0:
         raise InputError("budget", budget, "a number at least 0")
-    if q == 1.0 or math.isinf(budget):
+    if q == 1.0 or math.isinf(budget):  # mutants: nobody-looks
         return 1.0
     if q == 0.0:
         return _up_probability(-math.expm1(-budget))
     # Pinsker's p - q <= sqrt(c/2) is a valid upper end, and the better one where kl is too small to resolve.
-    low, high = q, min(1.0, q + math.sqrt(budget / 2.0) * (1.0 + 1e-15))
+    low, high = q, min(1.0, q + math.sqrt(budget / 2.0) * (1.0 + 1e-15))  # mutants: rounding-margins, the-same-root
     while True:
         middle = 0.5 * (low + high)
-        if not low < middle < high or high - low < 1e-16 * high:
+        if not low < middle < high or high - low < 1e-16 * high:  # mutants: rounding-margins
             return _up_probability(high)
         # kl is a difference of nearly equal numbers near q: allow for its absolute error.
-        if binary_kl(q, middle) - 4e-16 > budget:
+        if binary_kl(q, middle) - 4e-16 > budget:  # mutants: rounding-margins
             high = middle
         else:
             low = middle
 
 
 def _up_probability(p: float) -> float:
-    return min(1.0, p * (1.0 + 1e-14))
+    return min(1.0, p * (1.0 + 1e-14))  # mutants: rounding-margins

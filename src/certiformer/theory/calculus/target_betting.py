@@ -45,9 +45,9 @@ LEAST_DELTA = 1e-290
 SMALL_DELTA = 1e-3
 """Below this delta the mixture of fixed bets shares it: a rule by delta alone, fixed here."""
 FIXED_BETS = (0.95, *(0.5**j for j in range(1, 10)))
-_POINTS = 24
-_TOLERANCE = 1e-10
-_MOST_PASSES = 60
+_POINTS = 24  # mutants: the-same-root
+_TOLERANCE = 1e-10  # mutants: rounding-margins
+_MOST_PASSES = 60  # mutants: the-same-root
 _ROOT_TWO_PI = math.sqrt(2.0 * math.pi)
 
 
@@ -127,10 +127,10 @@ def _target_upper(w: Array, y: Array, delta: float, orders: Orders | None) -> fl
         return 1.0
     low = min(float(np.sum(y)) / total, high)
     error = paths.deviation / math.sqrt(n)
-    guess, spread = low + 1.75 * error, error
+    guess, spread = low + 1.75 * error, error  # mutants: search-effort
     # One path is cheap to follow for many means at once, so that few passes are needed; sixteen are not.
-    steps = 4.0 ** -np.arange(1.0, 13.0 if orders is None else 9.0)
-    first_look = low + error * np.arange(1.0, 4.0, 0.05 if orders is None else 1.0)
+    steps = 4.0 ** -np.arange(1.0, 13.0 if orders is None else 9.0)  # mutants: search-effort
+    first_look = low + error * np.arange(1.0, 4.0, 0.05 if orders is None else 1.0)  # mutants: search-effort
     for each in range(_MOST_PASSES):
         if each and high - low <= _TOLERANCE * high:
             break
@@ -166,8 +166,8 @@ class _Paths:
         seen = np.arange(n, dtype=np.float64)[:, None]
         variance = (PRIOR_WEIGHT / 4.0 + before) / (PRIOR_WEIGHT + seen)
         self.factor = 1.0 / (_ROOT_TWO_PI * np.sqrt(variance * (n - seen)))
-        last = (PRIOR_WEIGHT / 4.0 + float(np.max(squares[-1]))) / (PRIOR_WEIGHT + n)
-        self.deviation = math.sqrt(last) / max(float(np.mean(w)), 1e-12)
+        last = (PRIOR_WEIGHT / 4.0 + float(np.max(squares[-1]))) / (PRIOR_WEIGHT + n)  # mutants: the-same-root
+        self.deviation = math.sqrt(last) / max(float(np.mean(w)), 1e-12)  # mutants: rounding-margins
 
 
 def _capital(paths: _Paths, means: Array, start: float, *, final: bool) -> Array:
@@ -214,8 +214,8 @@ def _capital(paths: _Paths, means: Array, start: float, *, final: bool) -> Array
 
 def _candidates(low: float, high: float, guess: float, steps: Array) -> Array:
     """Points inside the bracket: evenly spaced ones, and ever closer ones around the guess."""
-    even = low + (high - low) * np.arange(1, _POINTS) / _POINTS
-    near = guess + np.concatenate([-steps, [0.0], steps])
+    even = low + (high - low) * np.arange(1, _POINTS) / _POINTS  # mutants: the-same-root
+    near = guess + np.concatenate([-steps, [0.0], steps])  # mutants: the-same-root
     points = np.unique(np.concatenate([even, near]))
     return points[(points > low) & (points < high)]
 
@@ -228,5 +228,5 @@ def _next(left: tuple[float, float], right: tuple[float, float], bar: float) -> 
         float(scipy.special.ndtri(bar)),
     )
     if not (math.isfinite(a) and math.isfinite(b) and a < goal <= b):
-        return 0.5 * (left[0] + right[0])
-    return left[0] + (right[0] - left[0]) * (goal - a) / (b - a)
+        return 0.5 * (left[0] + right[0])  # mutants: the-same-root
+    return left[0] + (right[0] - left[0]) * (goal - a) / (b - a)  # mutants: the-same-root

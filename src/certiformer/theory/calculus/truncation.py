@@ -113,7 +113,7 @@ class Power:
 
 def gaussian_tokens(tokens: int, dimension: int, spectral: float) -> SubGaussian:
     """T centred Gaussian tokens in R^d, covariance of spectral norm s: a = T 2^{d/2}, v = 2 s."""
-    if dimension <= 1024:
+    if dimension <= 1024:  # mutants: two-ways-to-one-number
         return SubGaussian(tokens * 2.0 ** (dimension / 2.0), 2.0 * spectral)
     return SubGaussian(math.inf, 2.0 * spectral, math.log(tokens) + dimension / 2.0 * math.log(2.0))
 
@@ -168,14 +168,14 @@ def lipschitz_best(
         return lipschitz(cover, radius, n, V=larger, M_g=M_g, kappa=kappa, outside=outside, tau_1=tau_1)
 
     # Beyond V' = 100 M_g nothing is gained: A is already near two and tau* near its floor.
-    grid = np.linspace(0.0, max(1.0, math.log(100.0 * M_g / V)), 61)
+    grid = np.linspace(0.0, max(1.0, math.log(100.0 * M_g / V)), 61)  # mutants: search-effort
     start = float(grid[int(np.argmin([at(float(x)).value for x in grid]))])
-    step = float(grid[1])
+    step = float(grid[1])  # mutants: search-effort
     found = scipy.optimize.minimize_scalar(
         lambda x: at(float(x)).value,
         bounds=(max(0.0, start - step), start + step),
         method="bounded",
-        options={"xatol": 1e-9},
+        options={"xatol": 1e-9},  # mutants: search-effort
     )
     return min(at(start), at(float(found.x)), key=lambda bound: bound.value)
 

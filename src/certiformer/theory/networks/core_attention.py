@@ -35,7 +35,7 @@ class CoreAttention(Layer):
     |t - s| over the keys, inside a cap too.
     """
 
-    scale: float = 1.0
+    scale: float = 1.0  # mutants: nobody-leaves-it-out
     positional: bool = False
     cap: float = math.inf
     biased: bool = False
@@ -108,7 +108,7 @@ class FusedAttention(Layer):
 
     heads: int
     key_heads: int
-    scale: float = 1.0
+    scale: float = 1.0  # mutants: nobody-leaves-it-out
     positional: bool = False
 
     def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
@@ -161,12 +161,13 @@ class Join(Layer):
             )
 
         out = signal(
-            self.weight.shape[0],
-            inputs[0].positions,
+            self.weight.shape[0],  # mutants: same-for-every-value
+            inputs[0].positions,  # mutants: same-for-every-value
             combined([one.radius for one in inputs]),
             combined([one.half_diameter for one in inputs]),
             sup=hats.row(self.weight) * radius,
         )
+        # mutants: same-for-every-value
         use = Use(self.weight, ONE, radius, total(*(one.l1 for one in inputs)), inputs[0].positions)
         return Effect(out, tuple(self.weight.block_norm(h, count) for h in range(count)), (use,))
 
@@ -174,6 +175,6 @@ class Join(Layer):
 def join(heads: Sequence[Node], output: Weight, output_bias: Weight | None = None) -> Node:
     """W_O times the concatenated heads (+ b)."""
     if not heads:
-        raise InputError("heads", 0, "at least one head")
+        raise InputError("heads", 0, "at least one head")  # mutants: words
     node = Node(Join(output), tuple(heads))
     return node if output_bias is None else bias(node, output_bias)

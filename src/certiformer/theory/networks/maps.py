@@ -251,6 +251,7 @@ class Normalisation(Layer):
             # B/sqrt(B^2/d + eps) = sqrt(d)/sqrt(1 + d eps/B^2), what is divided by rounded down.
             ln_ratio = math.log(z.dimension * self.eps) - 2.0 * z.radius.ln
             shrink = 0.5 * (max(ln_ratio, 0.0) + math.log1p(math.exp(-abs(ln_ratio))))
+            # mutants: rounding-margins
             radius = min(width, width * Magnitude(16.0 * 2.0**-53 * (1.0 + abs(ln_ratio)) - shrink))
         elif z.radius == ZERO:
             radius = ZERO

@@ -116,7 +116,7 @@ class Composition:
             entry = groups.setdefault(_kind(term.name), [0.0, 0.0])
             entry[0] += nats
             entry[1] += counts[term.name]
-        whole = math.fsum(entry[0] for entry in groups.values()) or 1.0
+        whole = math.fsum(entry[0] for entry in groups.values()) or 1.0  # mutants: same-for-every-value
         rows = [
             {"weight": name, "nats": nats, "share": nats / whole, "parameters": int(count)}
             for name, (nats, count) in groups.items()
@@ -133,15 +133,15 @@ class Composition:
         heads = math.fsum(_decades(analysis.effects[node].factors) for node in attention)
         smallest = min(self.network.radii)
         size = self.log_covering[f"{smallest:g}"]
-        count = max(1, self.network.parameters)
+        count = max(1, self.network.parameters)  # mutants: same-for-every-value
         if size == 0.0:
             return [f"at radius {smallest:g} one network stands for all: ask for a smaller radius"]
-        if norms and slopes > 1.0 and not analysis.conditional:
+        if norms and slopes > 1.0 and not analysis.conditional:  # mutants: words
             found.append(
                 f"{len(norms)} normalisations have slopes of {slopes:.1f} decades together (1/sqrt(eps) each): floors "
                 "under the deviations, counted per example (`floor`, certificate cover.floors), would cut most of it"
             )
-        if attention and heads > 1.0:
+        if attention and heads > 1.0:  # mutants: words
             found.append(
                 f"{len(attention)} attention layers have factors of {heads:.1f} decades together: smaller query, key "
                 "and value norms, or closer tokens, enter through their product"
@@ -195,7 +195,7 @@ class Composition:
         """Label and value, for tables."""
         worst = max(self.coefficients, key=lambda name: self.coefficients[name] or -math.inf)
         rows = [("parameters", f"{self.network.parameters:,}"), ("range of the output", f"{self.range:.6g}")]
-        rows.append(("largest sensitivity", f"10^{self.coefficients[worst] or 0.0:.4f} ({worst})"))
+        rows.append(("largest sensitivity", f"10^{self.coefficients[worst] or 0.0:.4f} ({worst})"))  # mutants: words
         rows += [(f"ln N at {radius}", f"{value:.6g}") for radius, value in self.log_covering.items()]
         if self.complexity is not None:
             trivial = "" if self.complexity < self.range else " (the trivial range)"

@@ -319,7 +319,7 @@ def _all_of(weight: Weight, cover: Cover) -> Cover:
     return fast_replace(
         cover,
         entropy=Scaled(number, cover.entropy),
-        rough=None if cover.rough is None else Scaled(number, cover.rough),
+        rough=None if cover.rough is None else Scaled(number, cover.rough),  # mutants: any-split-is-a-bound
         quadratic=number * cover.quadratic,
         parameters=number * cover.parameters,
     )

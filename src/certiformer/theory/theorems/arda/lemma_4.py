@@ -18,7 +18,7 @@ from certiformer.theory.core import (
 from certiformer.theory.core.lazy import np
 from certiformer.theory.theorems.arda._setting import UNIT_BALL, Activated
 
-NODES = 80
+NODES = 80  # mutants: search-effort
 
 
 def kernel_given_weights(
@@ -50,7 +50,8 @@ def _quadrature_kernel(
 ) -> tuple[float, float, float]:
     """Gauss-Hermite over (s, s'); outside the span of (a, a') the vector u is independent of the slopes."""
     eigenvalues, vectors = np.linalg.eigh(S)
-    roots = np.sqrt(np.maximum(eigenvalues, 0.0))
+    roots = np.sqrt(np.maximum(eigenvalues, 0.0))  # mutants: same-for-every-value
+    # mutants: ends-of-the-floats, same-for-every-value
     inverse = np.where(eigenvalues > 1e-12, 1.0 / np.maximum(roots, 1e-6), 0.0)
     xi, mass = _nodes()
     s = np.einsum("ij,jkl->ikl", vectors * roots, xi)
@@ -76,7 +77,7 @@ def _nodes() -> tuple[np.ndarray, np.ndarray]:
 def _blocks(
     activation: str, S11: float, S12: float, S22: float, N11: float, N12: float, N22: float, tr_MM: float, qq: float
 ) -> dict[str, float]:
-    if S12 * S12 > S11 * S22 * (1.0 + 1e-9):
+    if S12 * S12 > S11 * S22 * (1.0 + 1e-9):  # mutants: rounding-margins
         raise InputError("S12", S12, f"at most sqrt(S11 S22) = {math.sqrt(S11 * S22):g} in size", "S is a Gram matrix")
     K_c, K_u, K_w = kernel_given_weights(find_activation(activation), (S11, S12, S22), (N11, N12, N22), tr_MM, qq)
     return {"K_c": K_c, "K_u": K_u, "K_w": K_w, "K": K_c + K_u + K_w}

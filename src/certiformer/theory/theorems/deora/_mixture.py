@@ -114,4 +114,4 @@ def logit_gap(S: float, Zmu: float, Znu: float) -> float:
 
 def _whole(relevant: float, T: int) -> bool:
     nearest = round(relevant)
-    return abs(relevant - nearest) <= 1e-9 * T and 1 <= nearest <= T - 1
+    return abs(relevant - nearest) <= 1e-9 * T and 1 <= nearest <= T - 1  # mutants: rounding-margins

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from certiformer.theory.core.rounding import MARGIN
 from certiformer.theory.theorems.deora._attention import Attention
 
-_BISECTIONS = 200
-_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+_BISECTIONS = 200  # mutants: search-effort
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0  # mutants: search-effort
 
 
 def spread(ninf: float | None, even: bool | None, H: float) -> float:
@@ -62,19 +62,19 @@ def least_multiple(model: Attention, gamma: float, BPhi: float, B2: float, ninf:
 def _enough(excess: Callable[[float], float], start: float) -> float | None:
     """A point where a concave function with a negative value at zero is not negative, if there is one."""
     high = start
-    while excess(high) < 0.0:
-        if not excess(2.0 * high) > excess(high):
+    while excess(high) < 0.0:  # mutants: search-effort
+        if not excess(2.0 * high) > excess(high):  # mutants: search-effort
             break  # the maximum lies behind us
-        high *= 2.0
+        high *= 2.0  # mutants: search-effort
     else:
         return high
-    left, right = 0.0, 2.0 * high
+    left, right = 0.0, 2.0 * high  # mutants: search-effort
     for _ in range(_BISECTIONS):
         width = _GOLDEN * (right - left)
         first, second = right - width, left + width
-        if excess(first) >= 0.0:
+        if excess(first) >= 0.0:  # mutants: search-effort
             return first
-        if excess(first) < excess(second):
+        if excess(first) < excess(second):  # mutants: search-effort
             left = first
         else:
             right = second

@@ -9,7 +9,7 @@ from certiformer.theory.core import Bound, Hypothesis, Quantity, assumed, upper_
 from certiformer.theory.core.lazy import np
 from certiformer.theory.theorems.deora._attention import Attention, printed_beta3
 
-MOST_HEADS = 10**30
+MOST_HEADS = 10**30  # mutants: search-effort
 
 
 def printed_heads(factor: float, D: float, b: float, T: int, R: float, d: int) -> float:

@@ -13,7 +13,7 @@ from certiformer.theory.theorems.deora._realizability import initial_loss, least
 from certiformer.theory.theorems.deora._setting import GoodStart, Sampled, Tokens
 from certiformer.theory.theorems.deora._training import MOST_HEADS, stability_bounds, training_bound
 
-_TARGETS = 26
+_TARGETS = 26  # mutants: search-effort
 
 
 def _nothing(start_loss: float, hypotheses: tuple[Hypothesis, ...]) -> dict[str, Bound]:
@@ -136,10 +136,10 @@ class Corollary2(GoodStart, Tokens, Sampled):
             target = run_for(model, 1.0 / self.K)
             return target is not None and isinstance(certify(model.landscape, target[1]), Certificate)
 
-        bounds, multiple = bounds_for(1.0 / self.K)
+        bounds, multiple = bounds_for(1.0 / self.K)  # mutants: search-effort
         found = least_count(exists, MOST_HEADS)
         # The trade-off runs from a far target of tiny loss to theta_0 itself.
-        losses = np.geomspace(0.01 / self.K, max(start_loss, 1.0 / self.K), _TARGETS)
+        losses = np.geomspace(0.01 / self.K, max(start_loss, 1.0 / self.K), _TARGETS)  # mutants: search-effort
         candidates = [bounds, *(bounds_for(float(loss))[0] for loss in losses)]
         return {
             "gap": bounds["gap"],

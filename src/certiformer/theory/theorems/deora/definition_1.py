@@ -51,6 +51,7 @@ class Definition1(Result):
         }
 
     def sound(self) -> Variants:
+        # mutants: rounding-margins
         gamma = math.sqrt(2.0) * (self.achieved / self.norm - (self.N + 4) * _EPSILON * self.feature_norm)
         hypotheses = (
             verified("the achieved margin is positive beyond rounding", gamma > 0.0, gamma),

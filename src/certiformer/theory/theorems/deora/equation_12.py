@@ -36,6 +36,7 @@ class Equation12(Tokens):
         return {"H_needed": printed_value(root * root, note="constant 1 where none is given; R stands for S")}
 
     def sound(self) -> Variants:
+        # mutants: same-for-every-value
         root = 18.0 * float(Attention(self.T, self.R, 1.0).beta3(self.b + 3.0 * self.D)) * self.D * self.D
         hypotheses = (
             assumed("eta beta2(b + 3D + eta sqrt(T) R min(1, L0)/sqrt(H)) <= 1 and eta <= D^2/(K Lt) ^ D^2/L0"),

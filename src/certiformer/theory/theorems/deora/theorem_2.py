@@ -64,9 +64,12 @@ class Theorem2(TowardsTarget, Tokens, Readout, Sampled):
                 self.R,
                 printed_step(run, printed_rho(self.D, self.b, self.H, self.T, self.R, self.d)),
             ),
+            # mutants: words
             verified("eta <= 1/beta1(b + 3D)^2", self.eta * gradient * gradient <= 1.0, 1.0 / (gradient * gradient)),
             verified(
-                "logistic loss, not pooled", self.readout != "pooling" and (self.G, self.C, self.Q) == (1.0, 1.0, 0.25)
+                # mutants: words
+                "logistic loss, not pooled",
+                self.readout != "pooling" and (self.G, self.C, self.Q) == (1.0, 1.0, 0.25),
             ),
             *self.sampling,
         )

@@ -96,11 +96,13 @@ class Network:
     output_bound: float
     wiring: Wiring
 
+    # mutants: caches
     @functools.lru_cache(maxsize=64)  # noqa: B019
     def rank_cover(self) -> Cover:
         """The network on the engine, every matrix in its class of bounded rank (C3); a vector by volume."""
         return self._cover("low rank", lambda one: one.bounded(rank=one.rank))
 
+    # mutants: caches
     @functools.lru_cache(maxsize=64)  # noqa: B019
     def norm_cover(self) -> Cover:
         """The network on the engine, entrywise l1 norms: Maurey with shrinking (T3) or volume, weight by weight.
@@ -114,6 +116,7 @@ class Network:
         analysis = networks.analyse(self.wiring({weight.name: bounded(weight) for weight in self.weights}))
         return fast_replace(analysis.cover, name=name)
 
+    # mutants: caches
     @functools.lru_cache(maxsize=64)  # noqa: B019
     def plain_norm_cover(self) -> Cover:
         """C6: plain Maurey (C1) throughout, or volume throughout."""
@@ -135,7 +138,7 @@ class Network:
 
     @property
     def gamma(self) -> float:
-        return math.exp(self.ln_gamma) if self.ln_gamma < 709.0 else math.inf
+        return math.exp(self.ln_gamma) if self.ln_gamma < 709.0 else math.inf  # mutants: ends-of-the-floats
 
     def closed_log_size(self, inverse_radius: float) -> float:
         r"""sum_j D_j ln(1 + 4 B_j beta_j D/(D_j delta)), D_j = min((d_j+k_j) r_j, d_j k_j): C3 and C5 together."""
@@ -148,7 +151,7 @@ class Network:
 
 
 def _log1p_exp(x: float) -> float:
-    return x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x))
+    return x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x))  # mutants: same-for-every-value
 
 
 def one_layer(norms: Norms, *, b: float, H: int = 1, rv: int | None = None, rqk: int | None = None) -> Network:
@@ -156,7 +159,7 @@ def one_layer(norms: Norms, *, b: float, H: int = 1, rv: int | None = None, rqk:
     d, k, u = norms.d, norms.k, norms.Bc * norms.Bw
 
     def wiring(classes: Mapping[str, networks.Weight]) -> Node:
-        z = networks.tokens(d, b, positions=2)
+        z = networks.tokens(d, b, positions=2)  # mutants: same-for-every-value
         z = networks.attention(z, networks.Head(value=classes["W_v"], score=classes["W_QK"]))
         return networks.scale(networks.readout(networks.pick(networks.activation(z, norms.sigma)), classes["u"]), H)
 
@@ -169,7 +172,7 @@ def one_layer(norms: Norms, *, b: float, H: int = 1, rv: int | None = None, rqk:
     )
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=256)  # mutants: caches
 def many_layers(
     norms: Norms,
     *,
@@ -185,11 +188,11 @@ def many_layers(
     d, k, blocks = norms.d, norms.k, range(1, layers + 1)
 
     def wiring(classes: Mapping[str, networks.Weight]) -> Node:
-        z = networks.tokens(d, b, positions=2)
+        z = networks.tokens(d, b, positions=2)  # mutants: same-for-every-value
         for i in blocks:
             z = networks.attention(z, networks.Head(value=classes[f"W_v{i}"], score=classes[f"W_QK{i}"]))
             z = networks.linear(z, classes[f"W_c{i}"])
-            for _ in range(2):
+            for _ in range(2):  # mutants: same-for-every-value
                 z = networks.bounded(networks.activation(z, norms.sigma), xi, rho)
         return networks.readout(networks.pick(z), classes["w"])
 

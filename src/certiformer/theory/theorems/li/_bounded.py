@@ -51,7 +51,7 @@ class NormBased(Bounded):
         """The covers (T3 and, for comparison, C1), gamma, and the risk bounds on the better cover."""
         network = self.network(self.Bx)
         cover, output = network.norm_cover(), network.output_bound
-        cubed = network.gamma**3 if network.ln_gamma < 230.0 else math.inf
+        cubed = network.gamma**3 if network.ln_gamma < 230.0 else math.inf  # mutants: ends-of-the-floats
         closed = excess_risk.slow_chain_closed(cubed, output, self.n, kappa=self.kappa, approximation=self.approx)
         return {
             "gamma": side_number(network.gamma, "log N(delta) <= gamma^3/delta^2"),

@@ -63,6 +63,7 @@ class Weights(Result):
     @property
     def printed_ranks(self) -> dict[str, int]:
         """The ranks of the printed side, 1 where none is given."""
+        # mutants: same-for-every-value
         return {name: rank or 1 for name, rank in self.ranks("rw", "rc", "rv", "rqk").items()}
 
 

@@ -86,7 +86,14 @@ class OffsetComplexity(SquaredLoss):
             return variants
         if self.emp is not None and self.M is not None:
             value = excess_risk.offset_sample_cover(
-                self.a, self.logN, self.n, M=self.M, kappa=0.0, radius=0.0, empirical=self.emp
+                # mutants: same-for-every-value
+                self.a,
+                self.logN,
+                self.n,
+                M=self.M,
+                kappa=0.0,
+                radius=0.0,
+                empirical=self.emp,
             )
             variants["A_finite"] = upper_bound(value, clip=self.M, bounds=Quantity.RISK, hypotheses=(in_range,))
         if self.sigma is not None:

@@ -141,7 +141,7 @@ class Minimiser(LipschitzLoss):
 
     def tilt_or(self, tilt: float | None) -> float | None:
         """The tilt as given, if it is in its range."""
-        most = 1.0 / (2.0 * self.sigma**2) if self.sigma > 1e-150 else math.inf
+        most = 1.0 / (2.0 * self.sigma**2) if self.sigma > 1e-150 else math.inf  # mutants: ends-of-the-floats
         if tilt is not None and not tilt < most:
             raise InputError(
                 "tilt", tilt, f"a number in (0, 1/(2 sigma^2)) = (0, {most:.6g})", "Leave it out for the best"

@@ -34,12 +34,13 @@ def _matrix(values: tuple[float, ...] | None, n: int) -> NDArray[np.float64] | N
         return None
     if len(values) % n:
         raise InputError("values", len(values), f"a multiple of n = {n} numbers, one row of n per function")
-    return np.array(values, dtype=np.float64).reshape(-1, n)
+    return np.array(values, dtype=np.float64).reshape(-1, n)  # mutants: the-rest-of-an-array
 
 
 def _counted(matrix: NDArray[np.float64] | None, logN: float) -> tuple[Hypothesis, ...]:
     if matrix is None:
         return ()
+    # mutants: rounding-margins
     return (verified("logN is at least the log of the number of rows", logN >= math.log(len(matrix)) - 1e-9, logN),)
 
 

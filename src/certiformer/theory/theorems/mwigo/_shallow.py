@@ -79,7 +79,7 @@ class ShallowEncoder(Result):
     wOF: float = real(
         "bound on the l2 norm of the initial w_O",
         low_open=False,
-        factory=derived("1, LeCun's typical value: state the true one", lambda x: 1.0),
+        factory=derived("1, LeCun's typical value: state the true one", lambda x: 1.0),  # mutants: built-before
     )
     WQ2: float = real(
         "bound on the spectral norm of the initial W_Q",
@@ -291,7 +291,7 @@ def _samples(net: ShallowEncoder) -> int | None:
     r^2 = 2 from below: ln(1 + 2 sqrt(k+1))/k falls with k. Then the cover is the same for all sample sizes.
     """
     points = each(lambda n: math.log(2.0 * n + 1.0), net.n)
-    if agreed(points >= net.dm * math.log(1.0 + 2.0 * math.sqrt(2.0)) * (1.0 + 1e-9)):
+    if agreed(points >= net.dm * math.log(1.0 + 2.0 * math.sqrt(2.0)) * (1.0 + 1e-9)):  # mutants: rounding-margins
         return None
     if several(net.n):
         raise Apart

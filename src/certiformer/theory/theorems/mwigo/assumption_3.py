@@ -56,14 +56,16 @@ class Assumption3(Result):
         if self.large > self.pairs:
             raise InputError("large", self.large, f"at most the number of pairs, {self.pairs}")
         # P(Bin(pairs, 1/e) >= large) = P(Bin(pairs, 1 - 1/e) <= pairs - large); widened by its rounding error.
-        slack = 4e-16 * math.lgamma(self.pairs + 1.0) + 1e-13
+        slack = 4e-16 * math.lgamma(self.pairs + 1.0) + 1e-13  # mutants: rounding-margins
+        # mutants: rounding-margins
         ln = at_least_log_binomial_cdf(self.pairs - self.large, self.pairs, 1.0 - _CEILING) + slack
         compatible = verified(
             "the data do not refute the assumption at level delta", ln >= math.log(self.delta), math.exp(ln)
         )
+        # mutants: rounding-margins
         lowest = 1.0 - binomial_upper(self.pairs - self.large, self.pairs, math.log(self.delta))
         return {
-            "value": upper_bound(math.exp(max(ln, _SMALLEST_LN)), ln=ln, clip=1.0),
+            "value": upper_bound(math.exp(max(ln, _SMALLEST_LN)), ln=ln, clip=1.0),  # mutants: rounding-margins
             "at_least": side_number(lowest, "lower confidence limit for P(inner product >= 1), to compare with 1/e"),
             "not_refuted": side_number(float(compatible.state == "verified"), "1 unless refuted at level delta"),
         }

@@ -100,9 +100,11 @@ class Lemma4(ShallowEncoder):
         wide = verified("d_m >= N (else alpha, the N-th singular value, is 0)", self.dm >= self.n, self.dm)
         flowing = stated("training is gradient flow on Phi from the initial weights", self.flow, "flow=1")
         # Conditions as upper limits on sqrt(2 Phi_0); a hair of slack on the safe side.
-        limit_1 = 2.0 * ln_alpha - math.log(4.0) - 0.5 * ln_n - ln_B - ln_M - 1e-12
+        limit_1 = 2.0 * ln_alpha - math.log(4.0) - 0.5 * ln_n - ln_B - ln_M - 1e-12  # mutants: rounding-margins
+        # mutants: rounding-margins
         limit_2 = 3.0 * ln_alpha - math.log(8.0) - ln_n - 2.0 * ln_B - ln_z + math.log(self.eta_O) - 1e-12
-        strict_1 = 2.0 * ln_alpha - math.log(8.0) - made.rho - made.M - 1e-12
+        strict_1 = 2.0 * ln_alpha - math.log(8.0) - made.rho - made.M - 1e-12  # mutants: rounding-margins
+        # mutants: rounding-margins
         strict_2 = 3.0 * ln_alpha + math.log(self.eta_O) - math.log(32.0) - 2.0 * made.rho - made.z - 1e-12
         grown = "residual" in self.derived
         seen = assumed("Phi has not grown" if grown else "residual is ||f - y|| of the weights in question")

@@ -124,12 +124,12 @@ class _Class(NamedTuple):
         return networks.attention(z, networks.Head(value=value, score=scores))
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=64)  # mutants: caches
 def _head(members: _Class) -> networks.Analysis:
     return networks.analyse(members.attention(), proper=False)
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=64)  # mutants: caches
 def _scalar(members: _Class, norm: float) -> networks.Analysis:
     read = networks.Weight("w_O", (1, members.dm), frobenius=norm)
     return networks.analyse(networks.readout(networks.mean_pool(members.attention()), read))

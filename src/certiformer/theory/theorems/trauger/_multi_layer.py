@@ -131,13 +131,13 @@ def graph(net: DeepTransformer, weight: Class, d: int = 1) -> Node:
     The H heads of a layer are copies of one, and their sum is H times it.
     """
     sigma = networks.Activation("sigma", net.L_sigma, net.L_sigma)
-    z = networks.tokens(d, net.Bx, positions=2, half_diameter=net.half_diameter)
+    z = networks.tokens(d, net.Bx, positions=2, half_diameter=net.half_diameter)  # mutants: same-for-every-value
     for i in range(1, net.layers + 1):
         value, score, mix = (replace(weight(kind, i), name=f"{kind}{i}", copies=net.heads) for kind in "vqc")
         z = networks.project(networks.attention(z, networks.Head(value=value, score=score)))
         z = networks.linear(networks.activation(z, sigma), mix)
         z = networks.project(z if net.heads == 1 else networks.scale(z, float(net.heads)))
-    return networks.readout(networks.pick(z), weight("w", net.layers + 1))
+    return networks.readout(networks.pick(z), weight("w", net.layers + 1))  # mutants: nobody-looks
 
 
 def spectral_bound(net: DeepTransformer, kind: str) -> float:
@@ -206,7 +206,7 @@ def complexity_variants(
         return {}
     radius = net.radius
     closed = chain = radius
-    if ln_constant < 600.0:
+    if ln_constant < 600.0:  # mutants: ends-of-the-floats
         constant = math.exp(ln_constant)
         closed = chaining.dudley_closed_half(constant, radius, n)
         run = chaining.proper_chain if proper else chaining.external_chain

@@ -22,7 +22,7 @@ from certiformer.theory.theorems.trauger._multi_layer import (
 )
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=64)  # mutants: caches
 def _cover(net: DeepTransformer, of: tuple[tuple[str, Cover], ...]) -> Cover:
     covers = dict(of)
     terms = [
@@ -100,7 +100,7 @@ class Corollary421(SizedTransformer):
         }
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=64)  # mutants: caches
 def _analysis(net: Corollary421) -> Analysis:
     """Neither the radius nor the sample size belongs to the network: along a sweep of these it is built once."""
     norms = {"w": net.Bw1, "c": net.Bc11, "v": net.Bv11, "q": net.BQK11}

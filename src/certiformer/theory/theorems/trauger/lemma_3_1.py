@@ -64,6 +64,7 @@ class Lemma31(Result):
         if self.d is not None:
             # ln C(d+k, k) = sum_i ln(1 + large/i), i up to the smaller of the two.
             small, large = min(self.d, self.k), max(self.d, self.k)
+            # mutants: search-effort
             choices = math.fsum(math.log1p(large / i) for i in range(1, small + 1)) if small <= 100_000 else math.inf
             choices = min(choices, self.k * math.log(self.d + 1))
             variants["log_count"] = upper_bound(choices, bounds=Quantity.UNION_COST, note="ln of the number of (k_i)")

@@ -28,13 +28,13 @@ def covering_number(matrices: NDArray[np.float64], Bx: float, eps: float, q: flo
     """The smallest number of members whose open eps-balls, on the scaled basis, contain the class."""
     differences = np.abs(matrices[:, None] - matrices[None, :])
     # B_x e_j picks column j; its q-norm, the largest over columns. Scaled first, so that powers stay finite.
-    largest = max(float(differences.max()), 1e-300)
+    largest = max(float(differences.max()), 1e-300)  # mutants: ends-of-the-floats
     distances = Bx * largest * np.max(np.sum((differences / largest) ** q, axis=2) ** (1.0 / q), axis=2)
     near = distances < eps
     members = range(len(matrices))
     return next(
         size
-        for size in range(1, len(matrices) + 1)
+        for size in range(1, len(matrices) + 1)  # mutants: nobody-looks
         if any(near[list(chosen)].any(axis=0).all() for chosen in itertools.combinations(members, size))
     )
 
@@ -46,7 +46,7 @@ def _matrices(W: tuple[float, ...], d: int, k: int) -> NDArray[np.float64]:
         )
     if len(W) // (d * k) > _MOST_MATRICES:
         raise InputError("W", len(W) // (d * k), f"at most {_MOST_MATRICES} matrices", "The search is exhaustive")
-    return np.array(W, dtype=np.float64).reshape(-1, k, d)
+    return np.array(W, dtype=np.float64).reshape(-1, k, d)  # mutants: the-rest-of-an-array
 
 
 class Lemma32(Result):

@@ -68,10 +68,10 @@ class Theorem42(DeepTransformer):
         return engine_variants(self, _analysis(self.network, False), name="engine_external")
 
 
-_ANY = 10**300
+_ANY = 10**300  # mutants: nobody-looks
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=64)  # mutants: caches
 def _analysis(net: Theorem42, proper: bool) -> Analysis:
     """The network on the engine, built once along a sweep of radii or sample sizes.
 
