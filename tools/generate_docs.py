@@ -1,13 +1,15 @@
 """Write into the documentation what the program says: tables of results, and the output of the commands it shows.
 
 In README.md and docs/guide.md the part between `<!-- results -->` and `<!-- end -->` is a table from the registry;
-`<!-- audit -->` begins that of docs/audit.md, `<!-- reproduction -->` that of docs/reproduction.md, and
-`<!-- run: COMMAND -->` what that command prints. docs/results.md lists the results, docs/papers/items.md what became of
-every numbered item of the papers. `--check` writes nothing and fails when a page is out of date.
+`<!-- audit -->` begins that of docs/audit.md, `<!-- reproduction -->` that of docs/reproduction.md, `<!-- packages -->`
+that of CONTRIBUTING.md, and `<!-- run: COMMAND -->` what that command prints. docs/results.md lists the results,
+docs/papers/items.md what became of every numbered item of the papers. `--check` writes nothing and fails when a page
+is out of date.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -21,7 +23,8 @@ from certiformer.theory.core import Result, Status, papers, results
 from certiformer.theory.core.registry import places_in
 
 ROOT = Path(__file__).resolve().parents[1]
-PART = re.compile(r"<!-- (?P<kind>results|audit|reproduction|run: (?P<command>[^\n]+)) -->\n.*?<!-- end -->", re.DOTALL)
+KINDS = r"results|audit|reproduction|packages|run: (?P<command>[^\n]+)"
+PART = re.compile(rf"<!-- (?P<kind>{KINDS}) -->\n.*?<!-- end -->", re.DOTALL)
 
 
 def cell(text: str) -> str:
@@ -125,10 +128,25 @@ def reproduction() -> str:
     return table
 
 
+def packages() -> str:
+    """The packages with what they are for, as their docstrings say, and how large they are."""
+    source = ROOT / "src" / "certiformer"
+    rows = ["| package | what is in it | files | lines |", "|---|---|---|---|"]
+    for top in sorted(path for path in source.iterdir() if (path / "__init__.py").exists()):
+        inner = sorted(path for path in top.iterdir() if (path / "__init__.py").exists())
+        for place in [top, *(inner if top.name in ("theory", "lab", "reproduction") else [])]:
+            first = ast.get_docstring(ast.parse((place / "__init__.py").read_text())) or ""
+            files = list(place.rglob("*.py"))
+            lines = sum(len(file.read_text().splitlines()) for file in files)
+            name = place.relative_to(source).as_posix()
+            rows.append(f"| `{name}` | {cell(first.splitlines()[0])} | {len(files)} | {lines / 1000:.1f}k |")
+    return "\n".join(rows)
+
+
 def filled(text: str) -> str:
     def fill(match: re.Match[str]) -> str:
         kind, command = match["kind"], match["command"]
-        parts = {"audit": audit, "reproduction": reproduction, "results": summary}
+        parts = {"audit": audit, "packages": packages, "reproduction": reproduction, "results": summary}
         body = output(command) if command else parts[kind]()
         return f"<!-- {kind} -->\n{body}\n<!-- end -->"
 
@@ -136,7 +154,7 @@ def filled(text: str) -> str:
 
 
 def main() -> int:
-    told = (ROOT / "README.md", ROOT / "docs" / "guide.md")
+    told = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs" / "guide.md")
     wanted = {
         ROOT / "docs" / "results.md": page(),
         ROOT / "docs" / "papers" / "items.md": items(),

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from certiformer.certification.comparing import compare
     from certiformer.certification.declaration import Declaration
     from certiformer.certification.gating import gate
-    from certiformer.certification.handover import load_predictor
     from certiformer.certification.looking import look
+    from certiformer.certification.predictors import load_predictor
     from certiformer.certification.sample import Sample
     from certiformer.certification.selecting import select
     from certiformer.certification.verify import verify
@@ -46,7 +46,7 @@ _ELSEWHERE = {
     "demo": "certiformer.certification.api",
     "gate": "certiformer.certification.gating",
     "inspect": "certiformer.checkpoints",
-    "load_predictor": "certiformer.certification.handover",
+    "load_predictor": "certiformer.certification.predictors",
     "look": "certiformer.certification.looking",
     "plan": "certiformer.evaluation.planning",
     "register": "certiformer.theory.core.registry",

@@ -367,7 +367,7 @@ def test_an_evaluation_is_a_report_too():
 
 
 def test_decisions_are_written():
-    from certiformer.certification.evidence import Findings
+    from certiformer.certification.findings import Findings
     from certiformer.certification.pipeline import build
 
     nothing = {"observed": {}, "configuration": {}, "splits": {}, "seed": 0}

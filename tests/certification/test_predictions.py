@@ -5,7 +5,7 @@ import pytest
 
 import certiformer
 from certiformer.certification import linear_head
-from certiformer.certification.handover import linear_head as heads
+from certiformer.certification.predictors import linear_head as heads
 from certiformer.theory.core.errors import InputError
 
 RNG = np.random.default_rng(0)

@@ -18,7 +18,7 @@ from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
 from certiformer.certificates.progressive import Progressive
 from certiformer.certification.api import Subject, certify
-from certiformer.certification.evidence import Findings
+from certiformer.certification.findings import Findings
 from certiformer.certification.pipeline import build
 from certiformer.certification.verify import schema
 from certiformer.lab import models

@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 import certiformer
-from certiformer.certification.handover import content_of, read_predictor
-from certiformer.certification.handover.estimator import FORMULAS, stored
+from certiformer.certification.predictors import content_of, read_predictor
+from certiformer.certification.predictors.estimator import FORMULAS, stored
 from certiformer.cli import application
 from certiformer.lab.procedures import PickToLearn
 from certiformer.lab.procedures._estimators import ESTIMATORS, PIPELINE, built, described_estimator

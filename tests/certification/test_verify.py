@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import certiformer
 from certiformer.certificates.holdout import HoldOut
-from certiformer.certification.handover.model import Weights
+from certiformer.certification.predictors.model import Weights
 from certiformer.cli import application
 from certiformer.lab import models
 from certiformer.theory.core.errors import InputError, UnknownNameError
@@ -234,7 +234,7 @@ def test_a_trained_model_is_verified_on_its_own_part(tmp_path):
 
 
 def test_weights_of_another_model_need_their_function(tmp_path):
-    from certiformer.certification.handover import content_of
+    from certiformer.certification.predictors import content_of
 
     (tmp_path / "w.safetensors").write_bytes(content_of(Weights({"w": np.array([1.0, -1.0])})))
     with pytest.raises(InputError, match="apply"):
@@ -351,7 +351,7 @@ def test_one_integer_of_a_predictor_changed_is_found(procedures, id):
     from safetensors import safe_open
     from safetensors.numpy import save_file
 
-    from certiformer.certification.handover import read_predictor, read_trace
+    from certiformer.certification.predictors import read_predictor, read_trace
 
     def another(document, row):
         role = "trace" if row["trace"] else "through" if row["through"] else "predictor"

@@ -29,8 +29,8 @@ import numpy as np
 
 import certiformer
 from certiformer.certification import holdout_log
-from certiformer.certification.handover import content_of
-from certiformer.certification.handover.linear_head import QuantisedHead
+from certiformer.certification.predictors import content_of
+from certiformer.certification.predictors.linear_head import QuantisedHead
 from certiformer.certification.verify import verify
 from certiformer.checkpoints import open_checkpoint
 from certiformer.checkpoints.roles import architecture, assign

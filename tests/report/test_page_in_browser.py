@@ -10,7 +10,7 @@ from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.occam import Occam
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.progressive import Progressive
-from certiformer.certification.evidence import Findings
+from certiformer.certification.findings import Findings
 from certiformer.certification.pipeline import build
 from certiformer.cli.reproduce.run import _index
 from certiformer.reproduction.sweep import Inline

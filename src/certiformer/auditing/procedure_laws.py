@@ -17,7 +17,7 @@ from certiformer.certificates import Law, Trial
 from certiformer.certificates._law import Random
 from certiformer.certification.api import Subject, certify
 from certiformer.certification.counting import CERTIFY_FRACTION, division
-from certiformer.certification.handover.linear_head import GaussianHead, exact_error, mistakes, prepared
+from certiformer.certification.predictors.linear_head import GaussianHead, exact_error, mistakes, prepared
 
 Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]

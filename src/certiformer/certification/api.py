@@ -12,7 +12,7 @@ import numpy.typing as npt
 from certiformer.certificates import Evidence
 from certiformer.certification.counting import Pair, of_model, of_training
 from certiformer.certification.declaration import Declaration
-from certiformer.certification.evidence import Findings
+from certiformer.certification.findings import Findings
 from certiformer.certification.pipeline import build
 from certiformer.certification.predictions import margins_of, of_sample
 from certiformer.certification.procedure import of_procedures

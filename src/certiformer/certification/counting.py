@@ -14,9 +14,9 @@ from certiformer.certificates.disagreement import Disagreement
 from certiformer.certification import answers, frameworks, learners
 from certiformer.certification.betting import LEAST_EXAMPLES
 from certiformer.certification.declaration import Declaration
-from certiformer.certification.evidence import Findings
-from certiformer.certification.handover.model import predictor_of
+from certiformer.certification.findings import Findings
 from certiformer.certification.predictions import of_predictions
+from certiformer.certification.predictors.model import predictor_of
 from certiformer.certification.sources.coding import decide, distinct
 from certiformer.certification.sources.rows import rows_of
 from certiformer.certification.split import Split, data_hash, refuse_overlap, split

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from certiformer._version import __version__
 from certiformer.certificates import certificates
 from certiformer.certification.delta import DeltaLedger
-from certiformer.certification.evidence import Findings
+from certiformer.certification.findings import Findings
 from certiformer.certification.headline import advice, confidence_text, decisive, headline
 from certiformer.certification.split import configuration_hash
 from certiformer.report.numbers import QUANTITIES

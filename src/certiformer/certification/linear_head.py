@@ -1,7 +1,7 @@
 r"""K, K1 and O for a linear head on frozen features: any encoder, any framework, only the features are needed.
 
 The encoder must not have seen the labelled examples given here (it was pretrained elsewhere); the heads are trained
-here and handed over (`handover.linear_head`). Features are scaled to unit length, which is a fixed map, and get a
+here and handed over (`predictors.linear_head`). Features are scaled to unit length, which is a fixed map, and get a
 constant coordinate as intercept.
 
 O: heads whose coordinates in a fixed random subspace are multiples of a step, under the discrete Gaussian prior. The
@@ -24,7 +24,7 @@ from certiformer.certificates import Evidence
 from certiformer.certificates.occam import Occam
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
-from certiformer.certification.handover.linear_head import (
+from certiformer.certification.predictors.linear_head import (
     SCALES,
     STEPS,
     DrawnHead,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from certiformer.certificates import certificates
 from certiformer.certification.delta import DeltaLedger, divide_among
 from certiformer.certification.document import report_of
-from certiformer.certification.evidence import Findings
-from certiformer.certification.handover import files_of
+from certiformer.certification.findings import Findings
+from certiformer.certification.predictors import files_of
 from certiformer.certification.profile import profile_of
 from certiformer.certification.rows.evidence import absent_row, evidence_row
 from certiformer.theory.core import find

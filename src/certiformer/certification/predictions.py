@@ -20,7 +20,7 @@ from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.progressive import Progressive
 from certiformer.certification.betting import LEAST_EXAMPLES, betting, enough
 from certiformer.certification.declaration import Declaration
-from certiformer.certification.evidence import Findings
+from certiformer.certification.findings import Findings
 from certiformer.certification.losses import SMOOTHING, records
 from certiformer.certification.sample import Sample, class_names, training_errors
 from certiformer.certification.sources import repeats

@@ -19,7 +19,7 @@ from certiformer.certification import frameworks
 from certiformer.certification.betting import enough
 from certiformer.certification.counting import pair
 from certiformer.certification.declaration import Declaration
-from certiformer.certification.evidence import Findings
+from certiformer.certification.findings import Findings
 from certiformer.certification.sources.repeats import refuse_repeats
 from certiformer.certification.split import refuse_overlap
 from certiformer.theory.core.errors import InputError

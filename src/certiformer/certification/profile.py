@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certification.evidence import Findings
+from certiformer.certification.findings import Findings
 
 if TYPE_CHECKING:
     from certiformer.theory.measure.profile import Profile

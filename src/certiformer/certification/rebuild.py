@@ -10,7 +10,7 @@ from certiformer.certificates import Evidence, certificates
 from certiformer.certificates.compression import Compression
 from certiformer.certificates.progressive import Progressive
 from certiformer.certification.declaration import Declaration
-from certiformer.certification.handover import file_name
+from certiformer.certification.predictors import file_name
 from certiformer.certification.recount import CannotCount, Recount
 from certiformer.theory.core.errors import CertiformerError
 from certiformer.theory.core.report import Report
@@ -69,7 +69,7 @@ def _of_predictions(document: Mapping[str, Any], sources: Recount) -> Report:
 def _of_model(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     """The handed-over model on the data: all of it but the training and what was known about it."""
     from certiformer.certification.api import Subject, certify, heldout_and_train
-    from certiformer.certification.handover.model import HouseModel
+    from certiformer.certification.predictors.model import HouseModel
 
     entries = [entry for entry in document["statements"] if entry["predictor"] is not None]
     model = final = None

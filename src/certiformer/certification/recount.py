@@ -19,7 +19,7 @@ from certiformer.certificates.disagreement import Disagreement
 from certiformer.certificates.progressive import Progressive
 from certiformer.certificates.surrogate import Surrogate
 from certiformer.certificates.surrogate_loss import SurrogateLoss
-from certiformer.certification.handover import read_predictor, read_trace
+from certiformer.certification.predictors import read_predictor, read_trace
 from certiformer.theory.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -342,7 +342,7 @@ def _refuse_other(handed: Mapping[str, str], digest: str) -> None:
 
 def _refuse_functionless(predictor: Predictor) -> None:
     """Weights of a model from elsewhere predict only with the function that belongs to them."""
-    from certiformer.certification.handover.model import Weights
+    from certiformer.certification.predictors.model import Weights
 
     for part in (predictor, getattr(predictor, "network", None)):
         if isinstance(part, Weights) and part.apply is None:

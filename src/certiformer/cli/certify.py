@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from certiformer.certification.declaration import Declaration
-from certiformer.certification.evidence import Findings
+from certiformer.certification.findings import Findings
 from certiformer.cli import _reading as reading
 from certiformer.cli._output import Csv, Form, Markdown, console, print_json, print_rows
 from certiformer.report.screen import first_screen

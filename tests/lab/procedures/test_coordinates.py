@@ -9,7 +9,7 @@ import pytest
 
 from certiformer import certify
 from certiformer.certificates.occam import Occam as OccamRecord
-from certiformer.certification.handover import content_of, load_predictor
+from certiformer.certification.predictors import content_of, load_predictor
 from certiformer.lab.coordinate_covers.attention_pooling import (
     ROUNDING,
     STEPS,

@@ -178,8 +178,8 @@ def test_three_classes_and_a_surrogate_from_a_recipe_at_the_command_line(tmp_pat
     """Several classes from end to end: TOML, estimator on its picks, a target from a file, verified."""
     from typer.testing import CliRunner
 
-    from certiformer.certification.handover import content_of
-    from certiformer.certification.handover.linear_head import QuantisedHead
+    from certiformer.certification.predictors import content_of
+    from certiformer.certification.predictors.linear_head import QuantisedHead
     from certiformer.cli import application
 
     y = np.arange(90) % 3

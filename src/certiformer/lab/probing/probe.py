@@ -21,12 +21,12 @@ from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.surrogate import Surrogate
 from certiformer.certification.declaration import Declaration, Repeats
-from certiformer.certification.handover import content_of, load_predictor
-from certiformer.certification.handover.heldout_head import HeldOutHead
-from certiformer.certification.handover.linear_head import mistakes, prepared
 from certiformer.certification.linear_head import fit
 from certiformer.certification.pipeline import build
 from certiformer.certification.predictions import of_predictions
+from certiformer.certification.predictors import content_of, load_predictor
+from certiformer.certification.predictors.heldout_head import HeldOutHead
+from certiformer.certification.predictors.linear_head import mistakes, prepared
 from certiformer.certification.split import split
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder

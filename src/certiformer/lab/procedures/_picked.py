@@ -12,9 +12,9 @@ import numpy.typing as npt
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._predictor import Array, Labels, Tensors
 from certiformer.certificates.compression import Compression
-from certiformer.certification.handover import kind_of, part_of
-from certiformer.certification.handover.estimator import FittedEstimator, constant, stored
-from certiformer.certification.handover.model import HouseModel, Network, predictor_of
+from certiformer.certification.predictors import kind_of, part_of
+from certiformer.certification.predictors.estimator import FittedEstimator, constant, stored
+from certiformer.certification.predictors.model import HouseModel, Network, predictor_of
 from certiformer.lab.procedures._augment import augmentation, described_augmentation
 from certiformer.lab.procedures._estimators import built, described_estimator
 from certiformer.lab.procedures._learners import Descent, Learner, Refit

@@ -19,9 +19,9 @@ from scipy.special import log_softmax
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
-from certiformer.certification.handover.model import HouseModel, predictor_of
-from certiformer.certification.handover.readout import DrawnReadout, FrozenHead, GaussianReadout
 from certiformer.certification.linear_head import certificates, prepare
+from certiformer.certification.predictors.model import HouseModel, predictor_of
+from certiformer.certification.predictors.readout import DrawnReadout, FrozenHead, GaussianReadout
 from certiformer.lab.procedures._model import Labels
 from certiformer.theory.core.errors import InputError
 

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._predictor import Tensors
 from certiformer.certificates.occam import Occam as Record
-from certiformer.certification.handover import kind_of, part_of
-from certiformer.certification.handover.model import Network, predictor_of
+from certiformer.certification.predictors import kind_of, part_of
+from certiformer.certification.predictors.model import Network, predictor_of
 from certiformer.lab.coordinate_covers._network import Codeword, CoordinateNetwork
 from certiformer.lab.procedures._model import WEIGHTS, Labels, Parametrised, loss_of, margins, parametrised
 from certiformer.lab.procedures.coordinate_cover import fitted

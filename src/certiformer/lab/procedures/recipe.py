@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from certiformer.certification.declaration import Declaration
-from certiformer.certification.evidence import Findings
+from certiformer.certification.findings import Findings
 from certiformer.certification.procedure import of_procedures
 from certiformer.certification.sources.npz import read_npz
 from certiformer.theory.core.errors import InputError, UnknownNameError
@@ -128,8 +128,8 @@ def _surrogate(
 
 
 def _target(path: Path) -> Any:
-    from certiformer.certification.handover import load_predictor
-    from certiformer.certification.handover.model import HouseModel
+    from certiformer.certification.predictors import load_predictor
+    from certiformer.certification.predictors.model import HouseModel
     from certiformer.lab import models
 
     if not path.is_file():

@@ -16,9 +16,9 @@ from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.surrogate import Surrogate as Record
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.frameworks import answer, is_jax
-from certiformer.certification.handover.model import predictor_of
 from certiformer.certification.outputs import checked_outputs
 from certiformer.certification.predictions import decisions
+from certiformer.certification.predictors.model import predictor_of
 from certiformer.certification.sources.repeats import refuse_repeats
 from certiformer.certification.split import refuse_overlap
 from certiformer.certification.surrogate_losses import ANSWERS, LOSSES, loss_record, proper_loss

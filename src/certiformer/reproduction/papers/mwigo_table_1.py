@@ -9,6 +9,7 @@ import numpy as np
 from scipy import special
 
 import certiformer
+from certiformer.reproduction.interpretations import SURVIVES, Spread, log_density, p_value, pooled, survivors
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.papers._mwigo_grid import (
     BASE,
@@ -20,7 +21,6 @@ from certiformer.reproduction.papers._mwigo_grid import (
     reading,
     spoken,
 )
-from certiformer.reproduction.readings import SURVIVES, Spread, log_density, p_value, pooled, survivors
 from certiformer.reproduction.statistics import Interval, Vector, prediction_interval
 from certiformer.reproduction.study import Analysis, Finding, Study
 from certiformer.reproduction.sweep import Row

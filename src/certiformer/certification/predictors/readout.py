@@ -15,9 +15,9 @@ from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._predictor import Array, Labels, Tensors
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
-from certiformer.certification.handover.gaussian import Drawn, Gaussian
-from certiformer.certification.handover.linear_head import PAIRS, mistakes
-from certiformer.certification.handover.model import HouseModel
+from certiformer.certification.predictors.gaussian import Drawn, Gaussian
+from certiformer.certification.predictors.linear_head import PAIRS, mistakes
+from certiformer.certification.predictors.model import HouseModel
 from certiformer.theory.core.errors import InputError
 
 
@@ -98,7 +98,7 @@ class FrozenHead(Predictor):
 
     @classmethod
     def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
-        from certiformer.certification.handover import kind_of, part_of
+        from certiformer.certification.predictors import kind_of, part_of
 
         network = HouseModel.restore(part_of("network", tensors), settings["network"])
         return cls(network, kind_of(settings["head"]["kind"]).restore(part_of("head", tensors), settings["head"]))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from certiformer.reproduction.readings import Spread, log_density, p_value, pooled, survivors
+from certiformer.reproduction.interpretations import Spread, log_density, p_value, pooled, survivors
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "verdicts.json").read_text())
 

@@ -29,7 +29,7 @@ RETIRED = {
     "estimator trained on picks": "Files of certiformer 0.1.0 name a class that is built and fitted while they load, "
     "which can run other people's code: they are refused. Certify again"
 }
-HOMES = ("certiformer.certification.handover", "certiformer.lab.coordinate_covers", "certiformer.lab.procedures")
+HOMES = ("certiformer.certification.predictors", "certiformer.lab.coordinate_covers", "certiformer.lab.procedures")
 
 
 def content_of(predictor: Predictor) -> bytes:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from certiformer.certificates import Evidence
 from certiformer.certificates._predictor import Labels, Tensors
 from certiformer.certificates.holdout import HoldOut
-from certiformer.certification.handover.linear_head import TrainedHead, mistakes, prepared
+from certiformer.certification.predictors.linear_head import TrainedHead, mistakes, prepared
 from certiformer.theory.core.errors import InputError
 
 

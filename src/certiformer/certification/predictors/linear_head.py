@@ -17,7 +17,7 @@ from certiformer.certificates._predictor import Array, Labels, Tensors
 from certiformer.certificates.occam import Occam
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
-from certiformer.certification.handover.gaussian import Drawn, Gaussian
+from certiformer.certification.predictors.gaussian import Drawn, Gaussian
 from certiformer.certification.split import split
 from certiformer.theory.calculus.quantised import gaussian_nats
 from certiformer.theory.core.errors import InputError

@@ -197,7 +197,7 @@ class FittedEstimator(Predictor):
 
     @classmethod
     def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
-        from certiformer.certification.handover import part_of
+        from certiformer.certification.predictors import part_of
 
         steps = []
         for index, said in enumerate(settings["steps"]):
