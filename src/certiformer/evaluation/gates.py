@@ -76,7 +76,7 @@ def _ln_at_least(errors: int, n: int, eps: float) -> float:
 
     tail = float(betainc(errors, n - errors + 1.0, eps))
     if tail > 1e-290:
-        return math.log(tail) + 1e-11
+        return math.log(tail) + 5e-10
     # Far out the largest term bounds the sum: the ratios of terms from there on are at most r < 1.
     from certiformer.theory.calculus.tails import log_binomial_pmf
 
