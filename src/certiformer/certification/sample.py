@@ -63,6 +63,7 @@ class Sample:
 
     @property
     def n(self) -> int:
+        """How many units there are."""
         return self.units.n
 
     @property
@@ -72,6 +73,7 @@ class Sample:
 
     @property
     def ids(self) -> list[str] | None:
+        """The ids of the units, where they have some."""
         return self.units.ids
 
     def outcome(self) -> Outcome:
