@@ -35,7 +35,7 @@ def new(
     confidence: reading.Confidence = None,
     json: Json = False,
 ) -> None:
-    """Take over a held-out set, and write down the rules before anybody asks."""
+    """Start a ledger for a held-out set: its labels and rules are written down before anybody asks."""
     from certiformer.certification.holdout_log import Ledger, Rules
     from certiformer.certification.sample import labels_of
     from certiformer.evaluation._given import failure_probability
