@@ -116,3 +116,14 @@ def test_a_ledger_names_the_arrays_that_must_go(told, tmp_path):
 def test_what_was_stated_is_called_stated():
     found = certiformer.bound("trauger.thm4.1", Bw=1, Bc=2, L_sigma=1, Bv=1.5, Bx=1, C=0.5, n=1e6, d=64, odd=1)
     assert '"stated"' in json.dumps(found.as_json())
+
+
+def test_limits_that_are_all_better_than_guessing_are_counted_once(rows):
+    report = certiformer.certify(predictions=rows, declaration={"slices": "label"})
+    assert report.summary.startswith("All 3 limits hold at once with 95 % confidence; all are better than guessing.")
+
+
+def test_the_page_refers_to_itself_and_speaks_of_failure_probability(rows, tmp_path):
+    page = certiformer.certify(predictions=rows).write(tmp_path / "out")[0].read_text()
+    assert "the reasons are below" in page
+    assert "share of delta" not in page

@@ -92,6 +92,10 @@ def _order(row: Statement) -> tuple[Any, ...]:
     )
 
 
+def _how_many(useful: int, joint: int) -> str:
+    return "all are" if useful == joint else f"{useful} of them {'is' if useful == 1 else 'are'}"
+
+
 def summary(rows: Sequence[Statement], delta: float, tried: int) -> str:
     """How many limits hold together, how many are better than guessing, and what is only in the report."""
     joint = [row for row in rows if row.jointly]
@@ -101,9 +105,10 @@ def summary(rows: Sequence[Statement], delta: float, tried: int) -> str:
     silent = len({row.id for row in rows if not row.says})
     held = f"with {confidence_text(delta)} confidence"
     parts = [
-        f"All {len(joint)} limits hold at once {held}; {useful} of them {'is' if useful == 1 else 'are'} better than "
-        "guessing."
-        if len(joint) != 1
+        f"All {len(joint)} limits hold at once {held}; {_how_many(useful, len(joint))} better than guessing."
+        if len(joint) > 1
+        else "No certificate gives a limit for this model and these data."
+        if not joint
         else f"It is one limit, {held}{'' if useful else ', and is no better than guessing'}."
     ]
     if apart:
