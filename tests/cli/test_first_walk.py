@@ -127,3 +127,8 @@ def test_the_page_refers_to_itself_and_speaks_of_failure_probability(rows, tmp_p
     page = certiformer.certify(predictions=rows).write(tmp_path / "out")[0].read_text()
     assert "the reasons are below" in page
     assert "share of delta" not in page
+
+
+def test_columns_without_a_role_are_named_in_python_too():
+    with pytest.raises(InputError, match=r"in Python declaration=\{'label'"):
+        certiformer.certify(predictions={"foo": np.zeros(20, int), "bar": np.zeros(20, int)})

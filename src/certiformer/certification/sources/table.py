@@ -321,7 +321,7 @@ class _Reading:
             return {}, self._metrics(told, "by its name")
         raise InputError(
             "columns", list(map(str, self.columns)), "labels with predictions, a loss, or a score",
-            "Name them: --label COLUMN --prediction COLUMN, or --metric COLUMN",
+            "Name them: --label COLUMN --prediction COLUMN, or --metric COLUMN; in Python declaration={'label': ...}",
         )  # fmt: skip
 
     def _answers(self, label: str, prediction: str) -> dict[str, Any]:
