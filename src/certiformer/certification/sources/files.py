@@ -145,7 +145,7 @@ def read_csv(path: Path) -> Table:
             reader = csv.reader(file, delimiter=delimiter)
             names = [name.strip() for name in next(reader, [])]
             if not names:
-                raise InputError("file", str(path), "a line of column names, then a row per example", "It is empty")
+                raise InputError("file", str(path), "a header with column names, then a row per example", "It is empty")
             if len(set(names)) < len(names):
                 raise InputError("file", str(path), "a header with different names", f"It has {names}")
             columns: list[list[str]] = [[] for _ in names]
