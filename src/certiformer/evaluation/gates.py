@@ -75,13 +75,14 @@ def _ln_at_least(errors: int, n: int, eps: float) -> float:
     from scipy.special import betainc
 
     tail = float(betainc(errors, n - errors + 1.0, eps))
-    if tail > 1e-290:
+    if tail > 1e-200:  # near the smallest numbers there are betainc is off by a hundredth
         return math.log(tail) + 5e-10
     # Far out the largest term bounds the sum: the ratios of terms from there on are at most r < 1.
     from certiformer.theory.calculus.tails import log_binomial_pmf
 
     ratio = (n - errors) * eps / ((errors + 1.0) * (1.0 - eps))
-    return log_binomial_pmf(errors, n, eps) - math.log1p(-min(ratio, 0.999)) + 1e-9
+    slack = 1e-15 * (math.lgamma(n + 1.0) + 40.0) + 1e-9
+    return log_binomial_pmf(errors, n, eps) - math.log1p(-min(ratio, 1.0 - 1e-9)) + slack
 
 
 def gate_mean(
