@@ -54,7 +54,7 @@ def select(
         console.print(
             f"Evidence: {chosen.errors:,} errors among {chosen.answered:,} answered of {chosen.n:,} {found.unit}. "
             f"About {100 * chosen.answered / chosen.n:.1f} % of new examples are answered (between {100 * low:.1f} and "
-            f"{100 * high:.1f} %, with a confidence of its own of {100 * (1 - chosen.delta):g} %)."
+            f"{100 * high:.1f} %; a separate {100 * (1 - chosen.delta):g} % confidence interval)."
         )
     conditions(found.conditions, found.not_checked, found.warnings)
 
