@@ -326,3 +326,77 @@ def test_verdicts_are_rarely_wrong_in_many_runs(tmp_path):
     runs = 10_000
     found = wrong_verdicts(runs, tmp_path, seed=1)
     assert max(found.values()) <= 0.05 * runs + 4 * np.sqrt(0.05 * runs)
+
+
+def sliced(path, right, slices):
+    lines = [f"i{k},{int(ok)},{name}" for k, (ok, name) in enumerate(zip(right, slices, strict=True))]
+    path.write_text("\n".join(["id,correct,part", *lines]) + "\n")
+    return path
+
+
+def test_slices_cannot_be_cut_anew_after_a_verdict(tmp_path):
+    right = np.random.default_rng(1).random(400) > 0.03
+    first = sliced(tmp_path / "a.csv", right, ["ab"[k % 2] for k in range(400)])
+    anew = sliced(tmp_path / "b.csv", right, ["a" if ok else "b" for ok in right])
+    for file in ("ledger", "anytime"):
+        said = {"error": 0.07, file: tmp_path / file, "declaration": {"slices": "part"}}
+        before = certiformer.gate(first, **said)
+        assert certiformer.gate(first, **said).verdict == before.verdict
+        with pytest.raises(InputError, match="item"):
+            certiformer.gate(anew, **said)
+
+
+def test_a_declaration_beside_a_sample_is_not_passed_over():
+    rows = rows_of(arrays(10, 400))
+    for verb in (lambda found, said: certiformer.gate(found, error=0.07, declaration=said),
+                 lambda found, said: certiformer.compare(found, found, declaration=said)):  # fmt: skip
+        with pytest.raises(InputError, match="declaration"):
+            verb(certiformer.Sample.of(rows), {"models": 1000})
+        with pytest.raises(InputError, match="declaration"):
+            verb(certiformer.Sample.of(rows, {"models": 1000}), {"group": "id"})
+    sample = certiformer.Sample.of(rows, {"models": 1000})
+    assert certiformer.gate(sample, error=0.07).verdict == "undecided"
+    assert certiformer.gate(sample, error=0.07, declaration={"models": 1000}).verdict == "undecided"
+
+
+def test_equal_inputs_of_a_stream_are_not_dropped_by_a_state(tmp_path):
+    rows = [{"input": f"question {k % 10}", "correct": 1} for k in range(40)]
+    said = {"error": 0.05, "anytime": tmp_path / "state"}
+    with pytest.raises(InputError, match="--id"):
+        certiformer.gate(rows, **said, declaration={"repeats": "natural"})
+    named = [{**row, "id": k} for k, row in enumerate(rows)]
+    found = certiformer.gate(named, **said, declaration={"repeats": "natural"})
+    assert "40 outcomes were new" in found.summary
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda kept: kept.pop("seen"), lambda kept: kept.pop("gates"), lambda kept: kept.update(gates=5),
+     lambda kept: kept["gates"][""].update(n=5), lambda kept: kept["gates"][""].update(total=1.0),
+     lambda kept: kept["gates"][""].update(threshold=0.5), lambda kept: kept["gates"][""].update(delta=0.4),
+     lambda kept: kept["seen"][""].clear(), lambda kept: kept["gates"][""].update(decided="yes")],
+)  # fmt: skip
+def test_a_state_that_does_not_agree_with_itself_is_refused(tmp_path, change):
+    state = tmp_path / "state"
+    asked(3, 60, error=0.05, anytime=state)
+    kept = json.loads(state.read_text())
+    change(kept)
+    state.write_text(json.dumps(kept))
+    with pytest.raises(InputError, match="--anytime"):
+        asked(3, 60, error=0.05, anytime=state)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda kept: kept.pop("runs"), lambda kept: kept.update(runs=4), lambda kept: kept["runs"].clear(),
+     lambda kept: kept["runs"][0].update(share=0.4), lambda kept: kept["runs"][0].update(share="x"),
+     lambda kept: kept["runs"][0].update(items=3), lambda kept: kept["runs"][0].update(number=2)],
+)  # fmt: skip
+def test_a_ledger_whose_runs_were_changed_is_refused(tmp_path, change):
+    ledger = tmp_path / "ledger"
+    asked(3, 60, error=0.05, ledger=ledger)
+    kept = json.loads(ledger.read_text())
+    change(kept)
+    ledger.write_text(json.dumps(kept))
+    with pytest.raises(InputError, match="--ledger"):
+        asked(3, 60, error=0.05, ledger=ledger)

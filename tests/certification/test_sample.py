@@ -764,3 +764,27 @@ def test_the_state_of_a_watch_knows_what_one_means(run, tmp_path):
     (tmp_path / "s.txt").write_text("0\n" * 100)
     assert run("watch", "s.txt", "--state", "k.json").code == 0
     assert "was begun with" in run("watch", "s.txt", "--higher-is-better", "--state", "k.json").err
+
+
+def test_an_open_quotation_mark_swallows_no_rows(tmp_path):
+    path = tmp_path / "preds.csv"
+    lines = [f"{k},{k % 2},{k % 2},note {k}" for k in range(20)]
+    lines[3] = '3,1,1,"note 3'
+    path.write_text("\n".join(["id,label,prediction,note", *lines]) + "\n")
+    with pytest.raises(InputError, match=r"preds\.csv"):
+        certiformer.Sample.read(path)
+
+
+@pytest.mark.parametrize("missing", ["nan", "NaN", "<NA>", "NaT"])
+def test_what_pandas_writes_for_nothing_is_no_answer_and_no_group(tmp_path, missing):
+    path = tmp_path / "preds.csv"
+    path.write_text(f"label,prediction,doc\ncat,cat,a\n{missing},{missing},b\ndog,cat,c\n")
+    with pytest.raises(InputError, match=r"column label.*Row 2"):
+        certiformer.Sample.read(path)
+    path.write_text(f"label,prediction,doc\ncat,cat,a\ndog,dog,{missing}\ndog,cat,{missing}\ncat,cat,b\n")
+    with pytest.raises(InputError, match=r"column doc.*Row 2"):
+        certiformer.Sample.read(path, {"group": "doc"})
+    path.write_text(f"correct\n1\n{missing}\n0\n")
+    with pytest.raises(InputError, match="--unscored wrong"):
+        certiformer.Sample.read(path)
+    assert certiformer.Sample.read(path, {"unscored": "wrong"}).outcome().losses.tolist() == [0.0, 1.0, 1.0]

@@ -2,6 +2,7 @@
 
 import json
 import math
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -204,3 +205,11 @@ def test_bad_input_is_named():
     ]:
         with pytest.raises(InputError, match=word):
             call()
+
+
+def test_a_p_value_far_out_is_an_upper_bound():
+    n, k, eps = 151, 117, 0.0018795266640437899
+    rate = Fraction(eps)
+    exact = sum(math.comb(n, i) * rate**i * (1 - rate) ** (n - i) for i in range(k, n + 1))
+    ln_exact = math.log(exact.numerator) - math.log(exact.denominator)
+    assert ln_exact <= gate_rate(k, n, eps, 0.05).ln_fail <= ln_exact + 1e-4

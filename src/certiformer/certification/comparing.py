@@ -118,11 +118,12 @@ def compare(
     paths = (first, *others)
     if not others:
         raise InputError("files", [str(first)], "at least two files of predictions")
-    if declared.models != 1 or declared.two_sided or declared.slices is not None:
+    found = [Sample.of(path, declared) for path in paths]
+    said = [one.declaration for one in found]
+    if any(one.models != 1 or one.two_sided or one.slices is not None for one in said):
         raise InputError(
             "declaration", "models, two_sided or slices", "what a comparison can use", "Models are counted here"
         )
-    found = [Sample.of(path, declared) for path in paths]
     if len({one.name for one in found}) < len(found):
         files = all(isinstance(path, (str, Path)) for path in paths)
         names = [str(path) if files else f"model {place}" for place, path in enumerate(paths, 1)]

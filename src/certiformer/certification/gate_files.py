@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -47,11 +48,16 @@ def items_of(sample: Sample) -> frozenset[str]:
     return frozenset(map(key_of, found))
 
 
-def digest(outcomes: Sequence[Array], ids: Sequence[str]) -> str:
-    """What was seen on which item, whatever the order of the rows."""
-    rows = np.column_stack([np.asarray(one, dtype=np.float64) for one in outcomes])
-    names = list(ids) or [str(place) for place in range(len(rows))]
-    lines = sorted(f"{name}\x00{row.tolist()}" for name, row in zip(names, rows, strict=True))
+def digest(*samples: Sample) -> str:
+    """What was seen on which item, in which group and slice and of what size, whatever the order of the rows."""
+    lines = []
+    for number, sample in enumerate(samples):
+        units, n = sample.units, len(sample.outcomes[0].losses)
+        names = list(units.ids or map(str, range(n)))
+        parts = [one.losses.tolist() for one in sample.outcomes]
+        parts += [part.tolist() for part in (units.groups, units.sizes) if part is not None]
+        parts += [] if sample.slices is None else [sample.slices[1].tolist()]
+        lines += sorted(json.dumps([number, name, *row]) for name, *row in zip(names, *parts, strict=True))
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
@@ -128,7 +134,7 @@ class Ledger:
         """A run, written down before its verdict is known and completed after."""
         with held(self.path):
             found = _read(self.path, LEDGER, "--ledger", self.settings)
-            runs = [_run(one, self.path) for one in (found or {}).get("runs", [])]
+            runs = [] if found is None else _runs(found.get("runs"), self.path, self.settings["delta"])
             mine = next((one for one in runs if one.outcomes == outcomes and items == frozenset(one.items)), None)
             if mine is None:
                 _refuse_shared(items, runs)
@@ -147,11 +153,22 @@ class Ledger:
         _write(self.path, {"kind": LEDGER, "settings": self.settings, "runs": rows})
 
 
-def _run(entry: Any, path: Path) -> Run:
+def _runs(entries: Any, path: Path, delta: float) -> list[Run]:
+    """The runs of a ledger, numbered from 1, each with the share of its number."""
     try:
-        return Run(**entry)
-    except TypeError as error:
-        raise InputError("--ledger", str(path), f"a {LEDGER}", f"A run in it cannot be read ({error})") from error
+        runs = [Run(**entry) for entry in entries]
+        sound = all(
+            one.number == number
+            and one.share == share_of_run(number, delta)
+            and isinstance(one.items, list)
+            and one.verdict in (None, "pass", "fail", "undecided")
+            for number, one in enumerate(runs, 1)
+        )
+    except TypeError:
+        sound = False
+    if not sound or not runs:
+        raise InputError("--ledger", str(path), f"a {LEDGER}", "Its runs were changed: take it from a copy")
+    return runs
 
 
 def _refuse_shared(items: frozenset[str], runs: Iterable[Run]) -> None:
@@ -174,18 +191,45 @@ class State:
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         self.path, self.settings = path, settings
-        found = _read(path, STATE, "--anytime", settings) or {}
-        self._gates: dict[str, Any] = dict(found.get("gates", {}))
-        self._seen: dict[str, dict[str, float]] = dict(found.get("seen", {}))
+        found = _read(path, STATE, "--anytime", settings)
+        gates, seen = ({}, {}) if found is None else (found.get("gates"), found.get("seen"))
+        if not isinstance(gates, dict) or not isinstance(seen, dict) or set(gates) != set(seen):
+            raise self._changed()
+        self._gates: dict[str, Any] = gates
+        self._seen: dict[str, dict[str, float]] = seen
 
-    def gate(self, label: str) -> AnytimeGate | None:
-        """The gate of a question as it was left."""
+    def _changed(self) -> InputError:
+        return InputError("--anytime", str(self.path), f"a {STATE}", "It was changed: take it from a copy")
+
+    def gate(self, label: str, new: AnytimeGate) -> AnytimeGate:
+        """The gate of a question as it was left; `new`, with the same settings, before anything was counted."""
         if label not in self._gates:
-            return None
+            return new
         try:
-            return AnytimeGate.resume(self._gates[label])
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError("--anytime", str(self.path), f"a {STATE}", f"It cannot be read ({error})") from error
+            kept, losses = AnytimeGate.resume(self._gates[label]), list(self._seen[label].values())
+            total = math.fsum((loss - new.low) / (new.high - new.low) for loss in losses)
+            fixed = ("threshold", "delta", "binary", "low", "high")
+            same = all(getattr(kept, name) == getattr(new, name) for name in fixed)
+            counted = kept.n == len(losses) and abs(kept.total - total) <= 1e-9 * (1.0 + total)
+            known = kept.decided in ("pass", "fail", "undecided") and 0.0 <= kept.squares <= kept.n
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise self._changed() from error
+        if not (same and counted and known):
+            raise self._changed()
+        return kept
+
+    def counted(self, label: str) -> frozenset[str]:
+        """The items of a question that were counted, by hash."""
+        return frozenset(self._seen.get(label, ()))
+
+    def refuse_moved(self, label: str, ids: Sequence[str], before: frozenset[str]) -> None:
+        """Refuse items of a slice that were counted before, but not in this slice."""
+        left = before - self.counted(label)
+        moved = [id for id in ids if key_of(id) in left]
+        if moved:
+            raise InputError(
+                f"item {moved[0]}", label, "the slice that it was counted in", "An item stays where it was counted"
+            )
 
     def fresh(self, label: str, ids: Sequence[str], losses: Array) -> Array:
         """The losses of items that were not counted yet, in an order made of their ids."""

@@ -125,7 +125,6 @@ def gate(
     `pass_any=k` about 1 - pass@k (at least one does).
     """
     level, declared = failure_probability(delta, confidence), Declaration.of(declaration)
-    _refuse(error, against, margin, anytime, ledger, declared)
     if level >= 0.5:
         raise InputError("delta", level, "a number below 0.5", "For example 0.05")
     if pass_all is not None and pass_any is not None:
@@ -139,6 +138,8 @@ def gate(
 
     tries = {"pass_all": pass_all, "pass_any": pass_any}
     sample = read(source)
+    declared = sample.declaration
+    _refuse(error, against, margin, anytime, ledger, declared)
     if against is not None:
         assert margin is not None
         baseline = read(against)
@@ -146,8 +147,7 @@ def gate(
             return _against(sample, baseline, margin, level)
         settings = {"margin": margin, "delta": level, **tries, "declaration": declared.as_json()}
         book = Ledger(Path(ledger), settings)
-        seen = digest([sample.outcome().losses, baseline.outcome().losses], sample.ids or ())
-        with book.run(items_of(sample), seen) as run:
+        with book.run(items_of(sample), digest(sample, baseline)) as run:
             return _spent(_against(sample, baseline, margin, run.share), run, level)
     assert error is not None
     questions = _questions(sample, error)
@@ -157,7 +157,7 @@ def gate(
         return _fixed(sample, questions, level)
     settings = {"error": _thresholds(error), "delta": level, **tries, "declaration": declared.as_json()}
     book = Ledger(Path(ledger), settings)
-    with book.run(items_of(sample), digest([one.losses for one in sample.outcomes], sample.ids or ())) as run:
+    with book.run(items_of(sample), digest(sample)) as run:
         return _spent(_fixed(sample, questions, run.share), run, level)
 
 
@@ -452,15 +452,17 @@ def _anytime(sample: Sample, questions: list[Question], delta: float, path: Path
 
 
 def _looked(sample: Sample, questions: list[Question], delta: float, level: float, state: State) -> GateReport:
-    declared = sample.declaration
     rows, added = [], 0
+    before: frozenset[str] = frozenset()
     for one in questions:
-        ids, losses = _keyed(one, declared)
-        gate = state.gate(one.label)
-        if gate is None:
-            low, high = one.outcome.low, one.outcome.high
-            assert high is not None
-            gate = AnytimeGate(one.threshold, level, binary=one.counted, low=low, high=high)
+        ids, losses = _keyed(one, sample)
+        if one.units is sample.units:  # all rows: their slices come next
+            before = state.counted(one.label)
+        else:
+            state.refuse_moved(one.label, ids, before)
+        low, high = one.outcome.low, one.outcome.high
+        assert high is not None
+        gate = state.gate(one.label, AnytimeGate(one.threshold, level, binary=one.counted, low=low, high=high))
         fresh = state.fresh(one.label, ids, losses)
         if len(fresh):
             gate.update(fresh)
@@ -478,9 +480,9 @@ def _looked(sample: Sample, questions: list[Question], delta: float, level: floa
     return replace(report, summary=f"{report.summary} {told}".strip())
 
 
-def _keyed(one: Question, declared: Declaration) -> tuple[list[str], npt.NDArray[np.float64]]:
+def _keyed(one: Question, sample: Sample) -> tuple[list[str], npt.NDArray[np.float64]]:
     """One loss for every unit, and the name by which it is known again."""
-    units, x = one.units, one.outcome.losses
+    units, x, declared = one.units, one.outcome.losses, sample.declaration
     if declared.estimand == "rows" or units.sizes is not None:
         raise InputError("--anytime", "a mean over rows", "items, or groups, of equal weight", "Or a fixed gate")
     if units.groups is not None:
@@ -488,6 +490,11 @@ def _keyed(one: Question, declared: Declaration) -> tuple[list[str], npt.NDArray
             raise InputError("--anytime", "--repeats group", "a column of groups", "A state knows units by their name")
         grouped = units_of(x, units.groups.tolist())
         return list(grouped.ids), grouped.losses
+    if declared.repeats == "natural" and "repeated_ids" not in sample.facts:
+        raise InputError(
+            "--anytime", "--repeats natural", "ids: equal inputs would be taken for items that were counted",
+            "Name the column: --id COLUMN",
+        )  # fmt: skip
     if units.ids is None:
         raise InputError(
             "--anytime", "rows without ids", "ids, or inputs, to know counted items by", "Name the column: --id COLUMN"

@@ -88,6 +88,11 @@ class Sample:
         """Whatever people have: a file, a folder, arrays by name, a frame, (y_true, y_pred), rows, Trainer's output."""
         declared = Declaration.of(declaration)
         if isinstance(given, Sample):
+            if declared not in (Declaration(), given.declaration):
+                raise InputError(
+                    "declaration", "another one than the sample was read with", "one declaration",
+                    "Hand it over when the sample is read: Sample.of(data, declaration)",
+                )  # fmt: skip
             return given
         if isinstance(given, (str, Path)):
             return cls.read(given, declared)

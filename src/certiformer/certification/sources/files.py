@@ -135,14 +135,17 @@ def _task(path: Path, all_paths: Sequence[Path]) -> str:
 
 
 def read_csv(path: Path) -> Table:
-    """Comma-separated values with a header; tabs and semicolons are recognised there."""
+    """Comma-separated values with a header; tabs and semicolons are recognised there.
+
+    Strict: an open quotation mark would swallow the rows behind it.
+    """
     blank = 0
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             header = file.readline()
             delimiter = max(",;\t", key=header.count)
             file.seek(0)
-            reader = csv.reader(file, delimiter=delimiter)
+            reader = csv.reader(file, delimiter=delimiter, strict=True)
             names = [name.strip() for name in next(reader, [])]
             if not names or len(set(names)) < len(names):
                 raise InputError("file", str(path), "a header with different names", f"It has {names}")

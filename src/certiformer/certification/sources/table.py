@@ -268,7 +268,7 @@ class _Reading:
         for row, cell in enumerate(cells):
             if _missing(cell):
                 raise InputError(
-                    f"column {name}", "an empty cell", "a value in every row", f"Row {row + 1} of {self.where}"
+                    f"column {name}", _written(cell), "a value in every row", f"Row {row + 1} of {self.where}"
                 )
             if isinstance(cell, (list, dict)):
                 raise InputError(f"column {name}", type(cell).__name__, "a plain value", self._place(row))
@@ -444,7 +444,7 @@ class _Reading:
             forms.add(form)
         if missing.any() and self.declared.unscored != "wrong":
             raise InputError(
-                f"column {name}", "an empty cell", "an outcome in every row",
+                f"column {name}", _written(column[int(np.argmax(missing))]), "an outcome in every row",
                 f"{self._place(int(np.flatnonzero(missing)[0]))} and {int(missing.sum()) - 1} others. Dropping them is "
                 "a selection; count them as wrong with --unscored wrong",
             )  # fmt: skip
@@ -487,10 +487,15 @@ def _own_range(metric: metrics.Metric | None) -> bool:
 
 
 def _missing(cell: Any) -> bool:
-    """No value: nothing, nan, a blank, or what pandas calls NA and NaT."""
+    """No value: nothing, nan, a blank, or what pandas calls NA and NaT; these also as the text they are written as."""
     if isinstance(cell, str):
-        return not cell.strip()
+        return cell.strip() in ("", "nan", "NaN", "<NA>", "NaT")
     return cell is None or (isinstance(cell, float) and cell != cell) or type(cell).__name__ in ("NAType", "NaTType")
+
+
+def _written(cell: Any) -> str:
+    """A missing value as it stands in the file."""
+    return cell.strip() if isinstance(cell, str) and cell.strip() else "an empty cell"
 
 
 def _is_whole(column: npt.NDArray[Any]) -> bool:
