@@ -251,6 +251,40 @@ class Report:
         return target / "report.html", target / "report.json"
 
 
+class Reported:
+    """An answer that carries its report: it prints, lists and shows itself as the report does."""
+
+    @property
+    def report(self) -> Report:
+        """The answer as a report."""
+        raise NotImplementedError
+
+    @property
+    def headline(self) -> str:
+        """The answer in one sentence."""
+        return self.report.headline
+
+    @property
+    def value(self) -> float | None:
+        """The limit in the headline; None where there is none."""
+        return self.report.value
+
+    @property
+    def confidence(self) -> float | None:
+        """With what probability all that is said holds."""
+        return self.report.confidence
+
+    def to_frame(self) -> Any:
+        """Every statement with a number as a row of a pandas DataFrame."""
+        return self.report.to_frame()
+
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
+
+    def __str__(self) -> str:
+        return str(self.report)
+
+
 def shown(head: str, sentences: tuple[str, ...], what: str, most: int, where: str) -> list[str]:
     """The first few sentences, a line each, and how many more there are, and where."""
     found = [f"{head}{cut(text)}." for text in sentences[:most]]
