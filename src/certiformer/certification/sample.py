@@ -63,6 +63,7 @@ class Sample:
 
     @property
     def n(self) -> int:
+        """How many outcomes there are."""
         return self.units.n
 
     @property
@@ -72,6 +73,7 @@ class Sample:
 
     @property
     def ids(self) -> list[str] | None:
+        """The ids of the outcomes, where they have any."""
         return self.units.ids
 
     def outcome(self) -> Outcome:
