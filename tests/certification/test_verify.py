@@ -526,3 +526,37 @@ def test_weights_from_elsewhere_are_counted_with_their_function(tmp_path):
     found = certiformer.verify(tmp_path / "report.json", data=tmp_path / "train.npz", apply=batch)
     assert found.rows[0].counted
     assert found.agrees
+
+
+def test_what_a_report_has_beyond_the_one_made_again_is_a_difference(written, tmp_path):
+    folder, _, report = written
+    report.write(tmp_path)
+    path, data = tmp_path / "report.json", folder / "preds.npz"
+    original = path.read_text()
+    for change in (
+        lambda said: said["conditions"].append("(nothing)"),
+        lambda said: said["observed"].update({"certified error 0 %": "(nothing)"}),
+        lambda said: said["declaration"].update(certified="(nothing)"),
+    ):
+        forged = json.loads(original)
+        change(forged)
+        path.write_text(json.dumps(forged))
+        assert certiformer.verify(path, data=data).exit_code == 1
+    path.write_text(original.replace('"headline":', '"headline": "The error rate is 0 %.", "headline":', 1))
+    with pytest.raises(InputError, match="headline"):
+        certiformer.verify(path, data=data)
+
+
+def test_a_lower_limit_is_never_above_the_one_made_again(tmp_path):
+    rows = [{"label": k % 2, "prediction": int(k % 2 != (k % 7 == 0))} for k in range(100)]
+    data = tmp_path / "preds.jsonl"
+    data.write_text("\n".join(map(json.dumps, rows)))
+    report = certiformer.certify(predictions=data, declaration={"two_sided": True})
+    report.write(tmp_path)
+    path = tmp_path / "report.json"
+    assert certiformer.verify(path, data=data).exit_code == 0
+    forged = json.loads(path.read_text())
+    place = next(place for place, one in enumerate(forged["statements"]) if one["lower"])
+    forged["statements"][place]["lower"] *= 1.0 + 5e-10
+    path.write_text(json.dumps(forged))
+    assert certiformer.verify(path, data=data).exit_code == 1

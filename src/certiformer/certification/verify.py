@@ -94,10 +94,14 @@ class Verification:
     def sentence(self) -> str:
         """The outcome in one sentence."""
         if self.differences:
-            return f"The report does not hold: {len(self.differences)} of {self.compared} fields differ."
+            return (
+                f"The report differs from what was made again in {len(self.differences):,} of {self.compared:,} fields."
+            )
         if self.unchecked:
-            return f"Not verified: {len(self.unchecked)} things could not be made again; {self.compared} fields agree."
-        return f"Verified: the report was made again from the data, and all {self.compared} fields agree."
+            return (
+                f"Not verified: {len(self.unchecked)} things could not be made again; {self.compared:,} fields agree."
+            )
+        return f"Verified: the report was made again from the data, and all {self.compared:,} fields agree."
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -166,7 +170,7 @@ def _beside(document: Mapping[str, Any], sources: Recount) -> tuple[tuple[Differ
 
 def read_report(path: Path) -> dict[str, Any]:
     """The JSON object in a report.json."""
-    found = read_json(path, "a report.json as `certiformer certify` writes it")
+    found = read_json(path, "a report.json as `certiformer certify` writes it", unique=True)
     if "format" not in found and "certificates" not in found:
         raise InputError("report", str(path), "a report of certiformer certify")
     return found
@@ -236,11 +240,15 @@ def _leaves(place: str, a: Any, b: Any) -> Iterator[tuple[str, Any, Any]]:
         yield place, a, b
 
 
-_NOTHING = "(nothing)"
+class _Nothing(str):
+    """What stands for an absent value: a text in a report is never of this type."""
+
+
+_NOTHING = _Nothing("(nothing)")
 
 
 def same(place: str, reported: Any, rebuilt: Any, tolerance: float) -> bool:
-    """Equal; real numbers up to rounding, and a limit never below the rebuilt one."""
+    """Equal; real numbers up to rounding, a limit never below the rebuilt one and a lower limit never above."""
     if type(reported) is not type(rebuilt):
         numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in (reported, rebuilt))
         return numbers and float(reported) == float(rebuilt)
@@ -248,8 +256,10 @@ def same(place: str, reported: Any, rebuilt: Any, tolerance: float) -> bool:
         return bool(reported == rebuilt)
     if not math.isclose(reported, rebuilt, rel_tol=tolerance, abs_tol=tolerance * 1e-3):
         return False
-    limit = place.startswith("statements[") and place.rpartition(".")[2] in LIMITS
-    return not limit or tolerance > TOLERANCE or reported >= rebuilt - BELOW * abs(rebuilt)
+    name = place.rpartition(".")[2] if place.startswith("statements[") and tolerance <= TOLERANCE else ""
+    if name == "lower":
+        return reported <= rebuilt + BELOW * abs(rebuilt)
+    return name not in LIMITS or reported >= rebuilt - BELOW * abs(rebuilt)
 
 
 # --- statement by statement, where the whole cannot be made again ---------------------------------------------------

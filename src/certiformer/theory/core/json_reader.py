@@ -53,16 +53,16 @@ def parse_json(text: str | bytes, kind: Any = dict, *, unique: bool = False) -> 
 
 
 @overload
-def read_json(path: Path, what: str) -> dict[str, Any]: ...
+def read_json(path: Path, what: str, *, unique: bool = False) -> dict[str, Any]: ...
 @overload
-def read_json(path: Path, what: str, kind: type[Wanted]) -> Wanted: ...
-def read_json(path: Path, what: str, kind: Any = dict) -> Any:
-    """The JSON of a file; `what` names it in the refusal."""
+def read_json(path: Path, what: str, kind: type[Wanted], *, unique: bool = False) -> Wanted: ...
+def read_json(path: Path, what: str, kind: Any = dict, *, unique: bool = False) -> Any:
+    """The JSON of a file; `what` names it in the refusal. `unique` as for `parse_json`."""
     try:
         size = path.stat().st_size
         if size > LARGEST:
             raise InputError("file", str(path), what, f"It has {size} bytes; at most {LARGEST} are read")
-        return parse_json(path.read_bytes(), kind)
+        return parse_json(path.read_bytes(), kind, unique=unique)
     except NotJson as error:
         raise InputError("file", str(path), what, f"It cannot be read: {error}") from None
     except OSError as error:
