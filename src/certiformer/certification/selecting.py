@@ -54,7 +54,7 @@ class Selected(Reported):
                 f"{chosen.errors:,} errors among {chosen.answered:,} answered of {chosen.n:,} {self.unit}. "
                 f"About {100 * chosen.answered / chosen.n:.1f} % of new examples are answered (between "
                 f"{100 * low:.1f} and {100 * high:.1f} %, "
-                f"with a confidence of its own of {100 * (1 - chosen.delta):g} %)"
+                f"a separate {100 * (1 - chosen.delta):g} % confidence interval)"
             )
         only = Statement(
             id="select",
