@@ -4,7 +4,7 @@
 
 DIR holds the five texts, one `.txt` file each, found by their titles; they are not part of this repository. Blanks and
 line breaks play no part: texts that were extracted from a PDF break lines where they like. What is found is written to
-`tests/vectors/quotations.json` (a hash of each quotation) and `tests/vectors/labels.json` (the labels of each paper),
+`tests/vectors/quotations*.json` (a hash of each quotation) and `tests/vectors/labels.json` (the labels of each paper),
 so that a quotation nobody compared, or a numbered item nobody listed, fails a test wherever the texts are not.
 """
 
@@ -15,6 +15,7 @@ import hashlib
 import json
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 from certiformer.certificates._refutations import refutation_of, refutations
@@ -23,6 +24,7 @@ from certiformer.theory.core import Paper, papers, results
 ROOT = Path(__file__).resolve().parents[1]
 HASHES = ROOT / "tests" / "vectors" / "quotations.json"
 REFUTED = ROOT / "tests" / "vectors" / "quotations_refuted.json"
+LISTED = ROOT / "tests" / "vectors" / "quotations_items.json"
 LABELS = ROOT / "tests" / "vectors" / "labels.json"
 KINDS = "Assumption|Corollary|Definition|Example|Fact|Lemma|Proposition|Remark|Theorem|Table|Figure"
 LABEL = re.compile(
@@ -52,6 +54,12 @@ def refuted() -> dict[str, list[str]]:
     """What the refutations for a proof kernel quote, by the id of the result."""
     heads = {id: refutation_of(id).partition("From Coq")[0] for id in refutations()}
     return {id: re.findall(r'"([^"]*)"', head) for id, head in heads.items()}
+
+
+def listed() -> dict[str, dict[str, str]]:
+    """What the list of items quotes, by paper and item."""
+    items = tomllib.loads((ROOT / "docs" / "papers" / "items.toml").read_text(encoding="utf-8"))
+    return {key: {label: said[2] for label, said in of.items() if len(said) > 2} for key, of in items.items()}
 
 
 def labels(text: str) -> list[str]:
@@ -85,12 +93,20 @@ def main() -> int:
             if squeezed(words) not in squeezed_texts[results()[id].paper.key]:
                 wrong.append(id)
                 print(f"{id}: quoted in its refutation and not in the text: {words}")
+    for key, of in listed().items():
+        for label, words in of.items():
+            if squeezed(words) not in squeezed_texts[key]:
+                wrong.append(label)
+                print(f"{key}, {label}: not in the text: {words}")
     if wrong:
         return 1
     HASHES.write_text(json.dumps({id: digest(words) for id, words in shown.items()}, indent=1) + "\n")
     REFUTED.write_text(json.dumps({id: [*map(digest, several)] for id, several in refuted().items()}, indent=1) + "\n")
+    hashed = {key: {label: digest(words) for label, words in of.items()} for key, of in listed().items()}
+    LISTED.write_text(json.dumps(hashed, indent=1) + "\n")
     LABELS.write_text(json.dumps({key: labels(text) for key, text in texts.items()}, indent=1) + "\n")
-    print(f"{len(shown)} quotations are in the texts; wrote {HASHES.relative_to(ROOT)} and {LABELS.relative_to(ROOT)}")
+    compared = len(shown) + sum(map(len, hashed.values()))
+    print(f"{compared} quotations are in the texts; wrote {HASHES.relative_to(ROOT)} and {LABELS.relative_to(ROOT)}")
     return 0
 
 

@@ -383,6 +383,7 @@ def test_decisions_are_written():
 def test_the_first_screen(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.savez("preds.npz", **GIVEN, heldout_slices=np.array(["a", "b"])[np.arange(60) % 2])
+    monkeypatch.setenv("COLUMNS", "130")  # a terminal that breaks none of these lines
     done = CliRunner().invoke(application(), ["certify", "preds.npz", "--out", "out"])
     lines = done.stdout.splitlines()
     assert lines[0].startswith("The model errs on at most")

@@ -315,7 +315,7 @@ def test_what_a_verdict_rests_on_stands_beside_it(tmp_path, run):
         assert told.code == 0
         assert "Condition: " in told.out
         assert "NOT CHECKED: whether a held-out example was seen in training" in told.out
-        assert "say --group patient if they are not" in told.out
+        assert "say --group patient if they are not" in " ".join(told.out.split())
     (tmp_path / "s.txt").write_text("0\n1\n" * 40)
     told = run("watch", "s.txt").out
     assert "Condition: the limits are of the average of the means over all outcomes so far" in told

@@ -219,6 +219,82 @@ def test_a_model_of_this_package_is_handed_over_and_verified(tmp_path):
     np.testing.assert_allclose(loaded.outputs(x), jax.vmap(model)(x), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("names", [("0", "1", "2"), ("ham", "spam", "eggs"), None])
+@pytest.mark.parametrize("kind", ["LogisticRegression", "RandomForestClassifier", "GaussianNB", "Pipeline"])
+def test_a_classifier_on_held_out_examples_is_handed_over_and_verified(tmp_path, kind, names):
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    estimator = {
+        "LogisticRegression": LogisticRegression(),
+        "RandomForestClassifier": RandomForestClassifier(5, random_state=0),
+        "GaussianNB": GaussianNB(),
+        "Pipeline": make_pipeline(StandardScaler(), LogisticRegression()),
+    }[kind]
+    x = np.random.default_rng(0).normal(size=(160, 3))
+    codes = (x[:, 0] > 0).astype(int) if names is None else np.digitize(x[:, 0], [-0.5, 0.5])
+    y = codes == 1 if names is None else np.array(names)[codes]
+    estimator.fit(x[:60], y[:60])
+    report = certiformer.certify(estimator, heldout=(x[60:], y[60:]), train=(x[:60], y[:60]))
+    _, document = report.write(tmp_path)
+    data = tmp_path / "data.npz"
+    np.savez(data, heldout_inputs=x[60:], heldout_labels=y[60:], train_inputs=x[:60], train_labels=y[:60])
+    found = certiformer.verify(document, data=data)
+    assert (found.exit_code, found.differences, found.unchecked) == (0, (), ())
+    loaded = certiformer.load_predictor(tmp_path / report["holdout"].predictor["file"])
+    np.testing.assert_array_equal(
+        estimator.classes_.astype(int if names is None else str)[loaded.predict(x)], estimator.predict(x)
+    )
+    written = json.loads(document.read_text())
+    written["statements"][0]["evidence"]["errors"] -= 1
+    document.write_text(json.dumps(written))
+    assert certiformer.verify(document, data=data).exit_code == 1
+
+
+def test_a_fitted_estimator_is_verified_but_for_its_training(tmp_path):
+    from sklearn.linear_model import LogisticRegression
+
+    x = np.random.default_rng(0).normal(size=(160, 3))
+    y = (x[:, 0] > 0).astype(int)
+    certiformer.certify(fit=LogisticRegression(), data=(x, y)).write(tmp_path)
+    np.savez(tmp_path / "data.npz", inputs=x, labels=y)
+    found = certiformer.verify(tmp_path / "report.json", data=tmp_path / "data.npz")
+    assert (found.differences, [one.id for one in found.unchecked]) == ((), ["the training"])
+
+
+def test_an_estimator_that_is_not_on_the_list_is_said_to_be_missing(tmp_path):
+    from sklearn.ensemble import GradientBoostingClassifier
+
+    x = np.random.default_rng(0).normal(size=(160, 3))
+    y = (x[:, 0] > 0).astype(int)
+    model = GradientBoostingClassifier(n_estimators=3).fit(x[:60], y[:60])
+    report = certiformer.certify(model, heldout=(x[60:], y[60:]))
+    assert report["holdout"].predictor is None
+    assert "No predictor file was written (GradientBoostingClassifier" in report["holdout"].reason
+    assert "No predictor file was written" in report.page()
+    report.write(tmp_path)
+    np.savez(tmp_path / "data.npz", inputs=x[60:], labels=y[60:])
+    found = certiformer.verify(tmp_path / "report.json", data=tmp_path / "data.npz")
+    assert found.exit_code == 3
+    assert "was not handed over" in found.unchecked[0].why
+
+
+def test_a_final_model_that_is_not_handed_over_is_no_difference(tmp_path):
+    from sklearn.linear_model import LogisticRegression
+
+    x = np.random.default_rng(0).normal(size=(200, 3))
+    y = (x[:, 0] > 0).astype(int)
+    first, final = LogisticRegression().fit(x[:60], y[:60]), lambda rows: (rows[:, 0] > 0).astype(int)
+    subject = certiformer.Subject(first, final=final, unlabelled=x[160:])
+    certiformer.certify(subject, heldout=(x[60:160], y[60:160])).write(tmp_path)
+    np.savez(tmp_path / "data.npz", inputs=x[60:160], labels=y[60:160], unlabelled_inputs=x[160:])
+    found = certiformer.verify(tmp_path / "report.json", data=tmp_path / "data.npz")
+    assert (found.exit_code, found.differences) == (3, ())
+
+
 def test_a_trained_model_is_verified_on_its_own_part(tmp_path):
     x = np.random.default_rng(0).normal(size=(80, 3, 4)).astype(np.float32)
     y = np.where(x[:, :, 0].sum(1) > 0, 1, -1)

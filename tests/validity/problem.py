@@ -49,7 +49,7 @@ class Claim:
     """A hypothesis as an answer shows it."""
 
     words: str
-    state: str  # verified, vouched, open, fails
+    state: str  # verified, stated, open, fails
 
 
 def optional(problem: Problem) -> list[str]:
@@ -70,7 +70,7 @@ def _state(check: Mapping[str, Any]) -> str:
         return "open"
     if not check["holds"]:
         return "fails"
-    return "verified" if check["by"] == "verified" else "vouched"
+    return "verified" if check["by"] == "verified" else "stated"
 
 
 def is_true(claim: Claim, facts: Mapping[str, bool]) -> bool:
@@ -107,7 +107,7 @@ def violations(problem: Problem) -> list[str]:
 
 
 def _claimed(claim: Claim) -> bool:
-    return claim.state in ("verified", "vouched")
+    return claim.state in ("verified", "stated")
 
 
 def _value(variant: Mapping[str, Any]) -> float:

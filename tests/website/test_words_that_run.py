@@ -106,6 +106,8 @@ def test_the_python_of_the_readme(material, monkeypatch):
         "y": y[200:],
         "trainer": SimpleNamespace(predict=lambda data: SimpleNamespace(predictions=logits, label_ids=y, metrics={})),
         "dataset": None,
+        "y_true": y,
+        "y_pred": np.where(np.arange(400) % 40 == 0, 1 - y, y),
     }
     monkeypatch.chdir(material)
     torch = importlib.util.find_spec("torch") and importlib.import_module("torch")

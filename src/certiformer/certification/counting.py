@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certificates import Evidence
+from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.disagreement import Disagreement
 from certiformer.certification import answers, frameworks, learners
 from certiformer.certification.betting import LEAST_EXAMPLES
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.findings import Findings
 from certiformer.certification.predictions import of_predictions
+from certiformer.certification.predictors.estimator import NamedEstimator, named
 from certiformer.certification.predictors.model import predictor_of
 from certiformer.certification.sources.coding import decide, distinct
 from certiformer.certification.sources.rows import rows_of
@@ -58,8 +59,14 @@ def of_model(
     if params is not None:
         model = frameworks.with_params(model, params)
     known = frameworks.is_jax(model) and not batched  # its weights can be read
+    handed: Predictor | str | None = None
     if known:
         frameworks.tensors_of(model)  # refuses weights that are not finite
+    else:
+        handed = _numbers(model, (heldout, train), reading)
+    title = reading.title or _name(model)
+    if isinstance(handed, NamedEstimator):
+        model = handed.asked  # what is certified is what is handed over
     if _own(model) and reading.outputs is None:
         reading = replace(reading, outputs="logits")  # known, not guessed
     arrays, said, asked = answers.arrays_of(model, heldout, "heldout", reading, batched=batched)
@@ -85,11 +92,13 @@ def of_model(
     chosen = reading if reading.classes is not None else replace(reading, **said)
     if "heldout_predictions" in arrays:
         chosen = replace(chosen, outputs=None)  # it chose the method, and has nothing more to say
-    found = of_predictions(arrays, replace(chosen, title=reading.title or _name(model)))
+    found = of_predictions(arrays, replace(chosen, title=title))
+    if known:
+        handed = predictor_of(model)
     sampled = known and train is not None
     return replace(
         found,
-        evidence=_handed(found.evidence, model, final) if known else found.evidence,
+        evidence=_handed(found.evidence, handed, final),
         configuration={**found.configuration, "flow": "model"},
         model=model if known else None,
         sample=(arrays["train_inputs"], _coded(arrays, reading)) if sampled else None,
@@ -165,9 +174,27 @@ def division(n: int, fraction: float, seed: int) -> Split:
     return split(n, {"train": n - size, "certify": size}, seed)
 
 
-def _handed(evidence: tuple[Evidence, ...], model: Any, final: Any) -> tuple[Evidence, ...]:
-    """The records with the predictor they are about, where that can be written."""
-    mine, other = predictor_of(model), None if final is None else predictor_of(final)
+def _numbers(model: Any, parts: Sequence[Any], reading: Declaration) -> NamedEstimator | str | None:
+    """A classifier of scikit-learn as numbers that answer as it does, or why not; None for anything else."""
+    if isinstance(model, NamedEstimator):
+        return model
+    if not frameworks.is_sklearn(model) or not hasattr(model, "predict"):
+        return None
+    names = frameworks.classes_of(model)
+    if names is None or reading.outputs not in (None, "labels"):
+        return f"{type(model).__name__} is not asked for one class per example"
+    given = [frameworks.examples_of(part, "heldout")[0] for part in parts if part is not None]
+    return named(model, names, [(inputs, frameworks.comparable(inputs)) for inputs in given])
+
+
+def _handed(evidence: tuple[Evidence, ...], mine: Predictor | str | None, final: Any) -> tuple[Evidence, ...]:
+    """The records with the predictor they are about, where that can be written; else why it was not."""
+    if isinstance(mine, str):
+        note = f"No predictor file was written ({mine}): verify cannot count this again."
+        return tuple(replace(record, note=f"{record.note} {note}".strip()) for record in evidence)
+    if mine is None:
+        return evidence
+    other = predictor_of(final) if frameworks.is_jax(final) else None
     return tuple(
         replace(record, predictor=other, through=mine)
         if isinstance(record, Disagreement)

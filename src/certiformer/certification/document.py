@@ -76,7 +76,7 @@ def _jointly(row: Statement, ledger: DeltaLedger) -> bool:
 def conditions(findings: Findings, row: Statement | None) -> tuple[str, ...]:
     """What the headline rests on and only a person can know."""
     open_ones = (
-        [] if row is None else [check.requires for check in row.conditions if check.state in ("open", "vouched")]
+        [] if row is None else [check.requires for check in row.conditions if check.state in ("open", "stated")]
     )
     return tuple(dict.fromkeys([*open_ones, *findings.conditions]))
 

@@ -60,6 +60,11 @@ def is_jax(model: Any) -> bool:
     return _from(model, "equinox") or _from(model, "jax")
 
 
+def is_sklearn(model: Any) -> bool:
+    """An estimator of scikit-learn itself, not one of a class that derives from it elsewhere."""
+    return type(model).__module__.split(".")[0] == "sklearn"
+
+
 def is_loader(data: Any) -> bool:
     """An iterable of batches, such as torch's DataLoader."""
     return not isinstance(data, (tuple, list, np.ndarray)) and hasattr(data, "__iter__") and hasattr(data, "batch_size")
@@ -207,7 +212,7 @@ def _methods(model: Any, inputs: Any, reading: Declaration, part: str) -> Answer
     if method is None:
         raise InputError("outputs", reading.outputs, f"what {type(model).__name__} has: {_can(model)}")
     values, form = _extracted(_asked(model, method, inputs, part))
-    classes = _classes(model)
+    classes = classes_of(model)
     if method == "decision_function" and getattr(model, "decision_function_shape", None) == "ovo":
         raise InputError("outputs", "scores of pairs of classes (ovo)", "one score per class", 'Say outputs="labels"')
     if method != "predict":
@@ -244,7 +249,7 @@ def _asked(model: Any, method: str, inputs: Any, part: str) -> Any:
         ) from error
 
 
-def _classes(model: Any) -> Array | None:
+def classes_of(model: Any) -> Array | None:
     """`classes_`, true and false as 1 and 0; None for several labels at once."""
     known = getattr(model, "classes_", None)
     if known is None or (isinstance(known, list) and any(np.ndim(one) for one in known)):
@@ -293,7 +298,7 @@ def _booster(model: Any, inputs: Any, reading: Declaration, part: str) -> Answer
 def _function(function: Callable[..., Any], inputs: Any, part: str, *, batched: bool) -> Answer:
     """A function of a batch, if it answers one by one and does not look at the other rows; else of one example."""
     n, owner = _rows(inputs), getattr(getattr(function, "func", function), "__self__", None)
-    classes, said = _classes(owner), []
+    classes, said = classes_of(owner), []
     for batch in _batch_forms(inputs):
         try:
             values, form = _extracted(function(batch))

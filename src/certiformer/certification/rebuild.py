@@ -69,36 +69,44 @@ def _of_predictions(document: Mapping[str, Any], sources: Recount) -> Report:
 def _of_model(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     """The handed-over model on the data: all of it but the training and what was known about it."""
     from certiformer.certification.api import Subject, certify, heldout_and_train
+    from certiformer.certification.counting import UNSEEN
+    from certiformer.certification.predictors.estimator import NamedEstimator
     from certiformer.certification.predictors.model import HouseModel
 
     entries = [entry for entry in document["statements"] if entry["predictor"] is not None]
+    carried = [entry for entry in document["statements"] if entry["id"] == "disagreement" and entry["evidence"]]
+    if any(entry["predictor"] is None for entry in carried):
+        raise CannotRebuild("the final model was not handed over: this package cannot write it")
     model = final = None
     for entry in entries:
         sides = ("through", "predictor") if entry["id"] == "disagreement" else ("predictor",)
         found = [_loaded(sources, entry, side) for side in sides]
-        if not all(isinstance(one, HouseModel) for one in found):
+        if not all(isinstance(one, HouseModel) for one in found) and not isinstance(found[-1], NamedEstimator):
             raise CannotRebuild("its model is not one of this package: its statements are counted one by one")
         model = found[0]
         final = found[1] if len(found) > 1 else final
     if model is None:
-        raise CannotRebuild("the model was not handed over: it is a function that this package cannot write")
+        raise CannotRebuild("the model was not handed over: this package cannot write it")
     if sources.data is None:
         raise CannotRebuild("its counts come from the report: give the data it was certified with (--data FILE)")
     if document["declaration"].keys() & {"initial", "training"}:
         raise CannotRebuild("the initial model and the facts about its training are not in the files")
     arrays, options, missing = sources.arrays(), _options(document), {}
-    house = model.model
+    house = model.model if isinstance(model, HouseModel) else model
     if document["provenance"]["flow"] == "training":
         if not {"inputs", "labels"} <= set(arrays):
             raise CannotRebuild("the data that were divided are needed: inputs and labels, in their order")
         made = certify(fit=lambda *_: house, data=(arrays["inputs"], arrays["labels"]), **options)
         missing = {"the training": NOT_REPEATED}
+        if UNSEEN not in document["not_checked"]:
+            # An estimator was fitted afresh, the report says; what stands for it here comes from a function.
+            made = replace(made, not_checked=tuple(one for one in made.not_checked if one != UNSEEN))
     else:
         heldout, train = heldout_and_train(arrays, str(sources.data))
         more = {} if final is None else {"final": final.model, "unlabelled": arrays.get("unlabelled_inputs")}
         made = certify(Subject(house, **more), heldout=heldout, train=train, **options)
     computed = tuple(f"provenance.heldout_{form}_sha256" for form in ("logits", "probabilities"))
-    return Rebuilt(made, missing, HouseModel.tolerance, computed)
+    return Rebuilt(made, missing, model.tolerance, computed)
 
 
 def _loaded(sources: Recount, entry: Mapping[str, Any], side: str) -> Any:

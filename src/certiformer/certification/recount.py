@@ -24,6 +24,7 @@ from certiformer.theory.core.errors import InputError
 
 if TYPE_CHECKING:
     from certiformer.certification.declaration import Declaration
+    from certiformer.certification.findings import Findings
 
 Labels = npt.NDArray[np.int64]
 RECIPES = ("mnist", "sparse_majority")
@@ -192,7 +193,7 @@ class Recount:
         from certiformer.certification import api, counting
 
         if predictor is None:
-            raise CannotCount("the model was not handed over: it is a function that this package cannot write")
+            raise CannotCount("the model was not handed over: this package cannot write it")
         arrays = self.arrays()
         if self.provenance["flow"] == "training":
             x, y = arrays.get("inputs"), arrays.get("labels")
@@ -205,12 +206,20 @@ class Recount:
         _refuse_functionless(predictor)
         if issubclass(kind, Disagreement):
             # Labels in the coding of the report: what the sibling's hold-out row was counted with.
-            sibling = counting.of_model(_needed(through).outputs, heldout, reading=self._declared(), batched=True)
+            sibling = self._counted_with(_needed(through), heldout)
             errors = next(record for record in sibling.evidence if record.id == "holdout")
             return _transferred(_recorded(recorded), predictor, through, arrays.get("unlabelled_inputs"), errors)
-        found = counting.of_model(predictor.outputs, heldout, reading=self._declared(), batched=True)
+        found = self._counted_with(predictor, heldout)
         self._evidence = _by_key(found.evidence)
         return self._known(key, predictor.tolerance)
+
+    def _counted_with(self, predictor: Predictor, heldout: Any) -> Findings:
+        from certiformer.certification import counting
+        from certiformer.certification.predictors.estimator import NamedEstimator
+
+        if isinstance(predictor, NamedEstimator):
+            return counting.of_model(predictor, heldout, reading=self._declared())
+        return counting.of_model(predictor.outputs, heldout, reading=self._declared(), batched=True)
 
     def _known(self, key: str, tolerance: float = 1e-9) -> Counted:
         assert self._evidence is not None

@@ -21,7 +21,7 @@ from certiformer.evaluation.mean import MOST_AVERAGED, weights_of
 from certiformer.evaluation.order import hash_order, refuse_sorted
 from certiformer.evaluation.pairs import sign_test
 from certiformer.theory.calculus.running_mean import ln_capital, running_limits, squares_after
-from certiformer.theory.calculus.tails import binomial_cdf, log_binomial_cdf
+from certiformer.theory.calculus.tails import binomial_cdf, largest_count, log_binomial_cdf
 from certiformer.theory.calculus.target_betting import evidence_against, fixed_orders
 from certiformer.theory.core.errors import InputError
 
@@ -76,7 +76,7 @@ def _ln_at_least(errors: int, n: int, eps: float) -> float:
 
     tail = float(betainc(errors, n - errors + 1.0, eps))
     if tail > 1e-200:  # near the smallest numbers there are betainc is off by a hundredth
-        return math.log(tail) + 1e-11
+        return math.log(tail) + 5e-10
     # Far out the largest term bounds the sum: the ratios of terms from there on are at most r < 1.
     from certiformer.theory.calculus.tails import log_binomial_pmf
 
@@ -168,16 +168,12 @@ def items_to_decide(rate: float, threshold: float, delta: float, power: float = 
 
 def chance_of_verdict(sizes: npt.ArrayLike, rate: float, threshold: float, delta: float) -> npt.NDArray[np.float64]:
     """P(the right verdict) of `gate_rate` at each number of items, if errors come at this `rate`."""
-    from scipy.stats import binom
-
     n = np.asarray(sizes, dtype=np.float64)
     if rate < threshold:
-        most = binom.ppf(delta, n, threshold)  # about the largest k with P(Bin <= k) <= delta
-        most = np.where(binomial_cdf(most, n, threshold) <= delta, most, most - 1.0)
-        return binomial_cdf(most, n, rate)
-    least = binom.isf(delta, n, threshold) + 1.0  # about the least k with P(Bin >= k) <= delta
-    least = np.where(1.0 - binomial_cdf(least - 2.0, n, threshold) <= delta, least - 1.0, least)
-    return np.asarray(np.where(least <= n, 1.0 - binomial_cdf(least - 1.0, n, rate), 0.0), dtype=np.float64)
+        return binomial_cdf(largest_count(delta, n, threshold), n, rate)
+    # P(Bin(n, eps) >= k) = P(Bin(n, 1 - eps) <= n - k): the verdict fails from n - largest_count on.
+    least = n - largest_count(delta, n, 1.0 - threshold)
+    return np.asarray(np.where(least <= n, binomial_cdf(n - least, n, 1.0 - rate), 0.0), dtype=np.float64)
 
 
 class AnytimeGate:

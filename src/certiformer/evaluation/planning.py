@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.evaluation._given import failure_probability, probability
-from certiformer.theory.calculus.tails import binomial_cdf
+from certiformer.theory.calculus.tails import binomial_cdf, largest_count
 from certiformer.theory.core.errors import InputError
 
 MOST_ERRORS = 2_000_000
@@ -133,12 +133,8 @@ def success_curve(
     error: float, delta: float, expect: float, sizes: npt.ArrayLike, *, models: int = 1
 ) -> npt.NDArray[np.float64]:
     """P(the certificate is at most `error`) at each number of labels, if the true rate is `expect`."""
-    from scipy.stats import binom
-
     n = np.asarray(sizes, dtype=np.float64)
-    allowed = binom.ppf(delta / models, n, error) - 1  # the largest k with P(Bin(n, eps) <= k) <= level, or one less
-    allowed = np.where(binomial_cdf(allowed + 1, n, error) <= delta / models, allowed + 1, allowed)
-    return binomial_cdf(allowed, n, expect)
+    return binomial_cdf(largest_count(delta / models, n, error), n, expect)
 
 
 def _least_sizes(counts: npt.NDArray[np.float64], eps: float, level: float) -> npt.NDArray[np.float64]:

@@ -100,7 +100,7 @@ def _best_line(evaluation: Evaluation) -> list[RenderableType]:
     return [Text(), Text.assemble(("best ", "bold"), f"{evaluation.best} = {numbers.of_bound(bound)}{provided}")]
 
 
-_STATE_STYLES = {"verified": "green", "vouched": "green", "open": "yellow", "fails": "red"}
+_STATE_STYLES = {"verified": "green", "stated": "green", "open": "yellow", "fails": "red"}
 
 
 def _hypothesis_table(evaluation: Evaluation) -> Table | None:

@@ -188,3 +188,15 @@ def test_samples_beyond_the_floats_get_chernoffs_bound():
             -n * tails.binary_kl(0.2, 0.21), rel=1e-6
         )
         assert tails.at_least_log_binomial_cdf(n // 5, n, 0.19) == 0.0
+
+
+def test_the_largest_count_is_that_of_the_distribution_function():
+    from certiformer.theory.calculus.tails import binomial_cdf, largest_count
+
+    sizes = np.array([1, 2, 10, 58, 59, 100, 1000, 12_345])
+    for level in (0.5, 0.05, 1e-9):
+        for p in (0.001, 0.05, 0.5, 0.97):
+            found = largest_count(level, sizes, p)
+            for n, k in zip(sizes, found, strict=True):
+                assert k == -1 or binomial_cdf(k, n, p) <= level
+                assert k == n or binomial_cdf(k + 1, n, p) > level

@@ -95,7 +95,7 @@ def test_hypotheses_decide_whether_a_bound_applies():
     check = verified("a <= b", False, 3.0)
     assert check.as_json() == {"id": "b", "requires": "a <= b", "state": "fails", "why": "here 3"}
     assert assumed("i.i.d.").as_json()["state"] == "open"
-    assert stated("odd", True, "odd=1").as_json()["state"] == "vouched"
+    assert stated("odd", True, "odd=1").as_json()["state"] == "stated"
     assert stated("odd", False, "odd=1").as_json()["state"] == "fails"
 
 

@@ -83,7 +83,7 @@ def test_json_has_the_contract():
         for variant in document[side].values():
             for hypothesis in variant["hypotheses"]:
                 assert set(hypothesis) == {"id", "requires", "state", "why"}
-                assert hypothesis["state"] in {"verified", "vouched", "open", "fails"}
+                assert hypothesis["state"] in {"verified", "stated", "open", "fails"}
 
 
 def test_an_instance_is_the_result_at_its_inputs():
@@ -145,7 +145,7 @@ def test_a_default_never_vouches():
         assert all(entry.default is None for entry in result.inputs if entry.kind == "flag"), result.id
         for bound in result(**given).sound().values():
             for each in bound.hypotheses:
-                assert each.state != "vouched" or any(name in each.why for name in given), (result.id, each)
+                assert each.state != "stated" or any(name in each.why for name in given), (result.id, each)
 
 
 def test_names_are_forgiving():

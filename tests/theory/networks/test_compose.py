@@ -49,7 +49,7 @@ def test_the_json_contract(tmp_path: Path) -> None:
     )
     assert document["log_covering"] == {"0.5": 0.0}  # nobody is farther than 0.49 from zero
     assert 0.0 < document["complexity"] <= document["range"]
-    assert {one["state"] for one in document["hypotheses"]} <= {"verified", "vouched", "open", "fails"}
+    assert {one["state"] for one in document["hypotheses"]} <= {"verified", "stated", "open", "fails"}
     assert picture.stat().st_size > 1000
 
 

@@ -6,8 +6,9 @@ numpy: no class is imported for it, nothing is fitted, nothing is unpickled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -217,11 +218,15 @@ class FittedEstimator(Predictor):
         return cls(tuple(steps), known, classes)
 
     def outputs(self, inputs: npt.ArrayLike) -> Array:
+        votes = self.votes(inputs)
+        return np.asarray(votes[:, 1] - votes[:, 0] if self.classes == 2 else votes)
+
+    def votes(self, inputs: npt.ArrayLike) -> Array:
+        """A score of every class, row by row."""
         values = np.asarray(inputs)
         flat = values.reshape(len(values), -1)
         parts = [self._votes(flat[start : start + BLOCK]) for start in range(0, len(flat), BLOCK)]
-        votes = np.concatenate(parts) if parts else np.zeros((0, self.classes))
-        return np.asarray(votes[:, 1] - votes[:, 0] if self.classes == 2 else votes)
+        return np.concatenate(parts) if parts else np.zeros((0, self.classes))
 
     def _votes(self, x: npt.NDArray[Any]) -> Array:
         found = x.astype(np.float64)
@@ -240,8 +245,77 @@ def constant(code: int | None, classes: int) -> FittedEstimator:
     return FittedEstimator((Formula("constant", {"scores": scores}, {}),), tuple(range(classes)), classes)
 
 
+@dataclass(frozen=True, eq=False)
+class NamedEstimator(FittedEstimator):
+    """A classifier with the names of its classes, and how its scores become probabilities where it has any."""
+
+    kind: ClassVar[str] = "classifier"
+    tolerance: ClassVar[float] = 1e-9
+    """What is certified is this form itself, in double precision."""
+    names: tuple[int | str, ...] = ()
+    link: str = ""
+
+    def settings(self) -> Mapping[str, Any]:
+        return {**super().settings(), "names": list(self.names), "link": self.link}
+
+    @classmethod
+    def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
+        plain, names, link = super().restore(tensors, settings), tuple(settings["names"]), settings["link"]
+        if len(names) != plain.classes or not all(isinstance(one, (int, str)) for one in names):
+            raise InputError("names", names, f"the names of {plain.classes} classes")
+        if link and link not in LINKS:
+            raise InputError("link", link, f"one of {', '.join(LINKS)}")
+        return replace(plain, names=names, link=link)
+
+    @property
+    def asked(self) -> Any:
+        """What `certify` asks: `classes_`, `predict`, and `predict_proba` where the estimator had it."""
+        known = np.array(self.names)
+        methods: dict[str, Any] = {"predict": lambda x: known[np.argmax(self.votes(x), axis=1)]}
+        if self.link:
+            methods["predict_proba"] = lambda x: LINKS[self.link](self.votes(x))
+        return SimpleNamespace(classes_=known, **methods)
+
+
+LINKS: dict[str, Callable[[Array], Array]] = {"none": np.asarray, "softmax": _probabilities}
+"""From scores to probabilities: they are probabilities already, or their softmax is."""
+
+
+def named(estimator: Any, names: npt.NDArray[Any], examples: Sequence[tuple[Any, Any]]) -> NamedEstimator | str:
+    """A fitted classifier as numbers that answer as it does on all examples, or why it has no such form.
+
+    Examples are pairs: as the classifier takes them (a data frame, say), and as an array.
+    """
+    steps = _formulas(estimator)
+    if isinstance(steps, str):
+        return steps
+    if not all(x.dtype.kind in "fiub" for _, x in examples):
+        return "its inputs are not an array of numbers"
+    classes = len(names)
+    for link in LINKS if hasattr(estimator, "predict_proba") else ("",):
+        found = NamedEstimator(steps, tuple(range(classes)), classes, tuple(names.tolist()), link)
+        if all(_alike(found.asked, x, estimator, given) for given, x in examples):
+            return found
+    return f"the stored form of {type(estimator).__name__} does not give all of its answers"
+
+
+def _alike(mine: Any, inputs: npt.NDArray[Any], theirs: Any, given: Any) -> bool:
+    if not np.array_equal(mine.predict(inputs), np.asarray(theirs.predict(given)).reshape(-1)):
+        return False
+    if not hasattr(mine, "predict_proba"):
+        return True
+    return np.allclose(mine.predict_proba(inputs), theirs.predict_proba(given), rtol=1e-6, atol=1e-6)
+
+
 def stored(estimator: Any, classes: int) -> FittedEstimator | str:
-    """A fitted estimator as numbers, or why it has no such form."""
+    """An estimator that was fitted to classes 0 to K - 1, as numbers, or why it has no such form."""
+    steps = _formulas(estimator)
+    if isinstance(steps, str):
+        return steps
+    return FittedEstimator(steps, tuple(int(one) for one in estimator.classes_), classes)
+
+
+def _formulas(estimator: Any) -> tuple[Formula, ...] | str:
     steps: list[Formula] = []
     parts = [part for _, part in estimator.steps] if type(estimator).__name__ == "Pipeline" else [estimator]
     for part in parts:
@@ -252,8 +326,7 @@ def stored(estimator: Any, classes: int) -> FittedEstimator | str:
         if found is None:
             return f"{name} with these settings is not among the estimators that are stored as numbers"
         steps += found
-    known = tuple(int(one) for one in estimator.classes_)
-    return FittedEstimator(tuple(steps), known, classes)
+    return tuple(steps)
 
 
 # --- from the attributes of a fitted estimator to formulas; None where its settings have none -----------------------

@@ -25,6 +25,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -207,9 +208,10 @@ def check_reference(reference: str) -> None:
         spec = importlib.util.find_spec(module)
     except ImportError:
         spec = None
-    source = getattr(spec and spec.loader, "get_source", lambda _: None)(module)
-    if source is None:
+    file = Path(spec.origin) if spec is not None and spec.origin is not None else None
+    if file is None or file.suffix != ".py" or not file.is_file():
         raise InputError("run", reference, "a module with source that other processes can import")
+    source = file.read_text(encoding="utf-8")
     if name not in symtable.symtable(source, module, "exec").get_identifiers():
         raise InputError("run", reference, f"a function at the top level of {module}")
 

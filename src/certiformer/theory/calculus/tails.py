@@ -119,6 +119,18 @@ def binomial_cdf(errors: npt.ArrayLike, n: npt.ArrayLike, p: npt.ArrayLike) -> n
     return np.asarray(np.where(k < 0.0, 0.0, np.where(k >= size, 1.0, inside)), dtype=np.float64)
 
 
+def largest_count(level: float, n: npt.ArrayLike, p: float) -> npt.NDArray[np.float64]:
+    """The largest k with P(Bin(n, p) <= k) <= level at each n; -1 where there is none."""
+    size = np.asarray(n, dtype=np.float64)
+    k = np.floor(np.nan_to_num(scipy.special.bdtrik(level, size, p), nan=-1.0))  # a guess, mended below
+    k = np.clip(k, -1.0, size)
+    while np.any(high := (k >= 0.0) & (binomial_cdf(k, size, p) > level)):
+        k = np.where(high, k - 1.0, k)
+    while np.any(low := (k < size) & (binomial_cdf(k + 1.0, size, p) <= level)):
+        k = np.where(low, k + 1.0, k)
+    return np.asarray(k, dtype=np.float64)
+
+
 def partial_ratio(top: int, n: int, p: float, *, step: int, stop: int) -> float:
     """Sum of pmf(i)/pmf(top) over i from top + step to stop, until the terms no longer count."""
     odds = math.log(p) - math.log1p(-p)

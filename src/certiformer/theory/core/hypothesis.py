@@ -11,7 +11,7 @@ from typing import Any, Literal
 from certiformer.theory.core.elementwise import agreed, several
 from certiformer.theory.core.records import set_fields
 
-State = Literal["verified", "vouched", "open", "fails"]
+State = Literal["verified", "stated", "open", "fails"]
 
 _FILLERS = frozenset(
     {"a", "an", "and", "are", "as", "at", "be", "by", "every", "for", "from", "has", "in", "is", "it", "not"}
@@ -23,7 +23,7 @@ _FILLERS = frozenset(
 class Hypothesis:
     """A condition under which a number holds.
 
-    `state` is "verified" (the program decided that it is true), "vouched" (the caller said so), "open" (nobody did)
+    `state` is "verified" (the program decided that it is true), "stated" (the caller said so), "open" (nobody did)
     or "fails". `why` says what was measured, who said so, or how it could be said. An open hypothesis that an input
     could have settled is `statable`: until it is settled the number is shown, but not offered as the best one.
     Open ones that no input can settle (independent examples) are named beside the number.
@@ -69,7 +69,7 @@ def stated(requires: str, said: bool | None, by: str, *, id: str = "") -> Hypoth
     if said is None:
         return Hypothesis(requires, "open", f"state it with {by}", statable=True, id=id)
     if said:
-        return Hypothesis(requires, "vouched", f"by the caller: {by}", id=id)
+        return Hypothesis(requires, "stated", f"by the caller: {by}", id=id)
     return Hypothesis(requires, "fails", f"the caller denies {by}", id=id)
 
 
@@ -86,7 +86,7 @@ def slug(requires: str) -> str:
     return "-".join(words[:6]) or "hypothesis"
 
 
-_CERTAINTY: dict[str, int] = {"verified": 0, "vouched": 1, "open": 2, "fails": 3}
+_CERTAINTY: dict[str, int] = {"verified": 0, "stated": 1, "open": 2, "fails": 3}
 
 
 def together(*groups: Iterable[Hypothesis]) -> tuple[Hypothesis, ...]:

@@ -158,7 +158,7 @@ class Composition:
         """What the numbers stand on."""
         origin = self.network.origin
         states = {
-            "stated": ("vouched", "stated in the description"),
+            "stated": ("stated", "stated in the description"),
             "assumed": ("open", "assumed, not measured: give bounds, or measure with `certiformer inspect`"),
             "measured": ("verified", "measured on the checkpoint"),
         }
@@ -170,7 +170,7 @@ class Composition:
         ]
         if self.network.unused:
             requires = f"{', '.join(self.network.unused)} play no part in the network"
-            found.insert(0, _hypothesis("unused", requires, "vouched", "stated by the caller"))
+            found.insert(0, _hypothesis("unused", requires, "stated", "stated by the caller"))
         if self.analysis.conditional:
             requires = f"examples below {len(self.analysis.conditional)} floors are counted (cover.floors)"
             found.append(_hypothesis("floors", requires, "open", "a floor is a condition on examples"))

@@ -261,7 +261,7 @@ def test_hypotheses_are_checked(id: str) -> None:
     printed = result.evaluate(given | {"eta": 1 / math.sqrt(5000)}).printed["value"]
     assert printed.applies
     assert not result.evaluate(given).printed["value"].applies
-    caller = [check for check in sound["value"].hypotheses if check.state in ("open", "vouched")]
+    caller = [check for check in sound["value"].hypotheses if check.state in ("open", "stated")]
     assert any("independently of, the initialisation" in check.requires for check in caller)
     assert all(check.state == "open" for check in caller)
 

@@ -73,7 +73,7 @@ def hypothesis(bound, id):
 
 def test_who_vouches_for_kappa():
     given = example("li.thm5.3")
-    said = {None: ("vouched", "kappa"), True: ("vouched", "honest_kappa=1"), False: ("fails", "")}
+    said = {None: ("stated", "kappa"), True: ("stated", "honest_kappa=1"), False: ("fails", "")}
     for honest, (state, by) in said.items():
         more = {} if honest is None else {"honest_kappa": honest}
         found = hypothesis(find("li.thm5.3").evaluate({**given, **more}).sound["S4_opt"], "honest-kappa")
@@ -113,10 +113,10 @@ def test_tails_are_vouched_for_by_whoever_gives_them():
         tail = hypothesis(result.evaluate(given).sound["P"], "tail")
         named = [entry.name for entry in result.inputs if entry.name in ("a", "v", "C", "beta")]
         left_out = [name for name in named if name not in given]
-        assert tail.state == ("open" if left_out else "vouched")
+        assert tail.state == ("open" if left_out else "stated")
         assert all(name in tail.why for name in left_out or named)
         told = result.evaluate({**given, **dict.fromkeys(named, 3.0)}).sound["P"]
-        assert hypothesis(told, "tail").state == "vouched"
+        assert hypothesis(told, "tail").state == "stated"
         assert told.value <= 1.0
 
 

@@ -26,7 +26,7 @@ def test_points_of_a_sample_are_of_use_while_they_are_few(dm):
 
 def test_who_vouches_for_the_initial_norms():
     given = {"WQF": 2.0, "WKF": 2.0, "WVF": 2.0, "wOF": 1.0}
-    assert encoder(**given).initial_norms.state == "vouched"
+    assert encoder(**given).initial_norms.state == "stated"
     for name in given:
         left = encoder(**{key: value for key, value in given.items() if key != name}).initial_norms
         assert left.state == "open"

@@ -16,7 +16,7 @@ def example(id):
 
 
 @pytest.mark.parametrize("id", TWO_ONE)
-@pytest.mark.parametrize(("columns", "state"), [(None, "open"), (False, "vouched"), (True, "fails")])
+@pytest.mark.parametrize(("columns", "state"), [(None, "open"), (False, "stated"), (True, "fails")])
 def test_rows_or_columns(id, columns, state):
     given = {**example(id), **({} if columns is None else {"columns": columns})}
     found = find(id).evaluate(given).sound

@@ -97,10 +97,10 @@ class Sampled(Result):
 
     paper = DEORA
     independent: bool | None = flag(
-        "you vouch that theta_0, eta, K and H do not depend on the n samples (first-phase samples disjoint from them)"
+        "you state that theta_0, eta, K and H do not depend on the n samples (first-phase samples disjoint from them)"
     )
     almost_sure: bool | None = flag(
-        "you vouch that R bounds every token of the population and that the other inputs hold for almost every "
+        "you state that R bounds every token of the population and that the other inputs hold for almost every "
         "training set"
     )
 

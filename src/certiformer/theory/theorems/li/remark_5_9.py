@@ -27,7 +27,6 @@ class Remark59(Result):
 
     paper, place = LI, "Remark 5.9"
     bounds, status = Quantity.CONSTANT, Status.CONSTANT
-    counterexample = "certiformer audit li.thm5.8"
     monotone = "+d +k +layers +rc +rv +rqk"
 
     d: int = count("token dimension", example=4)
