@@ -254,8 +254,8 @@ def same(place: str, reported: Any, rebuilt: Any, tolerance: float) -> bool:
         return False
     name = place.rpartition(".")[2] if place.startswith("statements[") and tolerance <= TOLERANCE else ""
     if name == "lower":
-        return reported <= rebuilt + BELOW * abs(rebuilt)
-    return name not in LIMITS or reported >= rebuilt - BELOW * abs(rebuilt)
+        return bool(reported <= rebuilt + BELOW * abs(rebuilt))
+    return name not in LIMITS or bool(reported >= rebuilt - BELOW * abs(rebuilt))
 
 
 # --- statement by statement, where the whole cannot be made again ---------------------------------------------------
