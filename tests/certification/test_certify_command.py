@@ -107,7 +107,7 @@ def test_models_compared_are_paid_for(run, files):
         (("model.safetensors", "--data", "objects.npz"), "pickled objects, which are never loaded"),
         (("model.safetensors", "--data", "plain.pkl"), "pickled objects, which are never loaded"),
         (("model.safetensors", "--data", "one.npy"), "an .npz archive"),
-        (("model.safetensors", "--data", "odd.npz"), "unknown array 'heldout_imputs'; did you mean heldout_inputs"),
+        (("model.safetensors", "--data", "odd.npz"), "did you mean heldout_inputs"),
         (("model.safetensors", "--data", "half.npz"), "heldout_inputs and heldout_labels"),
         (("model.safetensors", "--data", "overlap.npz"), "5 of 40 that were also used for training or selection"),
         (("model.safetensors", "--data", "labels.npz"), "class indices 0 to 1"),

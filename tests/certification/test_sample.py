@@ -318,7 +318,7 @@ def test_what_a_verdict_rests_on_stands_beside_it(tmp_path, run):
         assert "say --group patient if they are not" in " ".join(told.out.split())
     (tmp_path / "s.txt").write_text("0\n1\n" * 40)
     told = run("watch", "s.txt").out
-    assert "Condition: the limits are of the average of the means over all outcomes so far" in told
+    assert "Condition: the limits are for the average of the true means over all outcomes so far" in told
     assert "NOT CHECKED: whether outcomes repeat" in told
     np.savez(tmp_path / "labels.npz", heldout_labels=np.arange(N) % 2)
     np.savez(tmp_path / "answers.npz", heldout_predictions=np.arange(N) % 2)

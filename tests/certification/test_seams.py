@@ -12,10 +12,10 @@ import pytest
 import certiformer
 from certiformer.certificates.betting import Betting
 from certiformer.certificates.holdout import HoldOut
-from certiformer.certification.headline import confidence_text
 from certiformer.certification.paper_inputs import BINDINGS, paying
 from certiformer.certification.split import data_hash
 from certiformer.lab import models
+from certiformer.report.numbers import confidence_text
 from certiformer.theory.core.errors import InputError, UnknownNameError
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from certiformer.certification.verify import schema
 from certiformer.checkpoints import CheckpointError, Options, inspect, open_checkpoint
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.measuring import Measurer
@@ -23,6 +24,7 @@ from certiformer.cli import application
 from certiformer.theory import networks
 from certiformer.theory.core import find
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.schema import violations
 from certiformer.theory.networks import Head, Weight
 from checkpoints import tiny
 
@@ -97,6 +99,21 @@ def test_every_family_is_recognised_and_measured(family, tmp_path):
     assert document["parameters"] == sum(v.size for n, v in tensors.items() if n not in document["buffers"])
     assert 0 < document["log10_n_needed"] < 12
     assert all(math.isfinite(layer["lipschitz_log10"]) for layer in document["layers"])
+
+
+def test_an_inspection_carries_a_report(tmp_path):
+    known = look(tiny.write_folder(tmp_path / "m", *tiny.bert()))
+    statement = known.report["inspect"]
+    assert (statement.log10, statement.dominating) == (known["log10_n_needed"], known["dominating"])
+    assert "m (" in known.headline
+    assert known.conditions == known.report.conditions == tuple(known["remarks"])
+    bare = look(tiny.write_npz(tmp_path / "odd.npz", {"what": np.eye(3)}))
+    assert bare.report.best is None
+    assert bare["no_network"] in bare.headline
+    for one in (known, bare):
+        assert len(str(one).splitlines()) <= 12
+        assert str(one).startswith(one.headline[:40])
+        assert list(violations(json.loads(json.dumps(one.report.document, allow_nan=False)), schema())) == []
 
 
 def test_formats_and_storage_conventions_do_not_change_the_network(tmp_path):

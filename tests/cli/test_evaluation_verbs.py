@@ -1,17 +1,23 @@
 """plan, watch, select and compare as a user types them."""
 
 import csv
+import html
 import io
 import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+import certiformer
+from certiformer.certification.verify import schema
 from certiformer.cli import main
+from certiformer.theory.core.schema import violations
 from subprocesses import python_path
 
 RANDOM = np.random.default_rng(0)
@@ -219,6 +225,30 @@ class _Lines:
 
     def __iter__(self):
         return iter(line + "\n" for line in self.lines)
+
+
+def test_compare_and_select_carry_a_report(run):
+    Path("C.csv").write_text(Path("B.csv").read_text())
+    found = certiformer.compare("A.csv", "B.csv", "C.csv")
+    first = found[0]
+    assert (found.report["compare (B.csv)"].lower, found.value) == first.interval
+    assert found.confidence == pytest.approx(0.95)
+    assert first.verdict in found.headline
+    low, high = re.search(r"is between (\S+) and (\S+), with", found.headline).groups()
+    assert float(low) <= first.interval[0] <= first.interval[1] <= float(high)
+    chosen = certiformer.select("B.csv", error=0.1)
+    assert (chosen.value, chosen.report["select"].value) == (chosen.selection.error_upper,) * 2
+    assert chosen.headline in " ".join(run("select", "B.csv", "--error", 0.1).out.split())
+    nothing = certiformer.select("A.csv", error=0.01)
+    assert nothing.value is None
+    for one in (found, chosen, nothing):
+        assert str(one).startswith(one.headline)
+        assert len(str(one).splitlines()) <= 12
+        assert one.conditions
+        assert one.conditions == one.report.conditions
+        assert list(violations(json.loads(json.dumps(one.report.document, allow_nan=False)), schema())) == []
+        assert one.headline in html.unescape(one._repr_html_())
+    assert [row["id"] for row in found.report.rows()] == ["compare (B.csv)", "compare (C.csv)"]
 
 
 def test_select(run, tmp_path):

@@ -143,7 +143,7 @@ def test_an_adapter_of_sixteen_coordinates_with_floors():
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ("inspect_minilm", "says something from 10^"),
+        ("inspect_minilm", "needs 10^"),
         ("compare_fine_tuned", "moved"),
         ("certify_a_spam_filter", "two new mails: spam, ham"),
     ],

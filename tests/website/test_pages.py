@@ -1,5 +1,6 @@
 """The pages of the site: made from the classes, with formulas, links that lead somewhere, and code that runs."""
 
+import inspect
 import posixpath
 import re
 from pathlib import Path
@@ -101,6 +102,21 @@ def test_every_certificate_says_what_it_claims_and_what_not():
     page = certificate_pages.certificate_page(certificates()["holdout"], repetitions=40)
     assert "breaks a rule" in page
     assert "of 40" in page
+
+
+def test_no_public_function_has_more_than_twelve_parameters():
+    found = {}
+    for package, _ in reference.PACKAGES:
+        for each in reference.names_of(package):
+            for name, value in [
+                (each.name, each.value),
+                *(vars(each.value).items() if inspect.isclass(each.value) else ()),
+            ]:
+                if inspect.isfunction(value) and not name.startswith("_"):
+                    named = [one for one in inspect.signature(value).parameters.values() if one.kind != one.VAR_KEYWORD]
+                    found[each.module, each.name, name] = len(named)
+    assert len(found) > 300
+    assert {where: count for where, count in found.items() if count > 12} == {}
 
 
 def test_every_public_name_is_documented():

@@ -146,7 +146,7 @@ class SignTest(Claim):
         few = min(self.only_a, self.only_b)
         refuse_many("discordant examples", few)
         if self.p >= 1:
-            raise InputError("--proof", "p = 1", "a sign test that says something", "A p-value of 1 needs no proof")
+            raise InputError("--proof", "p = 1", "a sign test with p below 1", "A p-value of 1 needs no proof")
         yield _theorem(
             f"the sign test: p at most {_said(self.p)}, {self.only_a} examples only A got wrong, {self.only_b} only B",
             ("sign_test", self.only_a, self.only_b, *_pair(self.p)),

@@ -155,11 +155,17 @@ def findings(
         return _from_predictions(predictions, declared, checkpoint=model)
     if isinstance(model, (str, Path)):
         if data is None or isinstance(data, tuple):
-            raise InputError("data", data if data is None else "arrays", "a file of held-out examples (data.npz)")
+            raise InputError(
+                "data", data if data is None else "arrays", "a file of held-out examples (data.npz)",
+                "For a file of predictions write certify(predictions=...)",
+            )  # fmt: skip
         return _from_checkpoint(subject, data, declared)
     if model is not None:
         if heldout is None:
-            raise InputError("heldout", None, "held-out examples (inputs, labels) to certify on")
+            raise InputError(
+                "heldout", None, "held-out examples (inputs, labels) to certify on",
+                "If these are predictions, write certify(predictions=...)",
+            )  # fmt: skip
         return of_model(
             model,
             heldout,

@@ -18,9 +18,7 @@ ORDER_SEED = 20_000
 def enough(name: str, n: int) -> None:
     """Refuse a held-out set from which nothing can follow."""
     if n < LEAST_EXAMPLES:
-        raise InputError(
-            name, f"{n} examples", f"at least {LEAST_EXAMPLES}", "With fewer no certificate can say anything"
-        )
+        raise InputError(name, f"{n} examples", f"at least {LEAST_EXAMPLES}", "Certify on more examples")
 
 
 def betting(probabilities: Array, classes: int, models: int) -> Betting:

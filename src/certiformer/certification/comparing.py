@@ -20,9 +20,10 @@ from certiformer.certification.sources.repeats import components
 from certiformer.certification.sources.table import Outcome
 from certiformer.evaluation import mean_limits, paired_limits, sign_test, units_of
 from certiformer.evaluation._given import failure_probability
+from certiformer.report.numbers import rounded_up
 from certiformer.theory.core.errors import InputError, refuse_unknown_options
 from certiformer.theory.core.lazy import scipy
-from certiformer.theory.core.report import visible
+from certiformer.theory.core.report import Report, Reported, Statement, visible
 
 CONDITIONS = (
     "both models were fixed before either was scored on these items",
@@ -100,6 +101,76 @@ class Comparison:
         }
 
 
+class Comparisons(Reported, tuple[Comparison, ...]):
+    """Every model against the first, in order, and the report about all of them together."""
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What the comparisons rest on."""
+        return tuple(dict.fromkeys(text for one in self for text in one.conditions))
+
+    @property
+    def report(self) -> Report:
+        """The intervals of the differences as statements; the first of them leads."""
+        first, more = self[0], len(self) - 1
+        low, high = first.interval
+        words = f"{first.a} against {first.b}: {first.verdict}. Their difference in the {_measured(first)} is between"
+        joint = self[0].delta * len(self)
+        return Report(
+            title=f"{first.a} against {', '.join(one.b for one in self)}",
+            headline=f"{words} {_floor(low)} and {_ceiling(high)}, with confidence {100 * (1 - joint):g} %.",
+            statements=tuple(_statement(one) for one in self),
+            decisive=_id(first),
+            basis=f"{first.difference:+.4g} over {first.items:,} {first.unit}s",
+            summary=f"{more} more compared with {first.a}; all hold together." if more else "",
+            advice="" if first.needed is None else f"About {first.needed:,} items would decide, with a chance of 80 %.",
+            conditions=self.conditions,
+            not_checked=tuple(dict.fromkeys(text for one in self for text in one.not_checked)),
+            warnings=tuple(dict.fromkeys(text for one in self for text in one.warnings)),
+            delta=joint,
+            shares={_id(one): one.delta for one in self},
+        )
+
+
+def _measured(one: Comparison) -> str:
+    return one.what if one.what == "error rate" else f"mean {one.what}"
+
+
+def _id(one: Comparison) -> str:
+    return f"compare ({one.b})"
+
+
+def _ceiling(value: float) -> str:
+    return f"{rounded_up(value):+.4g}"
+
+
+def _floor(value: float) -> str:
+    return f"{-rounded_up(-value):+.4g}"
+
+
+def _statement(one: Comparison) -> Statement:
+    low, high = one.interval
+    return Statement(
+        id=_id(one),
+        version="sound",
+        title="Difference on the same items",
+        bounds="difference",
+        value=high,
+        log10=None,
+        trivial=None,
+        confidence=1.0 - one.delta,
+        verdict=one.verdict,
+        subject=f"{one.a} minus {one.b}",
+        quantity=f"difference in the {_measured(one)}",
+        lower=low,
+        jointly=True,
+        claim=f"the difference is between {_floor(low)} and {_ceiling(high)} on new {one.unit}s",
+        seen=f"{one.difference:+.4g} over {one.items:,} {one.unit}s",
+        n_needed=None if one.needed is None else float(one.needed),
+        terms={"observed": one.difference, "items": float(one.items)},
+    )
+
+
 @refuse_unknown_options
 def compare(
     first: Any,
@@ -108,7 +179,7 @@ def compare(
     delta: float | None = None,
     confidence: float | None = None,
     declaration: Declaration | Mapping[str, Any] | None = None,
-) -> tuple[Comparison, ...]:
+) -> Comparisons:
     """Every model against the first, the declared reference, on the same items.
 
     A model is a file of predictions, losses or scores, or whatever else `Sample.of` takes. `margin` asks whether the
@@ -129,7 +200,7 @@ def compare(
         names = [str(path) if files else f"model {place}" for place, path in enumerate(paths, 1)]
         found = [replace(one, name=name) for one, name in zip(found, names, strict=True)]
     found = [replace(one, name=visible(one.name)) for one in found]
-    return tuple(_compared(found[0], other, level / len(others), len(others), margin) for other in found[1:])
+    return Comparisons(_compared(found[0], other, level / len(others), len(others), margin) for other in found[1:])
 
 
 @dataclass(frozen=True, eq=False)

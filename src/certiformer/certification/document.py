@@ -17,9 +17,9 @@ from certiformer._version import __version__
 from certiformer.certificates import certificates
 from certiformer.certification.delta import DeltaLedger
 from certiformer.certification.findings import Findings
-from certiformer.certification.headline import advice, confidence_text, decisive, headline
+from certiformer.certification.headline import advice, decisive, headline
 from certiformer.certification.split import configuration_hash
-from certiformer.report.numbers import QUANTITIES
+from certiformer.report.numbers import QUANTITIES, confidence_text
 from certiformer.theory.core.report import Report, Statement
 
 if TYPE_CHECKING:
@@ -75,9 +75,7 @@ def _jointly(row: Statement, ledger: DeltaLedger) -> bool:
 
 def conditions(findings: Findings, row: Statement | None) -> tuple[str, ...]:
     """What the headline rests on and only a person can know."""
-    open_ones = (
-        [] if row is None else [check.requires for check in row.conditions if check.state in ("open", "stated")]
-    )
+    open_ones = [] if row is None else [check.requires for check in row.conditions if check.state in ("open", "stated")]
     return tuple(dict.fromkeys([*open_ones, *findings.conditions]))
 
 
@@ -94,8 +92,12 @@ def _order(row: Statement) -> tuple[Any, ...]:
     )
 
 
+def _how_many(useful: int, joint: int) -> str:
+    return "all are" if useful == joint else f"{useful} of them {'is' if useful == 1 else 'are'}"
+
+
 def summary(rows: Sequence[Statement], delta: float, tried: int) -> str:
-    """How many limits hold together, how many say something, and what is only in the report."""
+    """How many limits hold together, how many are better than guessing, and what is only in the report."""
     joint = [row for row in rows if row.jointly]
     useful = sum(row.informative for row in joint)
     apart = sum(row.version == "sound" and row.value is not None and not row.jointly for row in rows)
@@ -103,17 +105,18 @@ def summary(rows: Sequence[Statement], delta: float, tried: int) -> str:
     silent = len({row.id for row in rows if not row.says})
     held = f"with {confidence_text(delta)} confidence"
     parts = [
-        f"All {len(joint)} limits hold at once {held}; {useful} of them {'says' if useful == 1 else 'say'} more than "
-        "guessing."
-        if len(joint) != 1
-        else f"It is one limit, {held}{'' if useful else ', and does not say more than guessing'}."
+        f"All {len(joint)} limits hold at once {held}; {_how_many(useful, len(joint))} better than guessing."
+        if len(joint) > 1
+        else "No certificate gives a limit for this model and these data."
+        if not joint
+        else f"It is one limit, {held}{'' if useful else ', and is no better than guessing'}."
     ]
     if apart:
         parts.append(f"{apart} statements about training have a confidence of their own, not part of the joint one.")
     if printed:
         parts.append(f"{printed} published formulas are listed as printed, without guarantee.")
     if silent:
-        parts.append(f"{silent} other results do not apply; the report says why.")
+        parts.append(f"{silent} other results do not apply; the report lists the reasons.")
     if tried > 1:
         parts.append(f"{tried} models or settings were compared, and share the error budget.")
     return " ".join(parts)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,6 @@ from certiformer.certificates.mean_loss import MeanLoss
 from certiformer.certification import comparing
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.gate_files import Ledger, Run, State, digest, held, items_of
-from certiformer.certification.headline import confidence_text
 from certiformer.certification.losses import Units, records
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources.table import Outcome
@@ -39,7 +38,7 @@ from certiformer.evaluation.gates import (
     items_to_decide,
 )
 from certiformer.evaluation.tries import Kind, task_scores
-from certiformer.report.numbers import percent_down, percent_up, rounded_up
+from certiformer.report.numbers import confidence_text, percent_down, percent_up, rounded_up
 from certiformer.theory.core.errors import InputError, refuse_unknown_options
 from certiformer.theory.core.hypothesis import Hypothesis, assumed
 from certiformer.theory.core.lazy import scipy
@@ -64,6 +63,7 @@ class GateReport(Report):
     """A report with a verdict: pass, fail or undecided."""
 
     verdict: Verdict = "undecided"
+    elsewhere: ClassVar[str] = "with --json"
 
     @property
     def exit_code(self) -> int:
@@ -203,7 +203,9 @@ def _questions(sample: Sample, error: float | Mapping[str, float]) -> list[Quest
         if one.high is None or one.kind == "log":
             raise InputError("clip", None, f"where to cut {outcome.what} off", "A gate needs a range: --clip 5")
         if not one.low < threshold < one.high:
-            raise InputError("error", threshold, f"a mean strictly between {one.low:g} and {one.high:g}")
+            raise InputError(
+                "error", threshold, f"a mean strictly between {one.low:g} and {one.high:g}", "For example --error 0.05"
+            )
         label = outcome.label
         about = f"{THE_MODEL}, judged by {label}," if label and one.kind == "rate" else THE_MODEL
         found.append(Question(label, about, one, sample.units, threshold))
@@ -409,8 +411,8 @@ def _report(
         headline=headline,
         statements=tuple(rows),
         decisive=lead.key,
-        basis=f"{lead.seen}; {between} (limits at a confidence of {confidence_text(1 - (lead.confidence or 0.0))} of "
-        f"their own); p = {p:.3g}",
+        basis=f"{lead.seen}; {between} (a separate {confidence_text(1 - (lead.confidence or 0.0))} confidence "
+        f"interval); p = {p:.3g}",
         summary="" if len(rows) == 1 else f"{len(rows)} questions share delta = {delta:g}.",
         advice=advice,
         conditions=tuple(dict.fromkeys(conditions)),

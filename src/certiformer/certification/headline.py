@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from certiformer.report.numbers import percent_down, percent_up, rounded_up
+from certiformer.report.numbers import confidence_text, percent_down, percent_up, rounded_up
 from certiformer.theory.core.report import Statement, cut
 
 LONGEST = 14
@@ -76,15 +76,6 @@ def decisive(rows: Sequence[Statement]) -> Statement | None:
 
 def _value(row: Statement) -> float:
     return math.inf if row.value is None else row.value
-
-
-def confidence_text(delta: float) -> str:
-    """1 - delta in percent, rounded down; as 1 - delta itself where percents would need many nines."""
-    if delta < 1e-6:
-        exponent = math.floor(math.log10(delta))
-        digits = math.ceil(delta / 10.0 ** (exponent - 2) * (1.0 - 1e-12))
-        return f"1 - {digits * 10.0 ** (exponent - 2):.3g}"
-    return f"{math.floor(1e6 * (1.0 - delta) + 1e-9) / 1e4:g} %"
 
 
 def _subject(subject: str) -> str:

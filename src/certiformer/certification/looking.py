@@ -61,11 +61,16 @@ def look(path: str | Path, *, declaration: Declaration | Mapping[str, Any] | Non
     reading = [f"{sample.n:,} {unit}"]
     for one in sample.outcomes:
         span = "right or wrong" if one.kind == "rate" else f"a number from {one.low:g} to {_end(one.high)}"
-        reading.append(f"outcome {visible(one.label or one.name)}: {span}; the {one.what} is asked about")
+        reading.append(f"outcome {visible(one.label or one.name)}: {span}; {_asked(one.what)} is asked about")
     reading += [f"not checked: {text}" for text in sample.not_checked]
     return Look(
         visible(str(path)), columns, tuple(reading), "", sample.decisions, tuple(_questions(path, sample, table))
     )
+
+
+def _asked(what: str) -> str:
+    """`the error rate`, `the mean of 1 - score`, `the mean loss`."""
+    return f"the {what}" if what == "error rate" else f"the mean {what}"
 
 
 def _end(high: float | None) -> str:
@@ -76,9 +81,11 @@ def _column(cells: list[Any]) -> str:
     """How many different values, which, and how many are missing."""
     texts = [visible(str(cell)) for cell in cells if cell is not None and str(cell).strip()]
     distinct = list(dict.fromkeys(texts))
-    shown = ", ".join(text[:20] for text in distinct[:3]) + (", ..." if len(distinct) > 3 else "")
+    shown = ", ".join(text if len(text) <= 20 else f"{text[:19]}…" for text in distinct[:3]) + (
+        ", ..." if len(distinct) > 3 else ""
+    )
     missing = f"; {len(cells) - len(texts):,} missing" if len(texts) < len(cells) else ""
-    return f"{len(distinct):,} different values ({shown}){missing}"
+    return f"{len(distinct):,} {'value' if len(distinct) == 1 else 'different values'} ({shown}){missing}"
 
 
 def _said(declared: Declaration) -> list[str]:

@@ -310,7 +310,7 @@ class Recount:
         if not hasattr(predictor, "replay"):
             return ""
         if not self.replay:
-            return "its picks and errors were counted again; that the loop picks them is seen by --replay, which trains"
+            return "its picks and errors were counted again, but not that training picks them: --replay trains again"
         said: str = predictor.replay(np.asarray(found.inputs), found.labels)
         return said
 
@@ -364,7 +364,7 @@ def _progressive(trace: Mapping[str, npt.NDArray[Any]], recorded: Evidence | Non
         raise InputError("trace", f"shape {losses.shape}", "the 0-1 losses of one pass")
     record = _recorded(recorded)
     assert isinstance(record, Progressive)
-    why = "its losses were counted again; that each was seen before its example was learnt only another pass shows"
+    why = "its losses were counted again, but not that each came before its example was learnt: that takes another pass"
     return Counted(replace(record, mean_loss=float(np.mean(losses.astype(np.float64))), n=len(losses)), why)
 
 

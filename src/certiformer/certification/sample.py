@@ -63,6 +63,7 @@ class Sample:
 
     @property
     def n(self) -> int:
+        """How many units there are."""
         return self.units.n
 
     @property
@@ -72,6 +73,7 @@ class Sample:
 
     @property
     def ids(self) -> list[str] | None:
+        """The ids of the units, where they have some."""
         return self.units.ids
 
     def outcome(self) -> Outcome:
@@ -524,7 +526,9 @@ def _apart(path: str | Path, declared: Declaration, kind: str, *arrays: str) -> 
         known = (*arrays, "heldout_inputs", "heldout_ids", "heldout_groups")
         found = {name: rows_of(value) for name, value in table.arrays.items() if name in known}
         if not any(name in found for name in arrays) or len(found) < len(table.arrays):
-            raise InputError("file", sorted(table.arrays), f"{' or '.join(arrays)}", f"In {table.name}")
+            other = sorted(name for name in table.arrays if name not in known)
+            fix = f"Take {', '.join(other)} out of {table.name}" if other else f"In {table.name}"
+            raise InputError("file", sorted(table.arrays), f"{' or '.join(arrays)} alone, beside ids or groups", fix)
         return found
     # The column stands for both: nothing is counted here.
     name = getattr(declared, kind) or next((n for n in table.columns if n.lower() in NAMES[kind]), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -13,7 +14,9 @@ from certiformer.certification.sample import Sample
 from certiformer.evaluation import Selection, choose_threshold
 from certiformer.evaluation._given import failure_probability
 from certiformer.evaluation.order import hash_order
+from certiformer.report.numbers import percent_up
 from certiformer.theory.core.errors import InputError, refuse_unknown_options
+from certiformer.theory.core.report import Report, Reported, Statement
 
 CONDITIONS = (
     "the examples are independent draws from the population the claim is about",
@@ -22,7 +25,7 @@ CONDITIONS = (
 
 
 @dataclass(frozen=True)
-class Selected:
+class Selected(Reported):
     """The threshold with what it rests on; `unit` says what was drawn: examples, or one example of each group."""
 
     selection: Selection
@@ -31,6 +34,58 @@ class Selected:
     conditions: tuple[str, ...]
     not_checked: tuple[str, ...]
     warnings: tuple[str, ...]
+
+    @property
+    def report(self) -> Report:
+        """The limit of the error among the answered as a statement; none where nothing may be answered."""
+        chosen, level = self.selection, self.selection.delta * self.models
+        low, high = chosen.coverage
+        said, basis = chosen.threshold is not None, ""
+        if chosen.threshold is None:
+            headline = f"Answer nothing: no threshold is certified to err on at most {percent_up(chosen.alpha)}."
+        else:
+            sign = ">" if chosen.strict else ">="
+            where = "always" if chosen.threshold == -math.inf else f"where confidence {sign} {chosen.threshold:.6g}"
+            headline = (
+                f"Answer {where}: the error among answered examples is at most {percent_up(chosen.error_upper)}, "
+                f"with confidence {100 * (1 - level):g} %."
+            )
+            basis = (
+                f"{chosen.errors:,} errors among {chosen.answered:,} answered of {chosen.n:,} {self.unit}. "
+                f"About {100 * chosen.answered / chosen.n:.1f} % of new examples are answered (between "
+                f"{100 * low:.1f} and {100 * high:.1f} %, "
+                f"with a confidence of its own of {100 * (1 - chosen.delta):g} %)"
+            )
+        only = Statement(
+            id="select",
+            version="sound",
+            title="Error among the answered",
+            bounds="risk_01",
+            value=chosen.error_upper if said else None,
+            log10=None,
+            trivial=1.0,
+            confidence=1.0 - level,
+            verdict="informative" if said else "does not apply",
+            subject="the model where it answers",
+            quantity="error rate among the answered",
+            jointly=True,
+            claim=headline,
+            seen=basis,
+            terms={"allowed": chosen.alpha, "least coverage": low, "largest coverage": high},
+            reason="" if said else headline,
+        )
+        return Report(
+            title="answer or abstain",
+            headline=headline,
+            statements=(only,),
+            decisive="select" if said else None,
+            basis=basis,
+            advice="" if said else "More labels, or a larger --error, would help.",
+            conditions=self.conditions,
+            not_checked=self.not_checked,
+            warnings=self.warnings,
+            delta=level,
+        )
 
     def as_json(self) -> dict[str, Any]:
         found = asdict(self.selection)

@@ -94,10 +94,14 @@ class Verification:
     def sentence(self) -> str:
         """The outcome in one sentence."""
         if self.differences:
-            return f"The report does not hold: {len(self.differences)} of {self.compared} fields differ."
+            return (
+                f"The report differs from what was made again in {len(self.differences):,} of {self.compared:,} fields."
+            )
         if self.unchecked:
-            return f"Not verified: {len(self.unchecked)} things could not be made again; {self.compared} fields agree."
-        return f"Verified: the report was made again from the data, and all {self.compared} fields agree."
+            return (
+                f"Not verified: {len(self.unchecked)} things could not be made again; {self.compared:,} fields agree."
+            )
+        return f"Verified: the report was made again from the data, and all {self.compared:,} fields agree."
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -255,7 +259,7 @@ def same(place: str, reported: Any, rebuilt: Any, tolerance: float) -> bool:
     name = place.rpartition(".")[2] if place.startswith("statements[") and tolerance <= TOLERANCE else ""
     if name == "lower":
         return bool(reported <= rebuilt + BELOW * abs(rebuilt))
-    return name not in LIMITS or bool(reported >= rebuilt - BELOW * abs(rebuilt))
+    return bool(name not in LIMITS or reported >= rebuilt - BELOW * abs(rebuilt))
 
 
 # --- statement by statement, where the whole cannot be made again ---------------------------------------------------

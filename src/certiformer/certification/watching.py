@@ -27,7 +27,7 @@ from certiformer.theory.core.json_reader import read_json
 SAVED_EVERY = 1.0
 """Seconds between two states of a file: it can be read again from where the last one stands, a pipe cannot."""
 CONDITIONS = (
-    "the limits are of the average of the means over all outcomes so far, constant or not; the latest may differ",
+    "the limits are for the average of the true means over all outcomes so far; the newest mean may differ",
     "the outcomes are a sample of what the claim is about: labels that arrive because somebody complained are not",
 )
 NOT_CHECKED = ("whether outcomes repeat or belong together: a stream has no ids and no groups",)

@@ -27,6 +27,7 @@ from certiformer.checkpoints.roles import Assigned, Roles, assign
 from certiformer.checkpoints.tensors import Tensor
 from certiformer.checkpoints.violations import facts, violations
 from certiformer.theory import networks
+from certiformer.theory.core.report import Report, Reported, Statement
 from certiformer.theory.networks import Analysis
 from certiformer.theory.networks.architecture import Architecture, Built, Patches, Tokens
 
@@ -61,8 +62,60 @@ class Options:
         return {name: getattr(self, name) for name in names}
 
 
-def inspect(path: str | Path, options: Options | None = None, progress: Progress | None = None) -> dict[str, Any]:
-    """The document of one checkpoint."""
+class Inspection(Reported, dict[str, Any]):
+    """The document of one checkpoint, as `certiformer inspect --json` prints it, and the report about it."""
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What the number of examples rests on."""
+        unused = self["assumed_unused"]
+        said = (f"these play no part: {', '.join(unused)}",) if unused else ()
+        return (*said, *(self["remarks"] if self["no_network"] is None else ()))
+
+    @property
+    def report(self) -> Report:
+        """How many examples the covering bound of this class needs, as a statement; none where there is no network."""
+        name, missing = Path(self["path"]).name, self["no_network"]
+        size, needed = f"{self['parameters']:,} parameters", self["log10_n_needed"]
+        log10 = None if needed is None else math.inf if needed == "inf" else float(needed)
+        about = f"{name} ({self['title']}, {size})"
+        if log10 is None:
+            headline = f"{about}: no covering bound. {missing}"
+        elif log10 == math.inf:
+            headline = f"{about}: its covering bound is trivial for every number of examples."
+        else:
+            words = f"10^{math.ceil(10 * log10) / 10:.1f} examples"
+            headline = f"{about}: its covering bound is below the trivial one from {words} on."
+        only = Statement(
+            id="inspect",
+            version="sound",
+            title="Examples that the covering bound needs",
+            bounds="examples",
+            value=None,
+            log10=log10,
+            trivial=None,
+            confidence=None,
+            verdict="does not apply" if log10 is None else "informative",
+            subject="the class of networks with these norms",
+            quantity="number of examples from which the covering bound is below the trivial one",
+            dominating=self["dominating"] or "",
+            conditions=(),
+            reason=missing or "",
+        )
+        unknown = self["not_recognised"]
+        return Report(
+            title=name,
+            headline=headline,
+            statements=(only,),
+            decisive=None if log10 is None else "inspect",
+            summary=f"{len(self['tensors'])} tensors and {len(self['layers'])} layers were measured.",
+            conditions=self.conditions,
+            not_checked=(f"{len(unknown)} tensors that were not recognised",) if unknown else (),
+        )
+
+
+def inspect(path: str | Path, options: Options | None = None, progress: Progress | None = None) -> Inspection:
+    """What theory says of one checkpoint: a document of its tensors and layers, with a report."""
     chosen = options or Options()
     measurer = Measurer(Cache(cache_folder() if chosen.cache else None, "norms"), progress)
     target = Path(path)
@@ -76,7 +129,7 @@ def inspect(path: str | Path, options: Options | None = None, progress: Progress
     if adapter is not None and centre is None:
         centre = assign(adapter.base)
     compared = centre if chosen.against is None else assign(open_checkpoint(chosen.against))
-    return _document(roles, centre, compared, adapter, chosen, measurer)
+    return Inspection(_document(roles, centre, compared, adapter, chosen, measurer))
 
 
 def _document(

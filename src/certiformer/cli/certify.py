@@ -72,6 +72,7 @@ def certify(
 ) -> None:
     """Certify a model: what is guaranteed about its error on new data, and what other methods would need."""
     from certiformer.certification.api import Subject, findings
+    from certiformer.certification.sources.files import READERS
     from certiformer.evaluation._given import failure_probability
 
     level = failure_probability(delta, confidence)
@@ -88,7 +89,10 @@ def certify(
     if predictions is not None and data is not None:
         raise InputError("--predictions", str(predictions), f"predictions or examples, not {data} too")
     if source is not None and data is None and predictions is None:
-        raise InputError("--data", None, "the examples to certify on", "For example --data data.npz")
+        raise InputError(
+            "--data", None, f"the examples to certify {source} on, as its ending names no table",
+            f"For example --data data.npz; tables are {', '.join(READERS)}",
+        )  # fmt: skip
     if data is not None and source is None:
         raise InputError("checkpoint", None, "a model to go with --data", "Or use --predictions for any other model")
     if config is not None and data is None:

@@ -58,7 +58,7 @@ def _print(found: Composition) -> None:
     for label, value in found.lines():
         table.add_row(label, value)
     console.print(table)
-    paying = Table("who pays", "nats", "share", "parameters", title=f"at radius {min(found.network.radii):g}")
+    paying = Table("weights", "nats", "share", "parameters", title=f"at radius {min(found.network.radii):g}")
     for row in found.dominating[:6]:
         paying.add_row(row["weight"], f"{row['nats']:.4g}", f"{row['share']:.1%}", f"{row['parameters']:,}")
     console.print(paying)

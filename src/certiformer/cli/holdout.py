@@ -12,7 +12,7 @@ from rich.table import Table
 from certiformer.certification.declaration import Declaration
 from certiformer.cli import _reading as reading
 from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
-from certiformer.report.numbers import percent_up
+from certiformer.report.numbers import confidence_text, percent_up
 from certiformer.theory.core.report import visible
 
 holdout = typer.Typer(help="A held-out set with a ledger: adaptive use, priced.", no_args_is_help=True)
@@ -35,7 +35,7 @@ def new(
     confidence: reading.Confidence = None,
     json: Json = False,
 ) -> None:
-    """Take over a held-out set, and write down the rules before anybody asks."""
+    """Start a ledger for a held-out set: its labels and rules are written down before anybody asks."""
     from certiformer.certification.holdout_log import Ledger, Rules
     from certiformer.certification.sample import labels_of
     from certiformer.evaluation._given import failure_probability
@@ -89,8 +89,8 @@ def claim(
         return
     console.print(
         f"[bold]The model of round {found.round} errs on at most {percent_up(found.value)} of new examples[/bold], "
-        f"with confidence {1 - found.delta:.6g} for all rounds together: {found.errors} errors of {found.n}, and "
-        f"{found.nats:.4g} nats for what the answers told. The ledger is closed."
+        f"with confidence {confidence_text(found.delta)} for all rounds together: {found.errors} errors of {found.n}, "
+        f"and {found.nats:.4g} nats for what the answers told. The ledger is closed."
     )
     reading.conditions(found.conditions, found.not_checked, ())
 

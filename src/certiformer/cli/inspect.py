@@ -13,6 +13,7 @@ from certiformer.cli._output import Csv, Markdown, console, print_json, print_ro
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from certiformer.checkpoints import Inspection
     from certiformer.checkpoints.measuring import Progress
 
 
@@ -99,7 +100,7 @@ def _bar(name: str, *, quiet: bool) -> Iterator[Progress | None]:
         yield step
 
 
-def _write(out: Path, documents: list[dict[str, object]]) -> None:
+def _write(out: Path, documents: list[Inspection]) -> None:
     import json
 
     from certiformer.report.checkpoints import checkpoint_page, layer_figure, tensors_csv

@@ -38,7 +38,7 @@ def plan(
 ) -> None:
     """How many labels, for which certificate, with which chance of success; and the whole curve."""
     if (error is None) == (difference is None):
-        raise InputError("--error", error, "an error rate to certify, or --difference for two models")
+        raise InputError("--error", error, "an error rate to certify", "For example --error 0.05; or --difference 0.02")
     from certiformer.evaluation._given import failure_probability
 
     level = failure_probability(delta, confidence)
@@ -141,7 +141,9 @@ def _errors(error: float, delta: float, expect: float, power: float, models: int
         f"If the true error rate is {100 * expect:g} %, that happens with probability {100 * found.power:.1f} %.",
     ]
     if found.stable > found.n:
-        details.append(f"The chance is a saw-tooth; from {found.stable:,} labels on it never falls below the wish.")
+        details.append(
+            f"The chance can fall as labels are added; from {found.stable:,} on it is at least {100 * power:g} %."
+        )
     return {
         "n": found.n,
         "certificate": "holdout",

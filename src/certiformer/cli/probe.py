@@ -47,7 +47,7 @@ def probe(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
     """Certify a text classifier: embed labelled texts with a frozen encoder, train heads, guarantee their errors."""
-    from certiformer.lab.probing.probe import predict
+    from certiformer.lab.probing.probe import Columns, predict
     from certiformer.lab.probing.probe import probe as run
 
     _refuse_unused(context, "--head" if head else "--adapter" if adapter else "")
@@ -62,9 +62,7 @@ def probe(
             result = run(
                 path,
                 texts,
-                text=text,
-                label=label,
-                group=group,
+                columns=Columns(text, label, group),
                 repeats=repeats,  # type: ignore[arg-type]
                 most=most,
                 tokens=tokens,

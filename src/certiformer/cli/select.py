@@ -10,8 +10,7 @@ import typer
 from certiformer.certification.declaration import Declaration
 from certiformer.cli import _reading as reading
 from certiformer.cli._output import console, print_json
-from certiformer.cli._reading import conditions
-from certiformer.report.numbers import percent_up
+from certiformer.cli._reading import conditions, plain
 from certiformer.theory.core.errors import InputError
 
 
@@ -36,26 +35,10 @@ def select(
     if json:
         print_json(found.as_json())
         return
-    chosen = found.selection
-    level = f"with confidence {100 * (1 - chosen.delta * found.models):g} %"
-    if chosen.threshold is None:
-        console.print(
-            f"[bold]Answer nothing: no threshold is certified to err on at most {percent_up(error)}.[/bold] "
-            "More labels, or a larger --error, would help."
-        )
-    else:
-        sign = ">" if chosen.strict else ">="
-        where = "always" if chosen.threshold == float("-inf") else f"where confidence {sign} {chosen.threshold:.6g}"
-        console.print(
-            f"[bold]Answer {where}: the error among answered examples is at most {percent_up(chosen.error_upper)}, "
-            f"{level}.[/bold]"
-        )
-        low, high = chosen.coverage
-        console.print(
-            f"Evidence: {chosen.errors:,} errors among {chosen.answered:,} answered of {chosen.n:,} {found.unit}. "
-            f"About {100 * chosen.answered / chosen.n:.1f} % of new examples are answered (between {100 * low:.1f} and "
-            f"{100 * high:.1f} %, with a confidence of its own of {100 * (1 - chosen.delta):g} %)."
-        )
+    said = found.report
+    console.print(f"[bold]{plain(said.headline)}[/bold] {said.advice}".strip())
+    if said.basis:
+        console.print(f"Evidence: {said.basis}.")
     conditions(found.conditions, found.not_checked, found.warnings)
 
 

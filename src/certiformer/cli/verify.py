@@ -43,6 +43,8 @@ def verify(
     markdown: Markdown = False,
 ) -> None:
     """Make a report again and compare every field: exit code 0 verified, 1 something differs, 3 not verified."""
+    if (report / "report.json").is_file():
+        report = report / "report.json"
     if proof is not None:
         from certiformer.certification.proofs import COUNT, check_file, verdict_on
 

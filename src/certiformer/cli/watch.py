@@ -68,7 +68,7 @@ def watch(
             for text in NOT_CHECKED:
                 typer.echo(f"NOT CHECKED: {text}.")
         mean = "–" if now.mean is None else f"{now.mean:.4g}"
-        line = f"{now.n:>9,}  mean {mean:<8} average of the means between {now.lower:.4g} and {now.upper:.4g}"
+        line = f"{now.n:>9,}  seen {mean:<8} true average so far between {now.lower:.4g} and {now.upper:.4g}"
         if now.changed_at is not None:
             line += f", it changed before {now.changed_at:,}"
         if now.blank:
@@ -79,6 +79,8 @@ def watch(
                 line += f": the mean is above {certified:g}, or what certified it was wrong"
         sounded = now.alarm
         typer.echo(line)
+    if certified is not None and not json and not sounded:
+        typer.echo(f"No alarm: it is not shown that the mean is above {certified:g}. That does not prove it below.")
     if fail_on_alarm and sounded:
         raise typer.Exit(1)
 

@@ -51,7 +51,7 @@ def headline(document: Document) -> str:
     )
     needed = document["log10_n_needed"]
     count = f"10^{needed:.1f}" if isinstance(needed, float) else "infinitely many"
-    return f"{what}: the covering bound of the class {class_of} says something from {count} examples on"
+    return f"{what}: the covering bound of the class {class_of} needs {count} examples"
 
 
 def inspection_table(document: Document, *, tensors: bool = False) -> RenderableType:
@@ -177,7 +177,7 @@ def adapter_price(adapter: Mapping[str, Any]) -> str:
     return (
         f"adapter: {len(updates)} weights of rank {' or '.join(map(str, ranks))}, {adapter['parameters']:,} parameters "
         f"around the base: {adapter['nats']:,.0f} nats at radius 1/4, {adapter['nats_per_parameter']:.1f} for each. "
-        f"A covering certificate would begin to say something near n = {adapter['n_that_would_do']:,}; "
+        f"A covering certificate would need about n = {adapter['n_that_would_do']:,}; "
         "nothing is certified here"
     )
 

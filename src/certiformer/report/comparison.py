@@ -123,7 +123,7 @@ def compare_results(ids: Sequence[str], given: Mapping[str, str], along: Range |
     known = {name for result in results for entry in result.inputs for name in (entry.name, *entry.aliases)}
     for name in (*given, *((along.name,) if along else ())):
         if name not in known:
-            raise UnknownNameError("input", name, sorted(known), "of these results")
+            raise UnknownNameError("input", name, sorted(known), place=" of these results")
     rows, sweeps = [], []
     for result in results:
         own = {name: value for name, value in given.items() if name in _names(result)}

@@ -49,3 +49,12 @@ QUANTITIES = {
     "rademacher": "Rademacher complexity",
 }
 """What the papers' statements limit, in words; a certificate has its own."""
+
+
+def confidence_text(delta: float) -> str:
+    """1 - delta in percent, rounded down; as 1 - delta itself where percents would need many nines."""
+    if delta < 1e-6:
+        exponent = math.floor(math.log10(delta))
+        digits = math.ceil(delta / 10.0 ** (exponent - 2) * (1.0 - 1e-12))
+        return f"1 - {digits * 10.0 ** (exponent - 2):.3g}"
+    return f"{math.floor(1e6 * (1.0 - delta) + 1e-9) / 1e4:g} %"

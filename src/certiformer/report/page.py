@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 
 from certiformer.report.chart import Line, Mark, panel
-from certiformer.report.numbers import percent_down, percent_up, rounded_up
+from certiformer.report.numbers import confidence_text, percent_down, percent_up, rounded_up
 from certiformer.theory.core.errors import CertiformerError
 from certiformer.theory.core.report import Report, Statement
 
@@ -30,6 +30,7 @@ def environment() -> jinja2.Environment:
     )
     found.filters["number"] = number
     found.filters["percent"] = percent
+    found.filters["sure"] = confidence_text
     found.filters["percent_up"] = percent_up
     found.filters["guaranteed"] = guaranteed
     found.filters["limit"] = limit

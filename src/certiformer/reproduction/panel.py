@@ -63,6 +63,7 @@ class Series:
 
     @classmethod
     def theory(cls, label: str, curve: Mapping[Any, float], *, printed: bool = False, name: str = "") -> Series:
+        """A curve of theory, as printed or sound."""
         return cls(label, list(curve), list(curve.values()), kind="printed" if printed else "sound", name=name)
 
 

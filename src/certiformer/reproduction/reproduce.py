@@ -234,6 +234,7 @@ def existing(path: str | os.PathLike[str] | None) -> Iterator[Ledger | None]:
 
 
 def checked_scale(scale: str) -> Scale:
+    """The scale of this name; an unknown one is refused with the known ones."""
     for known in SCALES:
         if scale == known:
             return known

@@ -31,6 +31,7 @@ class Interval:
 
     @property
     def ends(self) -> tuple[float, float]:
+        """Lower and upper end."""
         return self.low, self.high
 
     @property
@@ -60,9 +61,11 @@ class Interval:
         return Interval(-self.value, -self.high, -self.low, self.seeds, *inner)
 
     def contains(self, value: float) -> bool:
+        """Whether a value lies inside."""
         return self.low <= value <= self.high
 
     def as_json(self) -> dict[str, Any]:
+        """Value and ends; null where they are not finite."""
         return {
             "value": self.value if math.isfinite(self.value) else None,
             "ci": [end if math.isfinite(end) else None for end in self.ends],

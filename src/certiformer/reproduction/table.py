@@ -62,6 +62,7 @@ class Table:
 
     @property
     def seeds(self) -> set[Any]:
+        """The seeds of its runs."""
         return {row.config["seed"] for row in self.rows if "seed" in row.config}
 
     @property

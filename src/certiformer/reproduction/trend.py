@@ -61,10 +61,12 @@ class Trend:
 
     @functools.cached_property
     def points(self) -> dict[float, Vector]:
+        """The values at every x."""
         return self.table.points(self.x, self.y, paired=self.paired)
 
     @functools.cached_property
     def slope(self) -> Interval:
+        """The exponent of a power law through the points."""
         same = len({len(values) for values in self.points.values()}) == 1
         return power_law(self.points, centre=self.centre, paired=self.paired and same)
 
@@ -142,6 +144,7 @@ class Notes:
     remarks: list[str] = field(default_factory=list)
 
     def note(self, trend: Trend) -> list[Series]:
+        """Note a trend: its findings, its fit, and the series to draw."""
         if trend.points:
             self.findings += trend.findings()
             self.fits |= trend.fit()
@@ -164,6 +167,7 @@ class Notes:
         return next(found, MEASURED.word)
 
     def analysis(self, headline: str, **plots: Plot) -> Analysis:
+        """All that was noted, as one analysis."""
         return Analysis(tuple(self.findings), headline, self.fits, plots, tuple(self.remarks))
 
 

@@ -17,7 +17,7 @@ from certiformer.checkpoints.encoder import Encoder
 from certiformer.checkpoints.errors import CheckpointError
 from certiformer.cli import application
 from certiformer.lab.probing.embedding import embed
-from certiformer.lab.probing.probe import predict, probe
+from certiformer.lab.probing.probe import Columns, predict, probe
 from certiformer.lab.probing.texts import chosen, read_texts
 from certiformer.theory.core.errors import InputError
 from checkpoints import tiny
@@ -215,7 +215,7 @@ def test_the_command(encoder, texts, tmp_path):
     )
     assert set(labels.stdout.split()) <= {"spam", "ham"}
     with pytest.raises(InputError, match="at most 10"):
-        probe(encoder, texts, group="sender")
+        probe(encoder, texts, columns=Columns(group="sender"))
 
 
 def test_rows_without_a_label_are_refused_with_their_line(tmp_path):

@@ -171,8 +171,8 @@ def test_resume_gives_the_bits_of_the_uninterrupted_run(tmp_path, kind):
     objective = supervised(linear, logistic, accuracy=True)
     optimiser = momentum_sgd(trauger_schedule(3))
     step = full_batch(objective, optimiser) if kind == "full" else epochs(objective, optimiser, batch=8)
-    rules = Rules(select=Select("loss"))
-    arguments = {"chunk": 5, "rules": rules, "kept": lambda state: state.params}
+    rules = Rules(select=Select("loss"), kept=lambda state: state.params)
+    arguments = {"chunk": 5, "rules": rules}
     start = begin(params, optimiser, jax.random.key(3))
     whole = run(step, start, Data((x, labels)), steps=23, **arguments)
     saving = Saving(tmp_path / "run.safetensors", {"seed": 3, "shape": (21, 3)}, every_seconds=0.0)

@@ -71,7 +71,7 @@ def read(path: str | Path) -> Table:
             reader = _npz
         else:
             known = ", ".join(READERS)
-            raise UnknownNameError("kind of file", source.suffix or source.name, READERS, f"(known: {known})")
+            raise UnknownNameError("kind of file", source.suffix or source.name, READERS, place=f" (known: {known})")
     return reader(source)
 
 
@@ -147,7 +147,9 @@ def read_csv(path: Path) -> Table:
             file.seek(0)
             reader = csv.reader(file, delimiter=delimiter, strict=True)
             names = [name.strip() for name in next(reader, [])]
-            if not names or len(set(names)) < len(names):
+            if not names:
+                raise InputError("file", str(path), "a header with column names, then a row per example", "It is empty")
+            if len(set(names)) < len(names):
                 raise InputError("file", str(path), "a header with different names", f"It has {names}")
             columns: list[list[str]] = [[] for _ in names]
             for line, cells in enumerate(reader, 2):
@@ -301,10 +303,13 @@ def filtered(table: Table, wished: str | None) -> Table:
     if wished is None:
         options = " or ".join(f"--filter {name}" for name in filters)
         raise InputError(
-            "--filter", filters, "one of them", f"{table.name} holds every document once for each: {options}"
+            "--filter",
+            filters,
+            "one of them",
+            f"{table.name or 'the folder'} holds every document once for each: {options}",
         )
     if wished not in filters:
-        raise UnknownNameError("filter", wished, filters, f"in {table.name} (it has {', '.join(filters)})")
+        raise UnknownNameError("filter", wished, filters, place=f" in {table.name} (it has {', '.join(filters)})")
     kept = [row for row, cell in enumerate(cells) if str(cell) == wished]
     inner = table.lookup
 

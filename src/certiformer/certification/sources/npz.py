@@ -42,7 +42,7 @@ def read_npz(path: str | Path, known: Iterable[str]) -> dict[str, npt.NDArray[An
     arrays = read(source)
     for name in arrays:
         if name not in names:
-            raise UnknownNameError("array", name, names, f"in {source.name} (known: {', '.join(names)})")
+            raise UnknownNameError("array", name, names, place=f" in {source.name} (known: {', '.join(names)})")
     return {name: whole(rows) for name, rows in arrays.items()}
 
 

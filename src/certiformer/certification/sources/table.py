@@ -32,6 +32,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """What a column is by default, whatever its case."""
 WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
+JUDGED = {"right": 1.0, "wrong": 0.0, "correct": 1.0, "incorrect": 0.0}
 
 FORMS = ("logits", "probabilities", "predictions")
 SEVERAL = "heldout_losses_"
@@ -114,7 +115,7 @@ def _named_arrays(arrays: dict[str, Any], table: Table, declared: Declaration) -
     """Arrays under the names of `certify`: what they are is in their names."""
     for name in arrays:
         if name not in ARRAYS and not (name.startswith(SEVERAL) and len(name) > len(SEVERAL)):
-            raise UnknownNameError("array", name, ARRAYS, f"in {table.name} (known: {', '.join(ARRAYS)})")
+            raise UnknownNameError("array", name, ARRAYS, place=f" in {table.name} (known: {', '.join(ARRAYS)})")
     for option in ("label", "prediction", "id", "group", "confidence_column", "filter", "better"):
         if getattr(declared, option) is not None:
             raise InputError(
@@ -127,7 +128,7 @@ def _named_arrays(arrays: dict[str, Any], table: Table, declared: Declaration) -
     for name in several:
         if name not in arrays:
             known = [other.removeprefix(SEVERAL) for other in arrays if other.startswith(SEVERAL)]
-            raise UnknownNameError("metric", name.removeprefix(SEVERAL), known, f"in {table.name}")
+            raise UnknownNameError("metric", name.removeprefix(SEVERAL), known, place=f" in {table.name}")
         own = name.removeprefix(SEVERAL)
         metric = metrics.known(own)
         if metric is not None and metric.better == "higher":
@@ -259,7 +260,7 @@ class _Reading:
         if inside is not None:
             return inside
         known = ", ".join(map(str, self.columns))
-        raise UnknownNameError("column", name, map(str, self.columns), f"in {self.where} (it has {known})")
+        raise UnknownNameError("column", name, map(str, self.columns), place=f" in {self.where} (it has {known})")
 
     def _filled(self, name: str) -> npt.NDArray[Any]:
         """A column without gaps: an empty cell is named by its row, never dropped."""
@@ -305,7 +306,10 @@ class _Reading:
         if len(told) > 1:
             every = " ".join(options)
             raise InputError(
-                "--metric", list(told), "one metric", f"Say which is meant: {' or '.join(options)}; {every}"
+                "--metric",
+                list(told),
+                "one metric, or all by name",
+                f"Say which: {' or '.join(options)}; or all: {every}",
             )
         if len(told) == 1:
             if told[0].lower() == "score" and label is not None:
@@ -317,7 +321,7 @@ class _Reading:
             return {}, self._metrics(told, "by its name")
         raise InputError(
             "columns", list(map(str, self.columns)), "labels with predictions, a loss, or a score",
-            "Name them: --label COLUMN --prediction COLUMN, or --metric COLUMN",
+            "Name them: --label COLUMN --prediction COLUMN, or --metric COLUMN; in Python declaration={'label': ...}",
         )  # fmt: skip
 
     def _answers(self, label: str, prediction: str) -> dict[str, Any]:
@@ -393,7 +397,7 @@ class _Reading:
                 options = " or ".join(f"--metric {other}" for other in parts)
                 raise InputError("--metric", name, "a single value", f"It has several: choose one of {options}")
             known = self.table.metrics or tuple(map(str, self.columns))
-            raise UnknownNameError("metric", name, known, f"in {self.where} (it has {', '.join(known)})")
+            raise UnknownNameError("metric", name, known, place=f" in {self.where} (it has {', '.join(known)})")
         column = self.columns[name]
         return column.tolist() if isinstance(column, np.ndarray) else list(column)
 
@@ -404,6 +408,10 @@ class _Reading:
         self, name: str, metric: metrics.Metric | None, form: str, *, several: bool
     ) -> Literal["higher", "lower"]:
         declared = self.declared.better
+        if form == "judged":
+            if declared == "lower":
+                raise InputError("--lower-is-better", name, "a column of numbers", "right and wrong say it already")
+            return "higher"
         if declared is not None and (metric is None or not several):
             return declared
         if metric is not None:
@@ -425,7 +433,7 @@ class _Reading:
             )  # fmt: skip
 
     def _numbers(self, name: str, column: list[Any]) -> tuple[Array, npt.NDArray[np.bool_], str]:
-        """Numbers, which are missing, and what form they have: truths, letters (C, P, I, N) or numbers."""
+        """Numbers, which are missing, and what form they have: truths, judged, letters (C, P, I, N) or numbers."""
         values, missing = np.zeros(len(column)), np.zeros(len(column), np.bool_)
         forms = set()
         for row, cell in enumerate(column):
@@ -435,6 +443,8 @@ class _Reading:
             text = str(cell).strip()
             if isinstance(cell, (bool, np.bool_)) or text.lower() in WORDS:
                 values[row], form = WORDS[text.lower()], "truths"
+            elif text.lower() in JUDGED:
+                values[row], form = JUDGED[text.lower()], "judged"
             elif isinstance(cell, str) and text.upper() in metrics.LETTERS:
                 values[row], form = metrics.LETTERS[text.upper()], "letters"
             elif isinstance(cell, (int, float, np.number)) or _NUMBER.fullmatch(text):
@@ -442,6 +452,8 @@ class _Reading:
             else:
                 raise self._no_number(name, cell, row)
             forms.add(form)
+            if "judged" in forms and len(forms) > 1:
+                raise InputError(f"column {name}", str(cell)[:40], "right or wrong in every row", self._place(row))
         if missing.any() and self.declared.unscored != "wrong":
             raise InputError(
                 f"column {name}", _written(column[int(np.argmax(missing))]), "an outcome in every row",
@@ -461,7 +473,7 @@ class _Reading:
                 "Pairs are parts of a corpus figure (F1, perplexity), which is no mean of documents: no bound of a "
                 "mean speaks about it",
             )  # fmt: skip
-        return InputError(f"column {name}", str(cell)[:40], "a number, true or false", self._place(row))
+        return InputError(f"column {name}", str(cell)[:40], "a number, true or false, right or wrong", self._place(row))
 
     def _log(self, name: str, column: list[Any], label: str) -> Outcome:
         """-ln p per word (byte) of every document, and how many it has."""

@@ -73,13 +73,20 @@ class Probe:
         return paths
 
 
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of the CSV file hold the texts, their labels and, where texts belong together, their groups."""
+
+    text: str = "text"
+    label: str = "label"
+    group: str | None = None
+
+
 def probe(
     path: str | Path,
     texts: str | Path,
     *,
-    text: str = "text",
-    label: str = "label",
-    group: str | None = None,
+    columns: Columns = Columns(),  # noqa: B008 (frozen)
     repeats: Repeats = "refuse",
     most: int | None = None,
     tokens: int = TOKENS,
@@ -97,7 +104,7 @@ def probe(
     `models`: how many ways of doing this (encoders, settings) were or will be tried on these texts, all fixed before
     their results were seen: they divide delta.
     """
-    data = read_texts(texts, text=text, label=label, group=group, repeats=repeats)
+    data = read_texts(texts, text=columns.text, label=columns.label, group=columns.group, repeats=repeats)
     order = chosen(data, None, seed)
     used, rest = order[:most], order[most:][:UNLABELLED] if most is not None else order[:0]
     if len(used) < LEAST:

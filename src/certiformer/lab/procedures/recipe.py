@@ -23,7 +23,7 @@ def read(path: str | Path) -> dict[str, Any]:
     found = read_toml(path, "recipe")
     for name in found:
         if name not in TABLES:
-            raise UnknownNameError("table", name, TABLES, f"in {path}")
+            raise UnknownNameError("table", name, TABLES, place=f" in {path}")
     if not isinstance(found.get("data"), str):
         raise InputError("data", found.get("data"), 'data = "examples.npz", with train_inputs and train_labels')
     if not found.get("by"):
@@ -74,7 +74,7 @@ def _procedure(table: Mapping[str, Any], arrays: Mapping[str, Any], folder: Path
     settings = {"pretrained_on": "nothing", **_settings(table)}
     name = settings.pop("procedure", None)
     if name not in builders:
-        raise UnknownNameError("procedure", str(name), builders, "in [[by]]")
+        raise UnknownNameError("procedure", str(name), builders, place=" in [[by]]")
     try:
         return builders[name](**settings)
     except TypeError as error:

@@ -68,6 +68,7 @@ def fit(
     rules = Rules(
         stop=reached("accuracy", 1.0) if recipe.stop_when_fitted else None,
         select=None if recipe.select == "last" else Select("validation_loss", plan.measured),
+        kept=_params,
     )
     if recipe.stop_when_fitted and not plan.decides:
         raise InputError("stop_when_fitted", task.labels, "a task with classes or signs as labels")
@@ -91,7 +92,6 @@ def fit(
         rules=rules,
         saving=saving,
         progress=progress,
-        kept=_params,
         label=model_name,
     )
     params = record.state.params if recipe.select == "last" else record.best

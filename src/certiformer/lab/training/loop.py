@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -58,12 +58,17 @@ class Select:
     highest: bool = False
 
 
+def _whole(state: Any) -> Any:
+    return state
+
+
 @dataclass(frozen=True)
 class Rules:
     """When to stop, what to keep, and what counts as divergence.
 
     stop: metrics -> bool, checked after every step inside the compiled loop (`reached("accuracy", 1.0)`).
     select: which iterate to keep beside the last one.
+    kept: what of its state is kept (the parameters, say).
     patience: stop when `select`'s metric has not improved for this many steps.
     blowup: a loss above `blowup * (1 + first loss)` counts as divergence, like one that is not finite.
     """
@@ -72,6 +77,7 @@ class Rules:
     select: Select | None = None
     patience: int | None = None
     blowup: float = 1e6
+    kept: Callable[[Any], Any] = field(default_factory=lambda: _whole)
 
     def __post_init__(self) -> None:
         if self.select is not None and self.select.measured not in ("before", "after"):
@@ -126,10 +132,6 @@ class Saving:
     resume: bool = True
 
 
-def _whole(state: Any) -> Any:
-    return state
-
-
 def run(
     step: Step,
     state: Any,
@@ -143,14 +145,12 @@ def run(
     saving: Saving | None = None,
     progress: bool | None = None,
     on_divergence: str = "raise",
-    kept: Callable[[Any], Any] = _whole,
     label: str = "training",
 ) -> Run:
     """Run `step` for `steps` steps.
 
     parallel: `state` has a leading axis of independent runs (seeds, settings, left-out samples), all advanced by one
         compiled program; `data_axis` says where the data has that axis, as in `vmap` (None: all share it).
-    kept: what of the state `rules.select` keeps (the parameters, say).
     on_divergence: "raise" (DivergenceError naming the step), or "record" to freeze that run and note the step.
     progress: a bar with the time left on stderr; None means only on a terminal.
     """
@@ -163,7 +163,7 @@ def run(
     rules = rules or Rules()
     started = time.monotonic()
     state = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=jnp.asarray(leaf).dtype), state)
-    start, advance = _program(step, rules, kept, parallel, data_axis)
+    start, advance = _program(step, rules, parallel, data_axis)
     carry = start(state)
     done = 0
     history: dict[str, npt.NDArray[Any]] = {}
@@ -210,10 +210,10 @@ def stack(states: list[Any]) -> Any:
 
 @lru_cache(maxsize=32)
 def _program(
-    step: Step, rules: Rules, kept: Callable[[Any], Any], parallel: bool, data_axis: Any
+    step: Step, rules: Rules, parallel: bool, data_axis: Any
 ) -> tuple[Callable[[Any], Carry], Callable[[Carry, Array, Any], tuple[Carry, dict[str, Array]]]]:
     """The compiled chunk; the same step on new data or another seed of the same shapes is not compiled again."""
-    guarded, start = _guard(step, rules, kept), _start(rules, kept)
+    guarded, start = _guard(step, rules), _start(rules)
     if parallel:
         guarded, start = jax.vmap(guarded, in_axes=(0, None, data_axis)), jax.vmap(start)
 
@@ -224,20 +224,18 @@ def _program(
     return start, advance
 
 
-def _start(rules: Rules, kept: Callable[[Any], Any]) -> Callable[[Any], Carry]:
+def _start(rules: Rules) -> Callable[[Any], Carry]:
     def start(state: Any) -> Carry:
         never = jnp.asarray(-1, jnp.int32)
         worst = -jnp.inf if rules.select is not None and rules.select.highest else jnp.inf
         value = jnp.asarray(worst, jnp.result_type(float))
-        best = kept(state) if rules.select is not None else ()
+        best = rules.kept(state) if rules.select is not None else ()
         return Carry(state, best, value, never, jnp.asarray(jnp.inf, jnp.result_type(float)), never, never)
 
     return start
 
 
-def _guard(
-    step: Step, rules: Rules, kept: Callable[[Any], Any]
-) -> Callable[[Carry, Array, Any], tuple[Carry, dict[str, Array]]]:
+def _guard(step: Step, rules: Rules) -> Callable[[Carry, Array, Any], tuple[Carry, dict[str, Array]]]:
     """The step with the rules around it: a run that has stopped or diverged stands still from there on."""
 
     def guarded(carry: Carry, index: Array, data: Any) -> tuple[Carry, dict[str, Array]]:
@@ -254,7 +252,7 @@ def _guard(
         if rules.select is not None:
             value = metrics[rules.select.metric].astype(best_value.dtype)
             better = ~freeze & (value > best_value if rules.select.highest else value < best_value)
-            best = _choose(~better, best, kept(carry.state if rules.select.measured == "before" else moved))
+            best = _choose(~better, best, rules.kept(carry.state if rules.select.measured == "before" else moved))
             best_value = jnp.where(better, value, best_value)
             best_step = jnp.where(better, index, best_step)
             if rules.patience is not None:

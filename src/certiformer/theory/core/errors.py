@@ -54,15 +54,15 @@ MOST_LISTED = 30
 class UnknownNameError(CertiformerError, KeyError):
     """A name nobody knows, with the nearest ones that somebody does, or with all of them."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "", *, place: str = "") -> None:
         self.kind, self.name = kind, name
         names = [str(one) for one in known]
         self.nearest = nearest(name, names)
-        if not hint and not self.nearest and names:
+        if not hint and "(" not in place and not self.nearest and names:
             more = f", ... ({len(names)} in all)" if len(names) > MOST_LISTED else ""
             hint = f"Known: {', '.join(names[:MOST_LISTED])}{more}"
         near = f"; did you mean {' or '.join(self.nearest)}?" if self.nearest else "."
-        self.message = f"unknown {kind} {name!r}{near}" + (f" {hint}" if hint else "")
+        self.message = f"unknown {kind} {name!r}{place}{near}" + (f" {hint}" if hint else "")
         super().__init__(self.message)
 
     def __str__(self) -> str:
@@ -97,7 +97,9 @@ def refuse_unknown_options(
             if name not in known and name in (moved or {}):
                 raise InputError(name, options[name], "an option", f"It is said elsewhere now: {(moved or {})[name]}")
             if name not in known:
-                raise UnknownNameError("option", name, known, f"of {function.__name__} (it has {', '.join(known)})")
+                raise UnknownNameError(
+                    "option", name, known, place=f" of {function.__name__} (it has {', '.join(known)})"
+                )
         return function(*args, **options)
 
     return checked

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from certiformer.theory.core import notebook
 from certiformer.theory.core.bound import json_number
@@ -112,6 +112,8 @@ class Statement:
 class Report:
     """Statements, what they rest on, what was declared and decided, and where and when it was made (`machine`)."""
 
+    elsewhere: ClassVar[str] = "in the report"
+    """Where the sentences are that do not fit on the screen."""
     title: str
     headline: str
     statements: tuple[Statement, ...]
@@ -185,9 +187,9 @@ class Report:
     def lines(self) -> list[str]:
         """The answer, what it rests on, what was not checked, what else there is: at most twelve lines."""
         found = [self.headline, *([f"Seen: {self.basis}."] if self.basis else [])]
-        found += shown("It holds if ", self.conditions, "conditions", SHOWN)
-        found += shown("NOT CHECKED: ", self.not_checked, "things", 2)
-        found += shown("Warning: ", self.warnings, "warnings", 1)
+        found += shown("It holds if ", self.conditions, "conditions", SHOWN, self.elsewhere)
+        found += shown("NOT CHECKED: ", self.not_checked, "things", 2, self.elsewhere)
+        found += shown("Warning: ", self.warnings, "warnings", 1, self.elsewhere)
         found += [text for text in (self.advice, self.summary) if text]
         return [visible(text) for text in found]
 
@@ -249,12 +251,46 @@ class Report:
         return target / "report.html", target / "report.json"
 
 
-def shown(head: str, sentences: tuple[str, ...], what: str, most: int) -> list[str]:
-    """The first few sentences, a line each, and how many more there are."""
+class Reported:
+    """An answer that carries its report: it prints, lists and shows itself as the report does."""
+
+    @property
+    def report(self) -> Report:
+        """The answer as a report."""
+        raise NotImplementedError
+
+    @property
+    def headline(self) -> str:
+        """The answer in one sentence."""
+        return self.report.headline
+
+    @property
+    def value(self) -> float | None:
+        """The limit in the headline; None where there is none."""
+        return self.report.value
+
+    @property
+    def confidence(self) -> float | None:
+        """With what probability all that is said holds."""
+        return self.report.confidence
+
+    def to_frame(self) -> Any:
+        """Every statement with a number as a row of a pandas DataFrame."""
+        return self.report.to_frame()
+
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
+
+    def __str__(self) -> str:
+        return str(self.report)
+
+
+def shown(head: str, sentences: tuple[str, ...], what: str, most: int, where: str) -> list[str]:
+    """The first few sentences, a line each, and how many more there are, and where."""
     found = [f"{head}{cut(text)}." for text in sentences[:most]]
     rest = len(sentences) - most
     if rest > 0:
-        found[-1] += f" ({rest} more {what if rest > 1 else what.removesuffix('s')} in the report)"
+        found[-1] += f" ({rest} more {what if rest > 1 else what.removesuffix('s')} {where})"
     return found
 
 
