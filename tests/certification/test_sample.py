@@ -788,3 +788,11 @@ def test_what_pandas_writes_for_nothing_is_no_answer_and_no_group(tmp_path, miss
     with pytest.raises(InputError, match="--unscored wrong"):
         certiformer.Sample.read(path)
     assert certiformer.Sample.read(path, {"unscored": "wrong"}).outcome().losses.tolist() == [0.0, 1.0, 1.0]
+
+
+def test_a_log_that_lost_samples_is_refused(tmp_path):
+    log = inspect_log(lambda k: "C", n=5, results={"total_samples": 5})
+    assert certiformer.Sample.read(eval_archive(tmp_path / "whole.eval", log)).n == 5
+    log["results"]["total_samples"] = 10
+    with pytest.raises(InputError, match="5 of the 10"):
+        certiformer.Sample.read(eval_archive(tmp_path / "cut.eval", log))

@@ -414,6 +414,13 @@ def _inspect(log: Mapping[str, Any], where: str) -> Table:
     samples = log.get("samples")
     if not isinstance(samples, list) or not samples or not all(isinstance(one, dict) for one in samples):
         raise InputError("file", where, "a log with samples")
+    results = log.get("results")
+    total = results.get("total_samples") if isinstance(results, Mapping) else None
+    if isinstance(total, int) and len(samples) < total:
+        raise InputError(
+            "samples", f"{len(samples)} of the {total} that it says it scored", "all of them",
+            f"{where} was cut: what is left is a selection",
+        )  # fmt: skip
     columns: dict[str, list[Any]] = {
         "id": [sample.get("id") for sample in samples],
         "input": [
