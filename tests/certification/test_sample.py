@@ -796,3 +796,14 @@ def test_a_log_that_lost_samples_is_refused(tmp_path):
     log["results"]["total_samples"] = 10
     with pytest.raises(InputError, match="5 of the 10"):
         certiformer.Sample.read(eval_archive(tmp_path / "cut.eval", log))
+
+
+@pytest.mark.parametrize(("column", "words"), [("error", ()), ("grade", ("--metric", "grade", "--lower-is-better"))])
+def test_grades_are_never_turned_round(tmp_path, run, column, words):
+    """C is right: in a column called error, or with less better, a file of I alone read as no error at all."""
+    write_csv(tmp_path / "g.csv", ("id", column), [(k, "I") for k in range(60)])
+    told = run("certify", "g.csv", *words)
+    assert told.code == 2
+    assert "of which C is right" in told.err
+    write_csv(tmp_path / "g.csv", ("id", "grade"), [(k, "I") for k in range(60)])
+    assert "60 errors among 60" in run("certify", "g.csv", "--metric", "grade").out

@@ -412,12 +412,17 @@ class _Reading:
             if declared == "lower":
                 raise InputError("--lower-is-better", name, "a column of numbers", "right and wrong say it already")
             return "higher"
+        if form == "letters":
+            if declared == "lower" or (metric is not None and metric.better == "lower"):
+                raise InputError(
+                    f"column {name}", "grades C, P, I, N, of which C is right", "numbers of which less is better",
+                    "Call the column something else, or write 0 for right and 1 for wrong",
+                )  # fmt: skip
+            return "higher"
         if declared is not None and (metric is None or not several):
             return declared
         if metric is not None:
             return metric.better
-        if form == "letters":
-            return "higher"
         raise InputError(
             "--metric", name, "a metric whose direction is known",
             f"Say it: {self._paste(name, 'higher')} or {self._paste(name, 'lower')}",
