@@ -40,8 +40,9 @@ deep: $(STAMP)
 proofs: $(STAMP)
 	$(BIN)/python -m pytest -q -m coq --durations=5 tests/certification/test_proof_kernel.py
 
-# What needs the network: real checkpoints and data.
+# What needs the network: real checkpoints and data, and the reference library that families are compared with.
 real: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[real]'
 	$(BIN)/python -m pytest -q -m real --timeout 1800
 	$(BIN)/python tools/generate_checkpoints.py
 
