@@ -18,6 +18,7 @@ Proofs: docs/proofs/evaluation.md. Nothing is intersected over time: the target 
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Literal
 
@@ -41,19 +42,18 @@ def ln_capital(n: int, total: float, p: float, side: Side, squares: float | None
         # At p = 0 an outcome above 0 is impossible, at p = 1 one below 1.
         impossible = total > 0.0 if p <= 0.0 else total < n
         return math.inf if impossible and side == (1 if p <= 0.0 else -1) else 0.0
-    tilts, weights = 4.0 * 0.5 ** np.arange(TILTS), _weights(TILTS)
-    drift = np.log1p(p * np.expm1(side * tilts))
-    exponents = np.log(weights) + side * tilts * total - n * drift
+    tilts, ln_weights, growths = _tilts(side)
+    drift = np.log1p(p * growths)
+    exponents = ln_weights + side * tilts * total - n * drift
     sizes = tilts * total + n * np.abs(drift)
     if squares is not None:
-        h = 0.75 * 0.5 ** np.arange(BERNSTEIN)
-        psi = -np.log1p(-h) - h
-        bernstein = np.log(_weights(BERNSTEIN)) + side * h * (total - n * p) - psi * squares
+        h, psi, ln_shares = _bernstein()
+        bernstein = ln_shares + side * h * (total - n * p) - psi * squares
         exponents = np.concatenate([exponents + math.log(0.25), bernstein + math.log(0.75)])
         sizes = np.concatenate([sizes, h * (total + n * p) + psi * squares])
     exponents = exponents - 1e-15 * (8.0 + sizes)
-    top = float(np.max(exponents))
-    return top + math.log(float(np.sum(np.exp(exponents - top)))) - 1e-14
+    top = float(exponents.max())
+    return top + math.log(float(np.exp(exponents - top).sum())) - 1e-14
 
 
 def running_limits(n: int, total: float, delta: float, squares: float | None = None) -> tuple[float, float]:
@@ -91,6 +91,20 @@ def squares_after(x: Array, n: int, total: float) -> float:
     before = total + np.concatenate([[0.0], np.cumsum(x)[:-1]])
     centre = (0.5 + before) / (n + np.arange(len(x)) + 1.0)
     return float(np.sum((x - centre) ** 2))
+
+
+@functools.cache
+def _tilts(side: Side) -> tuple[Array, Array, Array]:
+    """l_j, ln w_j and e^{s l_j} - 1."""
+    tilts = 4.0 * 0.5 ** np.arange(TILTS)
+    return tilts, np.log(_weights(TILTS)), np.expm1(side * tilts)
+
+
+@functools.cache
+def _bernstein() -> tuple[Array, Array, Array]:
+    """h_j, psi(h_j) and ln w_j."""
+    h = 0.75 * 0.5 ** np.arange(BERNSTEIN)
+    return h, -np.log1p(-h) - h, np.log(_weights(BERNSTEIN))
 
 
 def _weights(count: int) -> Array:
