@@ -96,14 +96,14 @@ def squares_after(x: Array, n: int, total: float) -> float:
 @functools.cache
 def _tilts(side: Side) -> tuple[Array, Array, Array]:
     """l_j, ln w_j and e^{s l_j} - 1."""
-    tilts = 4.0 * 0.5 ** np.arange(TILTS)
+    tilts: Array = 4.0 * 0.5 ** np.arange(TILTS, dtype=np.float64)
     return tilts, np.log(_weights(TILTS)), np.expm1(side * tilts)
 
 
 @functools.cache
 def _bernstein() -> tuple[Array, Array, Array]:
     """h_j, psi(h_j) and ln w_j."""
-    h = 0.75 * 0.5 ** np.arange(BERNSTEIN)
+    h: Array = 0.75 * 0.5 ** np.arange(BERNSTEIN, dtype=np.float64)
     return h, -np.log1p(-h) - h, np.log(_weights(BERNSTEIN))
 
 
