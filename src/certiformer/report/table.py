@@ -91,7 +91,7 @@ def _remark(bound: Bound, quantity: Quantity, best: bool) -> Text:
 
 
 def _best_line(evaluation: Evaluation) -> list[RenderableType]:
-    """The number to quote, with what nobody has vouched for: it never stands alone."""
+    """The number to quote, with the hypotheses that nobody has stated: it never stands alone."""
     if evaluation.best is None:
         return []
     bound = evaluation.sound[evaluation.best]

@@ -446,7 +446,7 @@ def _rounded(bound: Bound, up: bool) -> str:
 
 
 def _rests_on(bound: Bound) -> str:
-    """What fails, what is open, and what was vouched for; what was verified needs no word."""
+    """What fails, what is open, and what the caller stated; what was verified needs no word."""
     told = [f"{each.state}: {each.requires}" for each in bound.hypotheses if each.state != "verified"]
     return "; ".join(told)
 

@@ -56,7 +56,7 @@ class Truncated(Theorem):
 
     @property
     def tails(self) -> tuple[Hypothesis, ...]:
-        """The tail, vouched for by whoever gives its parameters."""
+        """The tail, stated by whoever gives its parameters."""
         words = f"P(b(X) > t) <= {tail_name(self.tail)} for every t, known before the data"
         names = [entry.name for entry in self.inputs if entry.name in ("a", "v", "C", "beta")]
         guessed = [name for name in names if name in self.derived]
