@@ -46,12 +46,6 @@ def into_ball(vectors: Any, radius: float) -> Array:
     return array(rows * np.minimum(1.0, radius / np.maximum(norms, 1e-300)))
 
 
-def into_spectral_ball(matrix: Any, radius: float) -> Array:
-    """The matrix scaled down to spectral norm at most `radius`."""
-    m = array(matrix)
-    return m * min(1.0, radius / max(spectral_norm(m), 1e-300))
-
-
 def attention(tokens: Any, weight: Any, query: Any) -> Any:
     """X^T softmax(X W^T x)."""
     tokens = np.asarray(tokens)

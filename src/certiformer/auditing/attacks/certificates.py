@@ -13,9 +13,11 @@ from scipy.special import bdtr
 from certiformer.auditing.attack import Attack, Candidate, Instance, Version
 from certiformer.auditing.search import Search
 from certiformer.auditing.verify import binomial_tail
+from certiformer.theory.calculus.log_form import centres
 from certiformer.theory.core import find
 
 Data = Mapping[str, Any]
+Frozen = dict[tuple[float, ...], tuple[float, float]]
 Inputs = Callable[[int, int, float, int], dict[str, Any]]
 
 
@@ -205,6 +207,49 @@ def _compression(data: Data, version: Version) -> Instance:
     return Instance(attained, {"k": k, "n": n, "delta": delta}, delta)
 
 
+# --- the log form, against a learner that freezes as soon as that makes the limit false: its loss is the centre -------
+
+
+def _frozen_values(delta: float) -> Frozen:
+    """The certificate of every beginning, followed by losses that equal its centre, and that centre."""
+    found: Frozen = {}
+    for length in range(1, _LENGTH + 1):
+        for begun in itertools.product((0.0, 1.0), repeat=length):
+            centre = float(centres(np.array([*begun, 0.0]))[-1])
+            losses = [*begun, *(centre,) * (_LENGTH - length)]
+            found[begun] = _value("progressive.loss", {"losses": losses, "delta": delta}, "value"), centre
+    return found
+
+
+def _frozen(p: float, values: Frozen, begun: tuple[float, ...] = ()) -> float:
+    """P(some beginning has a certificate below the average risk of its frozen learner)."""
+    if begun:
+        limit, centre = values[begun]
+        if limit < (p * len(begun) + centre * (_LENGTH - len(begun))) / _LENGTH:
+            return 1.0
+    if len(begun) == _LENGTH:
+        return 0.0
+    return p * _frozen(p, values, (*begun, 1.0)) + (1 - p) * _frozen(p, values, (*begun, 0.0))
+
+
+def _frozen_search(search: Search) -> list[Candidate]:
+    found = []
+    for _ in range(3):
+        delta = float(search.rng.uniform(0.05, 0.6))
+        values = _frozen_values(delta)
+        for p in search.rng.uniform(0.3, 1.0, size=search.points // 3 + 1):
+            attained = _frozen(float(p), values)
+            search.spent += 1
+            found.append((attained / delta, Candidate({"p": float(p), "delta": delta}, attained)))
+    found.sort(key=lambda entry: -entry[0])
+    return [candidate for _, candidate in found[:3]]
+
+
+def _frozen_instance(data: Data, version: Version) -> Instance:
+    p, delta = float(data["p"]), float(data["delta"])
+    return Instance(_frozen(p, _frozen_values(delta)), {"losses": [0.5] * _LENGTH, "delta": delta}, delta)
+
+
 def _one(k: int, n: int, delta: float, N: int) -> dict[str, Any]:
     return {"errors": k, "n": n, "delta": delta}
 
@@ -296,6 +341,15 @@ ATTACKS = [
         seconds=0.8,
     ),
     Attack(
+        "progressive.loss",
+        "a learner that freezes when this makes the certificate false: exact probability of failure",
+        _frozen_search,
+        _frozen_instance,
+        versions=("sound",),
+        points=300,
+        seconds=1.0,
+    ),
+    Attack(
         "kl_inverse",
         "random pairs of probabilities",
         _inverse_search,
@@ -308,6 +362,7 @@ ATTACKS = [
     ),
 ]
 REASONS = {
+    "progressive.ratio": "its two parts are limits of progressive.loss, which is attacked, at shares of delta",
     "surrogate": "its parts are attacked (holdout, compression); the joint forms are summed exactly in the tests",
     "surrogate.loss": "its parts are attacked (mean_loss, compression), and added at shares of delta",
     "disagreement": "two hold-out bounds added, each at half the delta; the hold-out bound itself is attacked",

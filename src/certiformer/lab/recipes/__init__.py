@@ -1,1 +1,1 @@
-"""Recipes: train what a certificate needs to say something, with every choice fixed or paid for."""
+"""Recipes: train what a certificate needs to be useful, with every choice fixed or paid for."""

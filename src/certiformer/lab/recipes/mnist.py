@@ -1,7 +1,7 @@
 r"""The demo: handwritten zeros and ones, N = 10,000 images, every certificate; settings of the procedures, no more.
 
 The settings were frozen before the run: the size of the positions was chosen on other digits
-(tools/choose_settings.py), the rest was taken over from earlier work that had looked at these images (docs/demo.md).
+(tools/choose_settings.py), the rest was kept from earlier work that had looked at these images (docs/demo.md).
 The 12,665 training images are divided once and for all into 2,665 that serve as unlabelled examples and 10,000 that
 are certified with; a seed divides these into halves. Two networks:
 
@@ -47,7 +47,7 @@ DEVELOPMENT_SEED, DEVELOPMENT, SHIPPED_SEED = 20261115, 2665, 7
 EARLIER = 64
 """Settings that earlier prototypes may have compared on these images, at most: the hold-out row shows their price."""
 CAVEAT = (
-    "Assuming that the recipe, of which only a part was chosen on other digits, owes nothing to earlier looks at "
+    "Assuming that the recipe, of which only a part was chosen on other digits, does not depend on earlier looks at "
     "these images. "
 )
 REPLAYED = "The loop was replayed on the picked images alone: same picks, same weights."
@@ -206,7 +206,7 @@ def evidence(settings: Settings, arrays: Mapping[str, NDArray[Any]], seed: int, 
         initial=start(settings, seed).rebuild(start(settings, seed).params),
         provenance={
             "trained": where,
-            "settings chosen on": "other digits in part, the rest taken over from earlier work: see docs/demo.md",
+            "settings chosen on": "other digits in part, the rest kept from earlier work: see docs/demo.md",
         },
     )
 

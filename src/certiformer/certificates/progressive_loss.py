@@ -1,0 +1,212 @@
+"""V for real losses: one pass, each example scored before it is learnt; the log form."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from certiformer.certificates._evidence import Evidence
+from certiformer.certificates._law import Law, Random, Trial
+from certiformer.certificates._paper import CERTIFICATES
+from certiformer.theory.calculus.log_form import GRID, centres, log_form_upper
+from certiformer.theory.core import (
+    Hypothesis,
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    assumed,
+    count,
+    real,
+    reals,
+    upper_bound,
+)
+from certiformer.theory.core.errors import InputError
+
+Array = npt.NDArray[np.float64]
+
+
+class ProgressiveLossBound(Result):
+    r"""Progressive validation for a bounded loss (log form).
+
+    Bounds the average risk of the iterates after the first `skip` examples. x_t is the loss scaled to [0, 1], p_t a
+    running mean of the losses before it. Without `skip` lambda is mixed over 0.1, 0.2, ..., 1; with it lambda is the
+    one that is best on the skipped losses, which costs nothing. Holds for all lengths of the pass at once.
+
+    Sound: average risk of the iterates <= (1/n) [sum p_t + (ln(1/delta) - sum ln(1 + lambda (p_t - x_t)))/lambda]
+    .. math:: \bar\mu\le\frac1n\Big[\sum_t p_t+\frac{\ln(1/\delta)-\sum_t\ln(1+\lambda(p_t-x_t))}{\lambda}\Big]
+    Because: log losses of language models, in bits per byte; one pass serves for training and for the certificate
+    Assumes:
+    - losses in [low, high], declared beforehand
+    - independent examples (documents), not tokens of one text
+    """
+
+    id = "progressive.loss"
+    paper, place = CERTIFICATES, "certificate V for losses"
+    bounds, status = Quantity.RISK, Status.NONE
+    monotone = "-delta"
+    proof = "docs/proofs/certificates.md"
+
+    losses: tuple[float, ...] = reals(
+        "losses of the pass, in its order",
+        low=-math.inf,
+        low_open=False,
+        example=(0.2, 0.1, 0.3, 0.25, 0.15, 0.2, 0.05, 0.4, 0.2, 0.1, 0.3, 0.2),
+    )
+    delta: float = real("failure probability", high=1.0, example=0.05)
+    low: float = real("least possible loss", low=-math.inf, example=0.0, default=0.0)
+    high: float = real("largest possible loss", low=-math.inf, default=1.0)
+    skip: int = count("losses at the start that are left out, a number fixed beforehand", low=0, default=0)
+
+    def sound(self) -> Variants:
+        losses = checked(self.losses, self.low, self.high, self.skip)
+        width = self.high - self.low
+        limit = log_form_upper(np.clip((losses - self.low) / width, 0.0, 1.0), -math.log(self.delta), self.skip)
+        return {
+            "value": upper_bound(
+                self.low + width * limit,
+                clip=self.high,
+                hypotheses=hypotheses(self.low, self.high, self.skip),
+                terms={"observed": float(np.mean(losses[self.skip :]))},
+            )
+        }
+
+
+def checked(losses: npt.ArrayLike, low: float, high: float, skip: int) -> Array:
+    """The losses as an array, inside their range, and some of them left after those that are skipped."""
+    if not low < high:
+        raise InputError("high", high, f"a number above low = {low}")
+    found = np.asarray(losses, np.float64)
+    outside = ~((found >= low) & (found <= high))
+    if outside.any():
+        raise InputError("losses", float(found[outside][0]), f"numbers in [{low}, {high}]")
+    if skip >= len(found):
+        raise InputError("skip", skip, f"fewer than the {len(found)} losses of the pass")
+    return found
+
+
+def hypotheses(low: float, high: float, skip: int) -> tuple[Hypothesis, ...]:
+    skipped = (assumed(f"that the first {skip:,} are left out was decided before the pass"),) if skip else ()
+    return (
+        assumed("each example was scored by a model that had not seen it, in an order fixed beforehand"),
+        assumed("it is the average over the iterates that is bounded, not the risk of the last one"),
+        assumed(f"every loss lies in [{low:g}, {high:g}], not only the losses seen here"),
+        *skipped,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ProgressiveLoss(Evidence):
+    """Losses of one pass in [low, high], each example scored before it was learnt; the first `skip` are left out."""
+
+    bound: ClassVar[type[Result]] = ProgressiveLossBound
+    bounds: ClassVar[str] = "mean_iterate_loss"
+    measures: ClassVar[str] = "mean loss, averaged over one training pass"
+    weight: ClassVar[float] = 2.0
+    guarantee: ClassVar[str] = (
+        "Guarantees the mean loss of the iterates of one training pass, averaged over those that scored the examples "
+        "counted: the loss of an iterate drawn at random among them. For log losses it also holds for the mixture of "
+        "these iterates that gives a document the average of their probabilities (smoothed in the same way). It does "
+        "not bound the last iterate, averaged weights, or single documents; a mean over documents is none over bytes."
+    )
+    absent: ClassVar[str] = "it needs progressive_losses that are not 0 or 1, with a declared range"
+
+    losses: Array
+    low: float = 0.0
+    high: float = 1.0
+    skip: int = 0
+    what: str = "loss"
+
+    # The equality of other records looks at their fields; arrays have none, so that a record equals itself alone.
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
+    @property
+    def quantity(self) -> str:
+        return f"mean {self.what} over new {self.of}, averaged over one training pass"
+
+    def seen(self) -> str:
+        left_out = f", after the first {self.skip:,}" if self.skip else ""
+        mean = float(np.mean(self.losses[self.skip :]))
+        return f"a mean {self.what} of {mean:.4g} over {self.size:,} {self.of} scored before they were learnt{left_out}"
+
+    @property
+    def size(self) -> int:
+        return len(self.losses) - self.skip
+
+    def inputs(self, delta: float) -> dict[str, Any]:
+        return {"losses": self.losses, "low": self.low, "high": self.high, "skip": self.skip, "delta": delta}
+
+    def grown(self, factor: float) -> Self | None:
+        return None  # a longer pass would learn more: nothing follows from these losses
+
+    def trivial(self, classes: int) -> float:
+        return self.high
+
+    def terms(self, delta: float) -> dict[str, float]:
+        return {"least possible": self.low, "largest possible": self.high, "left out": float(self.skip)}
+
+    def record(self) -> dict[str, Any]:
+        """Losses are as many as examples: the report keeps their hash, the data give them again."""
+        digest = hashlib.sha256(np.asarray(self.losses, "<f8").tobytes()).hexdigest()
+        return {**super().record(), "losses": digest, "n": self.size}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self | None:
+        return None
+
+    @classmethod
+    def laws(cls) -> Mapping[str, Law]:
+        return {
+            "a learner that improves, its first half left out": Law(improving),
+            "rare catastrophes": Law(catastrophes),
+            "a learner that stops when the limit is beaten": Law(freezing),
+            "examples scored after they were learnt": Law(scored_late, valid=False),
+            "the range read off the losses": Law(observed_range, valid=False),
+        }
+
+
+LENGTH = 300
+
+
+def improving(random: Random) -> Trial:
+    """Risks 0.1 + 0.4/sqrt(1 + t/20), losses of a beta law."""
+    risks = 0.1 + 0.4 / np.sqrt(1 + np.arange(LENGTH) / 20)
+    losses = random.beta(20 * risks, 20 * (1 - risks))
+    return Trial(ProgressiveLoss(losses=losses, skip=LENGTH // 2), float(np.mean(risks[LENGTH // 2 :])))
+
+
+def catastrophes(random: Random) -> Trial:
+    """A loss of 10 in three of LENGTH examples, as often missed as not."""
+    losses = np.where(random.random(LENGTH) < 3 / LENGTH, 10.0, 1.0)
+    return Trial(ProgressiveLoss(losses=losses, high=10.0), 1.0 + 9.0 * 3 / LENGTH)
+
+
+def freezing(random: Random) -> Trial:
+    """A learner that knows the true capital; once the limit is false, its losses are certain: the worst there is."""
+    losses = (random.random(LENGTH) < 0.3).astype(np.float64)
+    means = np.full(LENGTH, 0.3)
+    rates, capital = np.array(GRID), np.zeros(len(GRID))
+    for t, centre in enumerate(centres(losses)):
+        if np.mean(np.exp(capital)) >= 20.0:
+            losses[t:] = means[t:] = centre  # from here on the capital stays what it is
+            break
+        capital += np.log1p(rates * (centre - losses[t])) + rates * (means[t] - centre)
+    return Trial(ProgressiveLoss(losses=losses), float(np.mean(means)))
+
+
+def scored_late(random: Random) -> Trial:
+    """Broken: the model knew the example by heart when it was scored."""
+    return Trial(ProgressiveLoss(losses=0.02 * random.random(LENGTH)), 0.3)
+
+
+def observed_range(random: Random) -> Trial:
+    """Broken: `high` is the largest loss seen, and a loss of 1000 is missed more often than not."""
+    chance = 0.6 / LENGTH
+    losses = np.where(random.random(LENGTH) < chance, 1000.0, random.random(LENGTH))
+    return Trial(ProgressiveLoss(losses=losses, high=float(losses.max())), 0.5 * (1 - chance) + 1000 * chance)
