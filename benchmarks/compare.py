@@ -24,8 +24,8 @@ class Case:
     """A step of one of the papers' experiments, on its own data, in its own precision.
 
     make        the sides by column: "plain" PyTorch, our "algebra" in PyTorch, "ours", the "authors" if asked for;
-    target      the ratio to plain PyTorch to reach;
-    operations  floating-point operations of a step by our algebra; an exponential counts as 20;
+    target      the ratio to plain PyTorch to reach; none may lie above the ratio that our algebra has at the peak;
+    operations  floating-point operations of a step as our kernel executes it; an exponential counts as 20;
     steps       of ours that are timed together; PyTorch needs fewer (`few`); `agreement` are compared.
     """
 
@@ -59,6 +59,11 @@ class Outcome:
     def __post_init__(self) -> None:
         object.__setattr__(self, "ratio", statistics.median(self.ratios))
         object.__setattr__(self, "verdict", self._verdict())
+
+    @property
+    def to_best(self) -> float:
+        """The ratio to the fastest of the other columns."""
+        return min(value for name, value in self.cpu.items() if name != "ours") / self.cpu["ours"]
 
     def _verdict(self) -> str:
         if self.loss_difference > TOLERANCE[self.precision]:

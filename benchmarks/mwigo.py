@@ -80,5 +80,5 @@ def _collapsed_outputs(x: Any, W_Q: Any, W_K: Any, W_V: Any, w_O: Any) -> Any:
 ROWS = 9.3  # distinct patches of an image, on average
 OPERATIONS = 2.0 * 64 * WIDTH * (ROWS * (3 * SAMPLES + TEST) + 38 * 3 * 64)
 CASES = [
-    Case("mwigo", "epoch of 38 batches with its test pass", 13.0, "float32", OPERATIONS, make, steps=3, agreement=2)
+    Case("mwigo", "epoch of 38 batches with its test pass", 5.5, "float32", OPERATIONS, make, steps=3, agreement=2)
 ]

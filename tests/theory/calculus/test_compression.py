@@ -10,7 +10,6 @@ from scipy.stats import binom
 
 from certiformer.theory.calculus.compression import (
     compression_upper,
-    declared_picks,
     log_e_value,
     surrogate_joint,
     surrogate_unseen,
@@ -82,14 +81,6 @@ def test_the_published_sum_fails_more_often_than_delta():
     assert bdtr(236, 10_612, published) > 0.02
     assert bdtr(236, 10_612, correct) <= 0.01
     assert find("compression").evaluate({"k": 0, "n": 100, "delta": 0.01}).printed["published"].value == 0.0
-
-
-@pytest.mark.property_of("surrogate")
-def test_declared_picks_beat_counting_leftovers_as_picks():
-    for k, w, value in [(40, 0, 0.570), (20, 10, 0.480), (40, 20, 0.841), (100, 500, 6.638)]:
-        found = declared_picks(k, w, 10_000, math.log(0.05))
-        assert 100 * found == pytest.approx(value, abs=6e-4)
-        assert found < compression_upper(k + w, 10_000, math.log(0.05))
 
 
 HOLDOUTS = [

@@ -12,7 +12,6 @@ from certiformer.theory.calculus.coordinate_covers import (
     box_nats,
     cap_nats,
     cross_polytope_nats,
-    gaussian_ball_nats,
     sphere_cover_nats,
 )
 from certiformer.theory.calculus.ladder import adaptive_upper, bit_nats, next_bit_nats, round_nats, value_nats
@@ -57,14 +56,6 @@ def test_cap_of_half_the_sphere_and_of_many_dimensions():
 def test_euclidean_forms():
     assert ball_cover_nats(12, 2.0, 0.1 / 3) == pytest.approx(57.54948655, rel=1e-9)
     assert ball_nats(12, 2.0, 0.1 / 3) == pytest.approx(49.33048637, rel=1e-9)
-    assert gaussian_ball_nats(6, 11.0, 0.01, 4.0) == pytest.approx(43.60124064, rel=1e-9)
-
-
-def test_gaussian_mass_is_a_lower_bound():
-    rng = np.random.default_rng(0)
-    draws = rng.standard_normal((400_000, 2)) * 1.5
-    share = np.mean(np.sum((draws - np.array([1.0, 0.5])) ** 2, axis=1) <= 0.8**2)
-    assert math.exp(-gaussian_ball_nats(2, math.hypot(1.0, 0.5), 0.8, 1.5)) <= share * 1.02
 
 
 def test_attention_prices():

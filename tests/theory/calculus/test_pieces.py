@@ -84,15 +84,6 @@ def test_ends_of_compression():
     assert compression.windowed_upper(8, 10, -1.0) == 1.0  # nothing is claimed from 0.8 n on
 
 
-def test_declared_picks():
-    with pytest.raises(InputError, match="picks"):
-        compression.declared_picks(0, 1, 10, -1.0)
-    half = -1.0 - math.log(2.0)
-    changed, wrong = tails.binomial_upper(0, 10, half), tails.binomial_upper(2, 9, half)
-    assert compression.declared_picks(1, 2, 10, -1.0) == pytest.approx(changed + (1.0 - changed) * wrong)
-    assert compression.declared_picks(10, 0, 10, -1.0) == pytest.approx(1.0)
-
-
 def test_the_formula_with_a_plus():
     assert compression.published_with_a_plus(10, 10, 0.05) == 1.0
     assert compression.published_with_a_plus(0, 10, 0.05) == 0.0

@@ -55,26 +55,7 @@ def test_maurer_holds_on_a_tiny_vector_class():
     assert rademacher.maurer([0.1, 0.2], 2.0) == pytest.approx(math.sqrt(2) * 2 * 0.3)
 
 
-@pytest.mark.parametrize(
-    ("margin", "grid", "index"), [(1.0, 1.0, 0), (5.0, 1.0, 0), (0.5, 0.5, 1), (0.49, 0.25, 2), (0.1, 0.0625, 4)]
-)
-def test_a_margin_is_rounded_down_and_paid_for(margin, grid, index):
-    gap, used = rademacher.margin_gap(0.001, margin, 3.0, 1000)
-    assert used == grid <= margin
-    paid = 3.0 + math.log((index + 1) * (index + 2))
-    assert gap == pytest.approx(2 * 0.001 / grid + math.sqrt(paid / 2000))
-
-
-def test_the_weights_of_the_margins_sum_to_at_most_one():
-    assert sum(1 / ((j + 1) * (j + 2)) for j in range(100_000)) < 1.0
-
-
 def test_every_sign_vector_counts():
     values = np.array([[1.0, 2.0], [0.5, -1.0]])
     by_hand = np.mean([max(np.dot(s, f) for f in values) for s in itertools.product((-1, 1), repeat=2)]) / 2
     assert rademacher.exact(values) == pytest.approx(by_hand)
-
-
-def test_margins_beside_the_grid_and_losses_that_cannot_exceed_one():
-    assert rademacher.margin_gap(0.001, 0.5 * (1 - 2e-13), 3.0, 1000)[1] == 0.25
-    assert rademacher.margin_gap(10.0, 1.0, 3.0, 1000)[0] == pytest.approx(1.0 + math.sqrt((3.0 + math.log(2)) / 2000))

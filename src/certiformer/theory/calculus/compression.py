@@ -100,21 +100,6 @@ def _least_excluded(certain: Callable[[float], float], ln_delta: float, *, claim
             low = middle
 
 
-def declared_picks(picks: int, left: int, n: int, ln_delta: float) -> float:
-    """v + (1 - v) q for exactly `picks` picks declared beforehand, right or not, `left` wrong among the others.
-
-    phi is Beta(j, n - j + 1), so v = U(j - 1, n, delta/2); those not picked are a clean sample: q = U(w, n - j,
-    delta/2).
-    """
-    _check_counts(picks + left, n)
-    if picks < 1:
-        raise InputError("picks", picks, "at least one pick")
-    half = ln_delta - math.log(2.0)
-    changed = binomial_upper(picks - 1, n, half)
-    wrong = binomial_upper(left, n - picks, half) if picks < n else 1.0
-    return up(changed + (1.0 - changed) * wrong)
-
-
 def published_with_a_plus(k: int, n: int, delta: float) -> float:
     """The root of n v P(Bin(n, v) = k) = delta + P(Bin(n, v) >= k + 1): a product written as a sum, as seen in code.
 

@@ -96,21 +96,6 @@ def cap_nats(dimension: int, rho: float) -> float:
     return up(math.log(2.0) - ln_share)
 
 
-def gaussian_ball_nats(dimension: int, norm: float, rho: float, scale: float) -> float:
-    r"""-ln of a lower bound on the mass of N(0, s^2 I) in the ball of radius rho about a point of length `norm`.
-
-    .. math:: \ln\mathrm{mass} \ge \ln\mathrm{vol}(\rho) - \tfrac D2\ln(2\pi s^2)
-              - \frac{|z|^2 + \rho^2 D/(D+2)}{2s^2}
-
-    by Jensen's inequality. It depends on z: round it up to a whole number and pay for that.
-    """
-    _check_ball(dimension, norm, rho)
-    half = dimension / 2.0
-    ln_volume = half * math.log(math.pi) - math.lgamma(half + 1.0) + dimension * math.log(rho)
-    energy = (norm * norm + rho * rho * dimension / (dimension + 2.0)) / (2.0 * scale * scale)
-    return up(energy + half * math.log(2.0 * math.pi * scale * scale) - ln_volume)
-
-
 def _exact(value: float) -> Fraction:
     # A float stands for the shortest decimal that denotes it: 2/0.1 is 20, not 19.999999999999996.
     return Fraction(repr(float(value)))

@@ -69,7 +69,7 @@ class RiskBound:
 
 
 def given_cover(log_size: float) -> Cover:
-    """A cover of known size at whatever radius it is asked for; proper and of the domain, as the caller vouches."""
+    """A cover of known size at whatever radius it is asked for; proper and of the domain, as the caller states."""
     return Cover("given", math.inf, lambda x: log_size)
 
 

@@ -66,20 +66,3 @@ def exact(values: Array) -> float:
     n = values.shape[1]
     signs = np.array(list(itertools.product((-1.0, 1.0), repeat=n)))
     return float(np.mean(np.max(signs @ values.T, axis=1)) / n)
-
-
-def margin_gap(
-    rademacher: float, margin: float, ln_inverse_delta: float, n: float, *, base: float = 1.0, ratio: float = 2.0
-) -> tuple[float, float]:
-    r"""Gap between the 0-1 risk and the ramp loss at a margin chosen after seeing the data.
-
-    The ramp loss at margin g is 1/g-Lipschitz with range [0, 1]. Margins live on the grid base * ratio^-j, j >= 0,
-    with weights 1/((j+1)(j+2)), which sum to one. Returns the gap and the grid margin it is for (at most `margin`):
-    2 R/g + sqrt((ln(1/delta) + ln((j+1)(j+2)))/2n).
-    """
-    j = max(0, math.ceil(math.log(base / margin) / math.log(ratio) - 1e-12))  # mutants: rounding-margins
-    while base * ratio**-j > margin:
-        j += 1
-    grid_margin = base * ratio**-j
-    paid = ln_inverse_delta + math.log((j + 1) * (j + 2))
-    return gap_uniform(of_loss(rademacher, 1.0 / grid_margin, 1.0), 1.0, paid, n), grid_margin

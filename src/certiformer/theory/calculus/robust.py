@@ -1,11 +1,10 @@
-r"""Robust losses and estimators: Catoni's influence functions, Huber's loss, log-truncated ERM, median of means.
+r"""Robust losses: Catoni's influence functions, Huber's loss, log-truncated ERM.
 
 The losses are written once over an array namespace, taken from the argument: numpy arrays stay numpy, JAX arrays and
 tracers stay JAX (and can be differentiated), with no import of JAX here.
 
 Influence functions psi satisfy  -ln(1 - x + |x|^alpha/alpha) <= psi(x) <= ln(1 + x + |x|^alpha/alpha), alpha = 2 unless
-said otherwise, which is all that the guarantees S9 and Catoni's use. Two different losses go by Catoni's name:
-`log_truncated` psi(s l)/s, applied to a loss, and `catoni_residual`, the integral of psi, applied to a residual.
+said otherwise, which is all that the guarantee S9 uses. `log_truncated` is psi(s l)/s, applied to a loss.
 
 Proofs: docs/proofs/li.md.
 """
@@ -21,14 +20,12 @@ from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import np, scipy
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 Array = Any  # numpy or JAX
 Influence = Callable[[Array], Array]
 
 # Lipschitz constants of r -> psi(s r^2)/s are c/sqrt(s); rounded up at the seventh digit.
-WIDE_SQUARED = 1.6998330
-NARROW_SQUARED = 1.1346718
 _DIGITS = 1e7  # mutants: rounding-margins
 
 
@@ -54,6 +51,7 @@ def catoni_generalized(x: Array, alpha: float) -> Array:
     return xp.log1p(positive + positive**alpha / alpha) - xp.log1p(negative + negative**alpha / alpha)
 
 
+@functools.lru_cache(maxsize=256)  # mutants: caches
 def catoni_narrow(x: Array) -> Array:
     """sgn(x) (-ln(1 - |x| + x^2/2)) up to |x| = 1 and ln 2 beyond; slope at most 1, bounded by ln 2."""
     xp = _namespace(x)
@@ -61,18 +59,11 @@ def catoni_narrow(x: Array) -> Array:
     return xp.log1p(-negative + negative**2 / 2.0) - xp.log1p(-positive + positive**2 / 2.0)
 
 
-@functools.lru_cache(maxsize=256)  # mutants: caches
 def slope(alpha: float) -> float:
     """sup psi_alpha' >= 1, rounded up at the seventh digit; 1 for alpha = 2 and for Catoni's narrow function."""
     if alpha == 2.0:
         return 1.0
     return _supremum(lambda x: (1.0 + x ** (alpha - 1.0)) / (1.0 + x + x**alpha / alpha))
-
-
-@functools.lru_cache(maxsize=256)  # mutants: caches
-def squared_slope(alpha: float) -> float:
-    """sup over r of d/dr psi_alpha(r^2), rounded up: psi(s r^2)/s is Lipschitz in r with this over sqrt(s)."""
-    return _supremum(lambda r: 2.0 * r * (1.0 + r ** (2.0 * alpha - 2.0)) / (1.0 + r**2 + r ** (2.0 * alpha) / alpha))
 
 
 def _supremum(function: Callable[[float], float]) -> float:
@@ -113,66 +104,7 @@ def huber(residual: Array, threshold: float) -> Array:
     return inner * (xp.abs(residual) - inner / 2.0)
 
 
-def huber_margin(threshold: float, central_mass: float) -> tuple[float, float]:
-    """(mu, kappa) = (P(|xi| <= c/2)/2, c): E[g|x] >= mu h^2 for |h| <= c/2 when f0 minimises the conditional risk."""
-    return central_mass / 2.0, threshold
-
-
 # --- estimators of a mean ----------------------------------------------------------------------------------------
-
-
-def catoni_scale(n: int, variance: float, eta: float) -> float:
-    """s = sqrt(2L/(n (v + 2vL/(n-2L)))), L = ln(2/eta), for n > 2L."""
-    level = _catoni_level(n, eta)
-    return math.sqrt(2.0 * level / (n * (variance + 2.0 * variance * level / (n - 2.0 * level))))
-
-
-def catoni_radius(n: int, variance: float, eta: float) -> float:
-    """|theta - mu| <= sqrt(2vL/(n-2L)) with probability 1 - eta, at the scale above."""
-    level = _catoni_level(n, eta)
-    return math.sqrt(2.0 * variance * level / (n - 2.0 * level))
-
-
-def _catoni_level(n: int, eta: float) -> float:
-    level = math.log(2.0 / eta)
-    if not n > 2.0 * level:
-        raise InputError("n", n, f"a sample size above 2 ln(2/eta) = {2.0 * level:.4g}")  # mutants: words
-    return level
-
-
-def catoni_mean(sample: NDArray[np.float64], scale: float, influence: Influence = catoni_wide) -> float:
-    """The root of sum_i psi(s (x_i - theta)) = 0."""
-    low, high = float(np.min(sample)), float(np.max(sample))
-    if low == high:
-        return low
-    return float(
-        # mutants: rounding-margins
-        scipy.optimize.brentq(lambda theta: float(np.sum(influence(scale * (sample - theta)))), low, high, xtol=1e-14)
-    )
-
-
-def median_of_means_blocks(eta: float, log_size: float = 0.0) -> int:
-    """K = ceil(8 ln(N/eta)) blocks."""
-    return math.ceil(8.0 * (log_size + math.log(1.0 / eta)))
-
-
-def median_of_means(sample: NDArray[np.float64], blocks: int) -> float:
-    """The median of the means of K blocks of floor(n/K) points; the remainder is left out."""
-    size = len(sample) // blocks
-    if size < 1:
-        raise InputError("blocks", blocks, f"at most {len(sample)} blocks, one point each")
-    return float(np.median(np.mean(np.reshape(sample[: blocks * size], (blocks, size)), axis=1)))
-
-
-def median_of_means_radius(n: int, deviation: float, eta: float, log_size: float = 0.0) -> float:
-    """S10. |MoM - mu| <= 2 sigma/sqrt(floor(n/K)) with probability 1 - eta, for N means at once; inf if K > n."""
-    size = n // median_of_means_blocks(eta, log_size)
-    return 2.0 * deviation / math.sqrt(size) if size else math.inf
-
-
-def median_of_means_erm(n: int, second_moment: float, eta: float, log_size: float) -> float:
-    """S10 for ERM over N functions: excess <= 4 sqrt(V2/floor(n/K)), twice the uniform deviation."""
-    return 2.0 * median_of_means_radius(n, math.sqrt(second_moment), eta, log_size)
 
 
 # --- S9: log-truncated ERM ---------------------------------------------------------------------------------------

@@ -21,10 +21,14 @@ Rounding is directed: every step takes off more than it can have rounded, so tha
 the exact one, down to delta = 1e-290. The stake aims at one z-test and is a poor bet at a tiny delta with errors
 present: below delta = 1e-3 half of delta goes to a mixture of ten fixed bets F_j/(1-m), F = 0.95, 1/2, 1/4, ..., whose
 weights fall like 1/(j+2), and the smaller of the two limits holds.
+
+Long paths are followed by `compiled_betting` where Numba is installed (extra [fast]): nearly the same numbers, below
+the exact capital likewise.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from typing import TYPE_CHECKING
 
@@ -48,6 +52,8 @@ FIXED_BETS = (0.95, *(0.5**j for j in range(1, 10)))
 _POINTS = 24  # mutants: the-same-root
 _TOLERANCE = 1e-10  # mutants: rounding-margins
 _MOST_PASSES = 60  # mutants: the-same-root
+_WORTH_COMPILING = 10_000
+"""Steps of all paths from which on the import of Numba is regained."""
 _ROOT_TWO_PI = math.sqrt(2.0 * math.pi)
 
 
@@ -81,7 +87,7 @@ def evidence_against(mean: float, w: Array, y: Array, delta: float, orders: Orde
     tau = TARGET_ONE_ORDER if orders is None else TARGET_SEVERAL_ORDERS
     start = share * delta / tau * (1.0 - 2.0**-48)
     m = np.array([min(mean, float(np.nextafter(1.0, 0.0)))])
-    target = float(_capital(_Paths(w, y, orders), m, start, final=orders is not None)[0]) * tau * (1.0 - 2.0**-48)
+    target = float(_followed(_Paths(w, y, orders), m, start, final=orders is not None)[0]) * tau * (1.0 - 2.0**-48)
     mixture = math.exp(min(700.0, _ln_mixture(w, y, float(m[0])))) if share < 1.0 else 0.0
     return max(target / (share * delta), mixture) * share
 
@@ -119,7 +125,7 @@ def _target_upper(w: Array, y: Array, delta: float, orders: Orders | None) -> fl
     start, bar = delta / tau * (1.0 - 2.0**-48), (1.0 + 2.0**-48) / tau
 
     def statistic(means: Array) -> Array:
-        return _capital(paths, means, start, final=orders is not None)
+        return _followed(paths, means, start, final=orders is not None)
 
     total = float(np.sum(w))
     high = float(np.nextafter(1.0, 0.0))
@@ -168,6 +174,15 @@ class _Paths:
         self.factor = 1.0 / (_ROOT_TWO_PI * np.sqrt(variance * (n - seen)))
         last = (PRIOR_WEIGHT / 4.0 + float(np.max(squares[-1]))) / (PRIOR_WEIGHT + n)  # mutants: the-same-root
         self.deviation = math.sqrt(last) / max(float(np.mean(w)), 1e-12)  # mutants: rounding-margins
+
+
+def _followed(paths: _Paths, means: Array, start: float, *, final: bool) -> Array:
+    """K/T at every mean by the quicker of two loops."""
+    if paths.w.size < _WORTH_COMPILING or importlib.util.find_spec("numba") is None:
+        return _capital(paths, means, start, final=final)
+    from certiformer.theory.calculus.compiled_betting import capital
+
+    return capital(paths.w, paths.y, paths.factor, means, start, final=final)
 
 
 def _capital(paths: _Paths, means: Array, start: float, *, final: bool) -> Array:
