@@ -151,7 +151,7 @@ def test_losses_lie_in_their_interval(found: Findings) -> None:
 
 def test_the_hold_out_row_says_what_it_assumes(found: Findings) -> None:
     note = one(found, HoldOut).note
-    assert "owes nothing to earlier looks" in note
+    assert "does not depend on earlier looks" in note
     assert "best of 64 settings" in note
 
 

@@ -581,6 +581,14 @@ LOSSES = {"heldout_losses": np.tile([0.1, 0.9, 0.4], 20)}
 FILTERED = [
     {**harness_line(k, right=filter == "a"), "filter": filter} for k in range(40) for filter in ("a", "b")
 ]  # fmt: skip
+OPINIONS = {
+    "id": np.arange(360),
+    "human": ["" if k % 6 else ("wrong" if k % 9 else "right") for k in range(360)],
+    "again": ["" if k % 6 else ("wrong" if k % 12 else "right") for k in range(360)],
+    "judge": ["wrong" if k % 9 or not k % 7 else "right" for k in range(360)],
+    "other": ["wrong" if k % 5 else "right" for k in range(360)],
+}
+ASKED = {"human": "human", "judge": "judge", "labelled": "random", "expect": 0.5, "correlation": 0.9}
 CHANGES = {
     "metric": ({"f1": LOSSES["heldout_losses"], "acc": TABLE["label"]}, {"metric": "f1"}, {"metric": "acc"}),
     "label": ({**TABLE, "truth": 1 - TABLE["label"]}, {}, {"label": "truth"}),
@@ -589,6 +597,11 @@ CHANGES = {
     "id": ({**TABLE, "key": np.arange(60) // 2}, {}, {"id": "key", "repeats": "group"}),
     "group": ({**TABLE, "doc": np.arange(60) // 3}, {}, {"group": "doc"}),
     "slices": (TABLE, {}, {"slices": "label"}),
+    "human": (OPINIONS, ASKED, {**ASKED, "human": "again"}),
+    "judge": (OPINIONS, ASKED, {**ASKED, "judge": "other"}),
+    "labelled": (OPINIONS, None, ASKED),
+    "expect": (OPINIONS, ASKED, {**ASKED, "expect": 0.01}),
+    "correlation": (OPINIONS, ASKED, {**ASKED, "correlation": 0.1}),
     "filter": (FILTERED, {"filter": "a"}, {"filter": "b"}),
     "unscored": ([{"correct": 1 if k else None} for k in range(40)], None, {"unscored": "wrong"}),
     "better": ({"passed": TABLE["pred"] == 1}, {"metric": "passed", "better": "lower"},
@@ -651,7 +664,7 @@ def test_an_option_that_changes_nothing_is_refused(given, said):
 
 def test_a_declaration_is_small_and_explained():
     found = dataclasses.fields(Declaration)
-    assert len(found) <= 25
+    assert len(found) <= 29
     assert all(one.metadata["says"].endswith(".") and one.metadata["group"] for one in found)
     said = Declaration(metric="f1", range=(0, 2), classes=["a", "b"], models=3)
     assert Declaration.from_json(json.loads(json.dumps(said.as_json()))) == said

@@ -18,7 +18,7 @@ from certiformer.evaluation.gates import (
     items_to_decide,
     share_of_run,
 )
-from certiformer.evaluation.judge import block_limits, judged_limits
+from certiformer.evaluation.judge import Blocks, judge_helps, paired_blocks
 from certiformer.evaluation.tries import task_scores
 from certiformer.theory.calculus.running_mean import ln_capital, running_limits, squares_after
 from certiformer.theory.core.errors import InputError
@@ -173,24 +173,22 @@ def test_a_judge_helps_where_the_rule_says_so():
     i = np.arange(1, 61)
     z, j = (i % 7 == 0).astype(float), (((i % 7 == 0) & (i % 21 != 0)) | (i % 11 == 0)).astype(float)
     means = ((3 * i) % 4) / 9
-    assert block_limits(z, j, means, 9, 0.05) == pytest.approx((0.0530053941, 0.238335967), rel=1e-8)
-    assert block_limits(z, 0 * j, 0 * means, 9, 0.05) == pytest.approx((0.0539875144, 0.24743762), rel=1e-7)
-    few = judged_limits(z, j, np.tile(means, 9), 0.05, expect=0.14, correlation=0.9)
-    assert not few.uses_judge
-    assert few.limits == few.humans_alone
-    assert few.limits.upper == pytest.approx(0.2277399457, rel=1e-9)
+    assert Blocks(z, j, means, 9).limits(0.05) == pytest.approx((0.0530053941, 0.238335967), rel=1e-8)
+    assert Blocks(z, 0 * j, 0 * means, 9).limits(0.05) == pytest.approx((0.0539875144, 0.24743762), rel=1e-7)
+    assert not judge_helps(60, 9, 0.14, 0.9)  # 8.4 errors are expected: humans alone
+    assert judge_helps(300, 9, 0.14, 0.9)
+    assert not judge_helps(300, 9, 0.14, 0.5)
 
 
-def test_a_judged_limit_covers():
-    missed = 0
-    for seed in range(15):
-        draw = np.random.default_rng(seed)
-        truth = draw.random(800) < 0.2
-        judge = np.where(draw.random(800) < 0.1, ~truth, truth).astype(float)
-        found = judged_limits(truth[:100], judge[:100], judge[100:], 0.1, expect=0.2, correlation=0.75)
-        assert found.uses_judge
-        missed += found.limits.upper < 0.2
-    assert missed <= 5  # P(Bin(15, 0.1) > 5) < 0.003
+def test_the_gate_of_blocks_is_its_limits():
+    draw = np.random.default_rng(4)
+    wrong = draw.random(700) < 0.2
+    judge = np.where(draw.random(700) < 0.1, ~wrong, wrong).astype(float)
+    blocks = paired_blocks(wrong[:100], judge[:100], judge[100:])
+    assert blocks.size == 6
+    lower, upper = blocks.limits(0.05)
+    for shift, verdict in ((upper + 1e-6, "pass"), (upper - 1e-6, "undecided"), (lower - 1e-6, "fail")):
+        assert blocks.gate(shift, 0.05).verdict == verdict
 
 
 def test_bad_input_is_named():
@@ -201,7 +199,8 @@ def test_bad_input_is_named():
         (lambda: compare_with_baseline([0, 1], [0, 1, 1], 0.1, 0.05), "one for each of 2"),
         (lambda: compare_with_baseline([0, 1], [0, 1], 0.0, 0.05), "margin"),
         (lambda: share_of_run(0, 0.05), "at least 1"),
-        (lambda: judged_limits([1, 0], [1, 0], [1], 0.05, expect=0.1, correlation=0.5), "at least as many"),
+        (lambda: paired_blocks([1, 0], [1, 0], [1]), "at least as many"),
+        (lambda: judge_helps(9, 1, 1.5, 0.5), "a rate in"),
     ]:
         with pytest.raises(InputError, match=word):
             call()

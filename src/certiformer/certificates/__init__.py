@@ -1,4 +1,4 @@
-"""The certificates that say something at laptop size: one file each.
+"""The certificates that are useful at laptop size: one file each.
 
 A file holds the record of what was counted and what it means, the words for the reader (what is guaranteed, what is
 not), the weight of its share of delta, what its price is called, and the laws by which its coverage is simulated.

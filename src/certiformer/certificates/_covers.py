@@ -98,10 +98,6 @@ class CoverEvidence(Evidence):
         if not self.scales:
             raise InputError("scales", self.scales, "at least one cell of the grid")
 
-    @property
-    def size(self) -> int:
-        return self.n
-
     def best(self, delta: float) -> Scale:
         """The cell with the smallest limit at this share of delta."""
         return min(self.scales, key=lambda scale: self._limit(scale, delta))

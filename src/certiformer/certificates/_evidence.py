@@ -80,10 +80,15 @@ class Evidence(ABC):
         """The name of this record's share of delta."""
         return f"{self.id} ({self.label})" if self.label else self.id
 
+    def counts(self) -> dict[str, Any]:
+        """What this kind of record adds to what all records have."""
+        shared = {field.name for field in fields(Evidence)}
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in shared}
+
     @property
-    @abstractmethod
     def size(self) -> int:
         """The number of examples behind the record."""
+        return int(self.counts()["n"])
 
     @property
     def about(self) -> str:
@@ -101,13 +106,20 @@ class Evidence(ABC):
         counted = "" if errors is None else f"{errors:,} error{'' if errors == 1 else 's'} among "
         return f"{counted}{self.size:,} {self.examples}"
 
-    @abstractmethod
-    def inputs(self, delta: float) -> dict[str, Any]:
-        """The inputs of the result `id` at the failure probability `delta`."""
+    def beside(self, delta: float) -> str:
+        """What else stands beside what was counted, at the failure probability of the bound: a half-sentence."""
+        return ""
 
-    @abstractmethod
+    def inputs(self, delta: float) -> dict[str, Any]:
+        """The inputs of the result `id` at the failure probability `delta`: of what was counted, what it asks for."""
+        asked = {one.name for one in self.bound.inputs}
+        counted = {name: value for name, value in self.counts().items() if name in asked and value is not None}
+        return {**counted, "delta": delta}
+
     def grown(self, factor: float) -> Self | None:
-        """The same rates on `factor` times as many examples; None where that cannot be said."""
+        """The same rates on `factor` times as many examples, here errors of n; None where that cannot be said."""
+        larger: dict[str, Any] = {name: scaled(self.counts()[name], factor) for name in ("errors", "n")}
+        return replace(self, **larger)
 
     @classmethod
     @abstractmethod
@@ -148,10 +160,8 @@ class Evidence(ABC):
 
     def record(self) -> dict[str, Any]:
         """The counts as JSON: what `verify` recomputes the row from."""
-        left_out = {field.name for field in fields(Evidence)}
-        found = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in left_out}
         population = {} if self.of == "examples" else {"of": self.of}
-        return {**found, "models": self.models, "two_sided": self.two_sided, **population}
+        return {**self.counts(), "models": self.models, "two_sided": self.two_sided, **population}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self | None:

@@ -104,9 +104,6 @@ class Betting(Evidence):
     def size(self) -> int:
         return len(self.losses)
 
-    def inputs(self, delta: float) -> dict[str, Any]:
-        return {"losses": self.losses, "low": self.low, "high": self.high, "delta": delta}
-
     def grown(self, factor: float) -> Self | None:
         wanted = scaled(len(self.losses), factor)
         if wanted > MOST_LOSSES:

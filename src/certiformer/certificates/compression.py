@@ -47,7 +47,7 @@ class CompressionBound(Result):
     Assumes:
     - the n examples are independent draws, and all of them were offered to the loop
     - the learner is a deterministic function of the ordered list of picked examples, seeds fixed before
-    - initial model, features, settings and preference owe nothing to the n examples
+    - initial model, features, settings and preference do not depend on the n examples
     - the loop ended because no example was wrong, or by a rule that reads the picks only; it is defined for every n
     Defects:
     - delta and the incomplete beta function are added, not multiplied
@@ -124,10 +124,6 @@ class Compression(Evidence):
 
     def seen(self) -> str:
         return f"it was trained on {self.k:,} of {self.n:,} examples, and errs on {self.left:,} of the others"
-
-    @property
-    def size(self) -> int:
-        return self.n
 
     def inputs(self, delta: float) -> dict[str, Any]:
         return {"k": self.k, "left": self.left, "n": self.n, "delta": delta / self.stages, "form": self.form}

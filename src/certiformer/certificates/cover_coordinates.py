@@ -25,7 +25,7 @@ class CoverOfCoordinatesBound(SumForm):
 
     Sound: risk <= max{p : P(Bin(n, p) <= errors) >= delta exp(-nats - paid)}, nats = sum_j ln ceil(2 D L_j R_j/gamma)
     .. math:: R(z)\le U(k_\gamma,n,\delta\pi/N),\ \ln N=\sum_j\ln\lceil 2DL_jR_j/\gamma\rceil
-    Because: a covering certificate of a trained network that says something
+    Because: a covering certificate of a trained network that is not vacuous
     """
 
     id, place = "cover.coordinates", "certificate M, in coordinates"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -87,19 +87,6 @@ class Disagreement(Evidence):
     def seen(self) -> str:
         apart = f"the two models differ on {self.disagreements:,} of {self.unlabelled:,} unlabelled examples"
         return f"its sibling made {super().seen()}; {apart}"
-
-    @property
-    def size(self) -> int:
-        return self.n
-
-    def inputs(self, delta: float) -> dict[str, Any]:
-        return {
-            "errors": self.errors,
-            "n": self.n,
-            "disagreements": self.disagreements,
-            "unlabelled": self.unlabelled,
-            "delta": delta,
-        }
 
     def grown(self, factor: float) -> Self:
         return replace(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from certiformer.certificates._evidence import Evidence, scaled
+from certiformer.certificates._evidence import Evidence
 from certiformer.certificates._law import EXAMPLES, MANY, RISK, Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
 from certiformer.theory.calculus.tail_check import confirm_lower, confirm_upper
@@ -78,20 +78,10 @@ class HoldOut(Evidence):
     errors: int
     n: int
 
-    @property
-    def size(self) -> int:
-        return self.n
-
-    def inputs(self, delta: float) -> dict[str, Any]:
-        return {"errors": self.errors, "n": self.n, "delta": delta}
-
     def lower(self, delta: float) -> float:
         found = binomial_lower(self.errors, self.n, math.log(delta))
         confirm_lower(self.id, self.n, self.errors, found, delta)
         return found
-
-    def grown(self, factor: float) -> Self:
-        return replace(self, errors=scaled(self.errors, factor), n=scaled(self.n, factor))
 
     @classmethod
     def laws(cls) -> Mapping[str, Law]:

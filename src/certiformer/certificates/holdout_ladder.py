@@ -1,4 +1,4 @@
-"""L, the hold-out with a ledger: models made after looking at answers, the answers priced."""
+"""L, the hold-out with a ledger: models made after looking at answers, the answers accounted for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from certiformer.theory.core.errors import InputError
 class HoldoutLadder(Result):
     r"""Hold-out with a ledger.
 
-    The adaptive hold-out: models trained after looking at answers, the answers priced. After q answers of the Ladder
+    The adaptive hold-out: models trained after looking at answers, each answer counted. After q answers of the Ladder
     ("better" or "not better"), B of them "better", with probability at least 1 - delta for all rounds t at once.
 
     .. math:: R(h_t) \le U\bigl(k, m, \delta\,w_t\,\pi\bigr), \quad -\ln\pi = \ln(q+1)+\ln\binom qB, \quad

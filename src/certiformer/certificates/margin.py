@@ -25,7 +25,7 @@ class MarginBound(Result):
 
     Sound: risk <= max{p : P(Bin(n, p) <= margin_errors) >= delta exp(-logN - paid)}
     .. math:: R_{01}(f)\le\max\{p: P(\mathrm{Bin}(n,p)\le k_\gamma)\ge\delta\pi/N(\gamma/2)\}
-    Because: the bridge from the papers' covers to a bound that says something
+    Because: the bridge from the papers' covers to a bound that is not vacuous
     Assumes:
     - two classes: margin y f(x); several: f_y minus the largest other logit, cover radius gamma/4
     """
@@ -96,7 +96,7 @@ class Margin(Evidence):
         "Guarantees the error rate of {subject}, from a cover of its class of functions over the whole input domain "
         "and the examples with a small margin. All examples serve for training and for the certificate; radii, "
         "margins and the domain are on grids that were fixed in advance and are paid for. It is the bridge from the "
-        "papers' covering numbers to a number that can say something."
+        "papers' covering numbers to a number that can be useful."
     )
     absent: ClassVar[str] = (
         "it needs a cover of the class over the whole input domain in few coordinates; no recipe knows one for this "
@@ -110,10 +110,6 @@ class Margin(Evidence):
         super().__post_init__()
         if not self.scales:
             raise InputError("scales", self.scales, "at least one margin")
-
-    @property
-    def size(self) -> int:
-        return self.n
 
     def best(self, delta: float) -> MarginScale:
         """The scale with the smallest limit at this share of delta."""

@@ -14,9 +14,24 @@ import numpy.typing as npt
 from certiformer.certificates._evidence import THE_MODEL, Evidence, scaled
 from certiformer.certificates._law import EXAMPLES, Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
+from certiformer.theory.calculus.block_betting import block_upper
+from certiformer.theory.calculus.tails import binomial_upper
 from certiformer.theory.calculus.target_betting import fixed_orders, target_upper
-from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, choice, real, reals, upper_bound
+from certiformer.theory.core import (
+    Bound,
+    Quantity,
+    Result,
+    Status,
+    Variants,
+    assumed,
+    choice,
+    count,
+    real,
+    reals,
+    upper_bound,
+)
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.rounding import down, up
 
 
 class MeanLossBound(Result):
@@ -24,7 +39,9 @@ class MeanLossBound(Result):
 
     A gambler bets against the mean m with a capital K_t = K_{t-1} + G_t (m w_t - y_t), the hedge of an option that pays
     at a target of 1.3/delta (on the average of 16 orders, 1.5/delta); means at which it reaches 1/delta are rejected.
-    Nearly as short as the z-test's limit, and valid at every n. Weights in (0, 1] ask for E[w loss]/E[w].
+    Nearly as short as the z-test's limit, and valid at every n. Weights in (0, 1] ask for E[w loss]/E[w]. Where the
+    losses are right or wrong and a judge has an opinion on these units and on further ones, the bets are on
+    Y = loss - l (judge - its mean on a block of further units), l from earlier units: nothing is assumed of the judge.
 
     Sound: E[w loss]/E[w] <= the smallest m against which the gambler reaches 1/delta, with probability 1 - delta
     .. math:: \sup\{m : \max_t K_t(m) < 1/\delta\},\ K_t = K_{t-1} + G_t (m w_t - y_t)
@@ -50,6 +67,13 @@ class MeanLossBound(Result):
     high: float = real("largest possible loss", low=-math.inf, default=1.0)
     weights: tuple[float, ...] = reals("weights in (0, 1] of the units; one number for all", default=(1.0,))
     order: str = choice("average of 16 fixed orders, or the order given", ("average", "given"), default="average")
+    judge: tuple[float, ...] = reals(
+        "a judge's verdict in [0, 1] on each unit; none: no judge", high=1.0, low_open=False, default=()
+    )
+    blocks: tuple[float, ...] = reals(
+        "the judge's mean verdict on each unit's block of further units", high=1.0, low_open=False, default=()
+    )
+    block: int = count("units in a block", default=1, example=1)
 
     def sound(self) -> Variants:
         if not self.low < self.high:
@@ -63,6 +87,8 @@ class MeanLossBound(Result):
         if w.size not in (1, len(x)) or np.any((w <= 0.0) | (w > 1.0)):
             raise InputError("weights", w.tolist()[:5], f"one number in (0, 1], or one for each of {len(x)} losses")
         w = np.broadcast_to(w, x.shape)
+        if len(self.judge):
+            return {"value": self._judged(x)}
         value = target_upper(w, w * x, self.delta, fixed_orders(len(x)) if self.order == "average" else None)
         hypotheses = (
             assumed("the units (examples or groups) are independent draws; the model was fixed before scoring them"),
@@ -76,6 +102,25 @@ class MeanLossBound(Result):
             )
         }
 
+    def _judged(self, x: npt.NDArray[np.float64]) -> Bound:
+        """Human labels with a judge's verdicts: betting in blocks."""
+        j, means = (np.asarray(given, dtype=np.float64) for given in (self.judge, self.blocks))
+        plain = (self.low, self.high, self.order) == (0.0, 1.0, "average") and tuple(self.weights) == (1.0,)
+        if not plain or np.any((x != 0.0) & (x != 1.0)):
+            raise InputError("judge", "given", "losses 0 or 1, in the average of 16 orders, without weights")
+        if j.shape != x.shape or means.shape != x.shape:
+            raise InputError("judge, blocks", (len(j), len(means)), f"one number for each of {len(x)} losses")
+        hypotheses = (
+            assumed("the labelled items were drawn at random among all of them, blind to the judge and to all else"),
+            assumed(
+                "the judge was fixed before these items were seen, and works item by item, blind to who is labelled"
+            ),
+            assumed("the items are independent draws; the model was fixed before they were scored"),
+            assumed("whether the judge is used was decided before it was run on these items; humans tell the truth"),
+        )
+        value = up(block_upper(x, j, means, self.block, self.delta))
+        return upper_bound(value, clip=1.0, hypotheses=hypotheses, terms={"observed": float(np.mean(x))})
+
 
 MOST_PROJECTED = 2_000
 """Beyond this many units the limit at a larger sample is not projected: it would take longer than the answer."""
@@ -87,7 +132,8 @@ class MeanLoss(Evidence):
 
     `weights` ask for E[w loss]/E[w]. `unit` is what was drawn independently, `of` what the mean is taken over; `what`
     is the loss in words ("loss", "error rate", the name of a metric). `perplexity`: the loss is -ln p, so that exp of
-    its limit is one. `guess` is the loss of a predictor that knows nothing, where there is one.
+    its limit is one. `guess` is the loss of a predictor that knows nothing, where there is one. `judge` holds a judge's
+    verdicts on the units, whose losses are human labels, `blocks` its mean verdicts on `block` further items for each.
     """
 
     bound: ClassVar[type[Result]] = MeanLossBound
@@ -111,6 +157,9 @@ class MeanLoss(Evidence):
     unit: str = "example"
     perplexity: bool = False
     guess: float | None = None
+    judge: npt.NDArray[np.float64] | None = None
+    blocks: npt.NDArray[np.float64] | None = None
+    block: int = 1
 
     # The equality of other records looks at their fields; arrays have none, so that a record equals itself alone.
     __eq__, __hash__ = object.__eq__, object.__hash__
@@ -127,6 +176,9 @@ class MeanLoss(Evidence):
     def seen(self) -> str:
         units = f"{self.size:,} {self.unit}{'' if self.size == 1 else 's'}"
         rate = self.what.endswith("rate")
+        if self.judge is not None:
+            more = f"a judge's verdicts on them and on {self.size * self.block:,} other items"
+            return f"{int(np.sum(self.losses)):,} errors among {self.size:,} human labels, and {more}"
         return (
             f"a mean {self.what} of {f'{100 * self.observed:.2f} %' if rate else f'{self.observed:.4g}'} over {units}"
         )
@@ -140,11 +192,10 @@ class MeanLoss(Evidence):
         """The mean of the sample."""
         return float(np.average(self.losses, weights=self.weights))
 
-    def inputs(self, delta: float) -> dict[str, Any]:
-        given = {"losses": self.losses, "low": self.low, "high": self.high, "delta": delta, "order": self.order}
-        return given if self.weights is None else {**given, "weights": self.weights}
-
     def lower(self, delta: float) -> float:
+        if self.judge is not None and self.blocks is not None:
+            mirrored = block_upper(self.losses, self.judge, self.blocks, self.block, delta, complement=True)
+            return max(0.0, down(1.0 - up(mirrored)))
         x = (np.asarray(self.losses) - self.low) / (self.high - self.low)
         w = np.ones(len(x)) if self.weights is None else np.asarray(self.weights)
         orders = fixed_orders(len(x)) if self.order == "average" else None
@@ -153,7 +204,7 @@ class MeanLoss(Evidence):
 
     def grown(self, factor: float) -> Self | None:
         wanted = scaled(len(self.losses), factor)
-        if wanted > MOST_PROJECTED:
+        if wanted > MOST_PROJECTED or self.judge is not None:
             return None
         weights = None if self.weights is None else np.resize(self.weights, wanted)
         return replace(self, losses=np.resize(self.losses, wanted), weights=weights)
@@ -162,14 +213,32 @@ class MeanLoss(Evidence):
         return self.high if self.guess is None else self.guess
 
     def terms(self, delta: float) -> dict[str, float]:
-        return {"least possible": self.low, "largest possible": self.high}
+        found = {"least possible": self.low, "largest possible": self.high}
+        return found if self.judge is None else {**found, "humans alone": self.alone(delta)}
+
+    def alone(self, delta: float) -> float:
+        """The upper limit that human labels alone would give, at a confidence of its own."""
+        return binomial_upper(int(np.sum(self.losses)), self.size, math.log(delta))
+
+    def beside(self, delta: float) -> str:
+        if self.judge is None:
+            return ""
+        most = math.ceil(1e4 * self.alone(delta)) / 100
+        return f"; humans alone would give at most {most:g} %, at a confidence of its own"
 
     def record(self) -> dict[str, Any]:
         """Losses are as many as units: the report keeps their hash, the data give them again."""
         digest = hashlib.sha256(np.asarray(self.losses, "<f8").tobytes())
         if self.weights is not None:
             digest.update(np.asarray(self.weights, "<f8").tobytes())
-        return {**super().record(), "losses": digest.hexdigest(), "weights": self.weights is not None, "n": self.size}
+        for part in (self.judge, self.blocks):
+            if part is not None:
+                digest.update(np.asarray(part, "<f8").tobytes())
+        found = {**super().record(), "losses": digest.hexdigest(), "weights": self.weights is not None, "n": self.size}
+        judged = found.pop("judge") is not None
+        for name in ("blocks", "block"):
+            found.pop(name)
+        return {**found, "judged by blocks of": self.block} if judged else found
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self | None:
@@ -184,8 +253,10 @@ class MeanLoss(Evidence):
             "rows of groups": Law(rows),
             "repeats that are grouped": Law(repeats),
             "a loss clipped beforehand": Law(clipped),
+            "few human labels and a judge": Law(judged),
             "repeats taken for independent draws": Law(natural_repeats, valid=False),
             "the range read off the losses": Law(observed_range, valid=False),
+            "human labels where the judge says fine": Law(judged_where_fine, valid=False),
         }
 
 
@@ -234,6 +305,31 @@ def clipped(random: Random) -> Trial:
     """min(loss, 2) of an exponential loss has mean 1 - e^-2."""
     losses = random.exponential(size=FEW)
     return Trial({"heldout_losses": losses}, 1.0 - float(np.exp(-2.0)), {"clip": 2.0, "order": "hash"})
+
+
+def _labelled(random: Random, wrong: npt.NDArray[np.bool_], judge: npt.NDArray[Any], chosen: Any) -> dict[str, Any]:
+    """A table of items: all have a verdict, the chosen ones a human label."""
+    label = [("wrong" if one else "right") if known else "" for one, known in zip(wrong, chosen, strict=True)]
+    return {"id": random.integers(2**60, size=len(wrong)), "human": label, "judge": judge.astype(np.float64)}
+
+
+SAID: dict[str, Any] = {"human": "human", "judge": "judge", "labelled": "random", "better": "lower"}
+SAID |= {"expect": 0.5, "correlation": 0.8}
+
+
+def judged(random: Random) -> Trial:
+    """Thirty of 150 items are labelled; the judge errs on one in ten, and misses more than it raises false alarms."""
+    wrong = random.random(5 * FEW) < 0.3
+    judge = np.where(wrong, random.random(5 * FEW) < 0.85, random.random(5 * FEW) < 0.05)
+    return Trial(_labelled(random, wrong, judge, np.arange(5 * FEW) < FEW), 0.3, SAID)
+
+
+def judged_where_fine(random: Random) -> Trial:
+    """Broken: humans look where the judge says fine, and nobody says so."""
+    wrong = random.random(5 * FEW) < 0.3
+    judge = np.where(wrong, random.random(5 * FEW) < 0.85, random.random(5 * FEW) < 0.05)
+    first = np.argsort(judge, kind="stable")[:FEW]
+    return Trial(_labelled(random, wrong, judge, np.isin(np.arange(5 * FEW), first)), 0.3, SAID)
 
 
 def natural_repeats(random: Random) -> Trial:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field
+from typing import ClassVar
 
-from certiformer.certificates._evidence import Evidence, scaled
+from certiformer.certificates._evidence import Evidence
 from certiformer.certificates._law import EXAMPLES, MANY, RISK, Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
 from certiformer.theory.calculus.tails import binomial_upper
@@ -81,16 +81,6 @@ class Occam(Evidence):
     n: int
     code_length: float
     parts: Mapping[str, float] = field(default_factory=dict, hash=False)
-
-    @property
-    def size(self) -> int:
-        return self.n
-
-    def inputs(self, delta: float) -> dict[str, Any]:
-        return {"errors": self.errors, "n": self.n, "code_length": self.code_length, "delta": delta}
-
-    def grown(self, factor: float) -> Self:
-        return replace(self, errors=scaled(self.errors, factor), n=scaled(self.n, factor))
 
     def terms(self, delta: float) -> dict[str, float]:
         return {f"nats for {name}": nats for name, nats in self.parts.items()}

@@ -96,14 +96,6 @@ class Gibbs(Evidence):
     def seen(self) -> str:
         return f"an average error rate of {100 * self.error:.2f} % on {self.n:,} {self.examples}"
 
-    @property
-    def size(self) -> int:
-        return self.n
-
-    def inputs(self, delta: float) -> dict[str, Any]:
-        given = {"error": self.error, "n": self.n, "KL": self.KL, "delta": delta}
-        return given if self.pairs is None else {**given, "pairs": self.pairs}
-
     def grown(self, factor: float) -> Self:
         return replace(self, n=scaled(self.n, factor))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
-from certiformer.certificates._evidence import FEW_EXAMPLES, Evidence, scaled
+from certiformer.certificates._evidence import FEW_EXAMPLES, Evidence
 from certiformer.certificates._law import EXAMPLES, MANY, RISK, Law, Random, Trial, leaning_posterior
 from certiformer.certificates._paper import CERTIFICATES
 from certiformer.theory.calculus.tails import kl_inverse
@@ -74,22 +74,6 @@ class SingleDraw(Evidence):
     log_ratio: float
     draws: int = 1
     seed: int | None = None
-
-    @property
-    def size(self) -> int:
-        return self.n
-
-    def inputs(self, delta: float) -> dict[str, Any]:
-        return {
-            "errors": self.errors,
-            "n": self.n,
-            "log_ratio": self.log_ratio,
-            "delta": delta,
-            "draws": self.draws,
-        }
-
-    def grown(self, factor: float) -> Self:
-        return replace(self, errors=scaled(self.errors, factor), n=scaled(self.n, factor))
 
     def price(self, terms: Mapping[str, float]) -> str:
         return FEW_EXAMPLES if terms["log ratio/n"] < 0.5 * terms["budget"] else self.cost

@@ -90,13 +90,6 @@ class Progressive(Evidence):
         rate = f"{100 * self.mean_loss:.2f} %"
         return f"{rate} errors in one pass over {self.n:,} examples, each predicted before it was learnt"
 
-    @property
-    def size(self) -> int:
-        return self.n
-
-    def inputs(self, delta: float) -> dict[str, Any]:
-        return {"mean_loss": self.mean_loss, "n": self.n, "delta": delta}
-
     def grown(self, factor: float) -> Self:
         return replace(self, n=scaled(self.n, factor))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from certiformer.certificates._evidence import Evidence
 from certiformer.certificates._law import RISK, Law, Random, Trial
@@ -133,15 +133,6 @@ class Surrogate(Evidence):
     def seen(self) -> str:
         picked = f"was trained on {self.k:,} of {self.n:,} examples" if self.k is not None else f"made {super().seen()}"
         return f"its surrogate {picked}; they differ on {self.disagreements:,} of {self.m:,} unlabelled examples"
-
-    @property
-    def size(self) -> int:
-        return self.n
-
-    def inputs(self, delta: float) -> dict[str, Any]:
-        certified = {"k": self.k} if self.errors is None else {"errors": self.errors}
-        common = {"n": self.n, "disagreements": self.disagreements, "m": self.m, "form": self.form}
-        return {**certified, **common, "delta": delta}
 
     def grown(self, factor: float) -> Self | None:
         return None  # two samples grow, and picks do not: no single n is needed

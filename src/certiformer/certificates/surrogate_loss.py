@@ -160,11 +160,6 @@ class SurrogateLoss(Evidence):
     def size(self) -> int:
         return len(self.losses) + (self.k or 0)
 
-    def inputs(self, delta: float) -> dict[str, Any]:
-        given = {"losses": self.losses, "excess": self.excess, "low": self.low, "high": self.high, "delta": delta}
-        declared = {"k": self.k, "least": self.least}
-        return {**given, **{name: value for name, value in declared.items() if value is not None}}
-
     def grown(self, factor: float) -> Self | None:
         return None  # two samples grow, and picks do not: no single n is needed
 

@@ -210,7 +210,7 @@ def demo_findings(seed: int | None, *, retrain: bool, progress: bool | None) -> 
 
 
 def _counted(evidence: Evidence | Sequence[Evidence], declared: Declaration) -> Findings:
-    """Records that were counted elsewhere; what they rest on is the caller's to vouch for."""
+    """Records that were counted elsewhere; what they rest on is the caller's to state."""
     records = (evidence,) if isinstance(evidence, Evidence) else tuple(evidence)
     classes = declared.classes if declared.classes is not None else 2
     return Findings(

@@ -121,7 +121,7 @@ class Comparisons(Reported, tuple[Comparison, ...]):
             headline=f"{words} {_floor(low)} and {_ceiling(high)}, with confidence {100 * (1 - joint):g} %.",
             statements=tuple(_statement(one) for one in self),
             decisive=_id(first),
-            basis=f"{first.difference:+.4g} over {first.items:,} {first.unit}s",
+            basis=_seen(first),
             summary=f"{more} more compared with {first.a}; all hold together." if more else "",
             advice="" if first.needed is None else f"About {first.needed:,} items would decide, with a chance of 80 %.",
             conditions=self.conditions,
@@ -148,6 +148,19 @@ def _floor(value: float) -> str:
     return f"{-rounded_up(-value):+.4g}"
 
 
+def _seen(one: Comparison) -> str:
+    """The difference on these items, the items on which one alone is wrong, and the sign test."""
+    text = f"the {_measured(one)} of {one.a} minus that of {one.b} is {one.difference:+.4g}"
+    text += f" over {one.items:,} {one.unit}s"
+    if one.discordant is None:
+        return text
+    a, b = one.discordant
+    text += f"; {a:,} items only {one.a} got wrong, {b:,} only {one.b}"
+    if one.p_adjusted is None:
+        return text
+    return f"{text}; sign test p = {one.p_adjusted:.3g} (a test of its own, not part of the interval)"
+
+
 def _statement(one: Comparison) -> Statement:
     low, high = one.interval
     return Statement(
@@ -165,7 +178,7 @@ def _statement(one: Comparison) -> Statement:
         lower=low,
         jointly=True,
         claim=f"the difference is between {_floor(low)} and {_ceiling(high)} on new {one.unit}s",
-        seen=f"{one.difference:+.4g} over {one.items:,} {one.unit}s",
+        seen=_seen(one),
         n_needed=None if one.needed is None else float(one.needed),
         terms={"observed": one.difference, "items": float(one.items)},
     )

@@ -44,6 +44,13 @@ class Declaration:
         None, COLUMNS, "A column whose values are certified each, too; `label` is each class.", option="--slice",
         metavar="COLUMN",
     )  # fmt: skip
+    human: str | None = _said(
+        None, COLUMNS, "Human labels, right or wrong, of some rows; others are empty.",
+        metavar="COLUMN",
+    )  # fmt: skip
+    judge: str | None = _said(
+        None, COLUMNS, "A judge's verdicts on all rows, in [0, 1], beside --human.", metavar="COLUMN"
+    )
     filter: str | None = _said(None, COLUMNS, "Which filter of a log of lm-evaluation-harness.", metavar="NAME")
     unscored: Literal["refuse", "wrong"] = _said(
         "refuse", COLUMNS, "Rows without an outcome: refuse, or count as wrong (the worst loss)."
@@ -56,7 +63,7 @@ class Declaration:
     )
     clip: float | None = _said(None, MEANING, "Cut a loss off here; the rate beyond is certified beside it.")
     classes: int | tuple[str, ...] | None = _said(
-        None, MEANING, "The number of classes (or tokens), or their names in the order of the columns: ham,spam."
+        None, MEANING, "The number of classes, or their names in column order: ham,spam."
     )
     outputs: Literal["logits", "probabilities", "labels"] | None = _said(
         None, MEANING, "What a model's outputs are: logits, probabilities or labels."
@@ -67,11 +74,16 @@ class Declaration:
     )
     estimand: Literal["groups", "rows"] = _said("groups", UNITS, "The mean over groups, or over their rows.")
     population: str = _said("examples", UNITS, "What the rows are, in words: reviews, images.", metavar="WORDS")
-    max_size: int | None = _said(None, UNITS, "The most rows (or tokens) a unit can have, for a mean over rows.")
-    order: Literal["average", "hash"] = _said(
-        "average", UNITS, "How betting walks through the units: average (of 16 orders), or hash (one)."
+    labelled: Literal["random"] | None = _said(
+        None, UNITS, "How rows were chosen for human labels: random, blind to all else."
     )
-    models: int = _said(1, CLAIM, "Models compared on these examples, all fixed before any was scored on them.")
+    max_size: int | None = _said(None, UNITS, "The most rows or tokens of a unit, for means over rows.")
+    order: Literal["average", "hash"] = _said(
+        "average", UNITS, "Order of the units for betting: average (of 16), or hash."
+    )
+    expect: float | None = _said(None, CLAIM, "The error rate expected before the judge was run.")
+    correlation: float | None = _said(None, CLAIM, "The correlation of judge and humans expected before that.")
+    models: int = _said(1, CLAIM, "Models compared on these examples, all fixed before any was scored.")
     two_sided: bool = _said(False, CLAIM, "Lower limits as well.")
     seed: int | None = _said(None, CLAIM, "The seed of splits and draws.")
     title: str = _said("", CLAIM, "What stands above the report.", metavar="TEXT")
@@ -83,7 +95,7 @@ class Declaration:
             object.__setattr__(self, "classes", tuple(str(name) for name in self.classes))
         if self.range is not None:
             self._checked_range()
-        for name in ("label", "prediction", "confidence_column", "id", "group", "slices", "filter"):
+        for name in ("label", "prediction", "confidence_column", "id", "group", "slices", "filter", "human", "judge"):
             if not isinstance(getattr(self, name), (str, type(None))):
                 raise InputError(name, getattr(self, name), "the name of a column")
         for name, allowed in _CHOICES.items():
@@ -96,12 +108,43 @@ class Declaration:
             )
         if self.clip is not None and (self.range is not None or not self.clip > 0.0):
             raise InputError("clip", self.clip, "a number above 0, or a range; not both")
+        self._checked_judge()
         if self.max_size is not None and self.estimand != "rows":
             raise InputError(
                 "max_size", self.max_size, "a mean over rows beside it", 'Say estimand="rows" (--estimand rows)'
             )
         if isinstance(self.classes, int) and self.classes < 2:
             raise InputError("classes", self.classes, "a whole number of at least 2, or names")
+
+    def _checked_judge(self) -> None:
+        """Human labels and a judge's verdicts go together; what must be random, and what was expected, is asked."""
+        told = {name: getattr(self, name) for name in ("human", "judge", "labelled", "expect", "correlation")}
+        if all(value is None for value in told.values()):
+            return
+        if self.human is None or self.judge is None:
+            given = ", ".join(name for name, value in told.items() if value is not None)
+            raise InputError("human, judge", given, "two columns", "Say --human COLUMN --judge COLUMN")
+        if self.labelled is None:
+            raise InputError(
+                "labelled", None, "how the rows with a human label were chosen",
+                "If at random, blind to the judge's verdicts and to all else, say --labelled random; if more were "
+                "taken where the judge says bad, or where it was easy, nothing here is valid",
+            )  # fmt: skip
+        if self.expect is None or self.correlation is None:
+            raise InputError(
+                "expect, correlation", (self.expect, self.correlation),
+                "the error rate and the correlation of judge and humans that were expected beforehand",
+                "From a pilot or a guess before the judge was run on these items: --expect 0.1 --correlation 0.8. They "
+                "decide whether the judge is used; a wrong guess costs width, never validity",
+            )  # fmt: skip
+        if not 0.0 <= self.expect <= 1.0 or not -1.0 <= self.correlation <= 1.0:
+            raise InputError("expect, correlation", (self.expect, self.correlation), "a rate, and a number in [-1, 1]")
+        if self.unscored != "refuse":
+            raise InputError("unscored", self.unscored, "nothing: rows without a label are what the judge is for")
+        beside = ("metric", "label", "prediction", "group", "slices", "clip", "range", "abstain", "classes", "outputs")
+        for name in beside:
+            if getattr(self, name) not in (None, ()):
+                raise InputError(name, getattr(self, name), "nothing beside human labels and a judge")
 
     def _checked_range(self) -> None:
         given: Sequence[Any] = self.range or ()
@@ -179,4 +222,5 @@ _CHOICES: Mapping[str, tuple[str | None, ...]] = {
     "repeats": ("refuse", "group", "natural"),
     "unscored": ("refuse", "wrong"),
     "better": (None, "higher", "lower"),
+    "labelled": (None, "random"),
 }

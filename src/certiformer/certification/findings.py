@@ -45,7 +45,7 @@ class Findings:
     not_checked: tuple[str, ...] = ()
     """What nobody looked at because it was not given: it stands beside the headline."""
     conditions: tuple[str, ...] = ()
-    """What the caller vouches for beside the hypotheses of the certificates."""
+    """What the caller states beside the hypotheses of the certificates."""
     declaration: Mapping[str, Any] = field(default_factory=dict)
     """What the caller declared, where it is not the default, as JSON: with the data it gives the findings again."""
     decisions: tuple[Decision, ...] = ()

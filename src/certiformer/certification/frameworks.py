@@ -9,6 +9,7 @@ module knows JAX.
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +26,8 @@ from certiformer.theory.core.errors import InputError
 
 Array = npt.NDArray[Any]
 BATCH = 512
+ALONG = 4096
+"""Examples at a time for a model that is asked again and again."""
 METHODS = {"labels": "predict", "probabilities": "predict_proba", "logits": "decision_function"}
 NAMED_OUTPUTS = {"logits": "logits", "probabilities": "probabilities", "probs": "probabilities", "label": "labels"}
 """What an entry of a dictionary is, by its name."""
@@ -451,15 +454,23 @@ def _batches(data: Any, part: str) -> Iterator[tuple[Any, Any]]:
 # JAX
 
 
-def outputs_of(model: Callable[..., Any], inputs: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Outputs (n,) or (n, classes) of a model of one example, mapped with `jax.vmap` in blocks of one shape."""
+def mapped(model: Callable[..., Any]) -> Callable[..., Any]:
+    """A model of one example as a function of a batch, compiled as it is now."""
     import jax
+
+    return jax.jit(jax.vmap(model))
+
+
+def outputs_of(
+    model: Callable[..., Any], inputs: npt.ArrayLike, compiled: Callable[..., Any] | None = None
+) -> npt.NDArray[np.float64]:
+    """Outputs (n,) or (n, classes) of a model of one example in blocks of one shape; `compiled`: its `mapped`."""
     import jax.numpy as jnp
 
     values = finite("inputs", np.asarray(inputs))
     if len(values) == 0:
         raise InputError("inputs", "no examples", "at least one example")
-    compiled = jax.jit(jax.vmap(model))
+    compiled = mapped(model) if compiled is None else compiled
     parts = []
     for start in range(0, len(values), BATCH):
         part = values[start : start + BATCH]
@@ -517,3 +528,20 @@ def tensors_of(model: Any) -> Mapping[str, Array]:
 def merged(model: Any) -> Any:
     """The model with full matrices in place of low-rank factors."""
     return model.merged() if hasattr(model, "merged") else model
+
+
+def outputs_along(model: Any, inputs: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """As `outputs_of`, for a model whose weights change between calls: it is compiled once."""
+    import jax.numpy as jnp
+
+    values = jnp.asarray(finite("inputs", np.asarray(inputs)))
+    parts = [np.asarray(_mapped()(model, values[i : i + ALONG])) for i in range(0, len(values), ALONG)]
+    return checked_outputs("the model's outputs", np.concatenate(parts), len(values))
+
+
+@functools.cache
+def _mapped() -> Any:
+    import equinox as eqx
+    import jax
+
+    return eqx.filter_jit(lambda model, x: jax.vmap(model)(x))

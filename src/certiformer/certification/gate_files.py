@@ -1,6 +1,6 @@
 """What gates keep between runs: the state of an anytime gate, and the ledger of a pipeline.
 
-The settings belong to the file: a run that says something else is refused by the name of what changed. Items are kept
+The settings belong to the file: a run with other settings is refused by the name of what changed. Items are kept
 as hashes. Files are written whole or not at all, and one run at a time holds them.
 """
 

@@ -51,6 +51,11 @@ FIXED = (
     "the model, the threshold and the number of items were fixed before these items were scored",
     "the items are independent draws from the population the claim is about",
 )
+JUDGED = (
+    "the items with a human label were drawn at random among all of them, blind to the judge and to all else",
+    "the judge was fixed before these items were seen, and works item by item, blind to who is labelled",
+    "what was expected of the judge was said before it was run on these items; a human label is the truth",
+)
 ANYTIME = (
     "the model and the threshold stay as they were when the state began",
     "the items are draws from the population the claim is about, in an order that their outcomes did not decide",
@@ -174,6 +179,8 @@ def _refuse(error: Any, against: Any, margin: Any, anytime: Any, ledger: Any, de
         raise InputError("--anytime", other, "a state alone", "It spends delta once, for one threshold, for ever")
     if against is not None and (declared.slices is not None or declared.models != 1):
         raise InputError("--against", "slices or models", "one comparison", "Compare several: certiformer compare")
+    if declared.human is not None and (against is not None or anytime is not None or ledger is not None):
+        raise InputError("human, judge", "--against, --anytime or --ledger", "a fixed gate with --error alone")
     if declared.two_sided:
         raise InputError("two_sided", True, "nothing: a gate has both sides")
 
@@ -293,24 +300,27 @@ def _fixed(sample: Sample, questions: list[Question], delta: float) -> GateRepor
     declared = replace(sample.declaration, clip=None)
     level = delta / (len(questions) * declared.models)
     rows, warnings = [], list(sample.warnings)
+    holds = FIXED if sample.outcomes[0].blocks is None else (*JUDGED, *FIXED)
     for one in questions:
         (record,), more = records(one.outcome, one.units, declared, label=one.label, subject=one.subject)
         warnings += more
         if isinstance(record, HoldOut):
             found = gate_rate(record.errors, record.n, one.threshold, level)
-            limits = rate_limits(record.errors, record.n, level, two_sided=True)
+            exact = rate_limits(record.errors, record.n, level, two_sided=True)
+            limits = exact.lower, exact.upper
+        elif one.outcome.blocks is not None and isinstance(record, MeanLoss):
+            found = one.outcome.blocks.gate(one.threshold, level)
+            limits = one.outcome.blocks.limits(level / 2.0)
         else:
             assert isinstance(record, MeanLoss)
             order: Any = "average" if record.order == "average" else "given"
             given = (record.low, record.high)
             found = gate_mean(record.losses, one.threshold, level, *given, weights=record.weights, order=order)
-            limits = mean_limits(
-                record.losses, level, *given, weights=record.weights, order=order, two_sided=True
-            )  # fmt: skip
-        rows.append(
-            _row(one, found, (limits.lower, limits.upper), _new_items(one, found, record), record.seen(), FIXED)
-        )
-    return _report(sample, questions, rows, delta, (*sample.conditions, *FIXED), warnings)
+            both = mean_limits(record.losses, level, *given, weights=record.weights, order=order, two_sided=True)
+            limits = both.lower, both.upper
+        seen = record.seen() + record.beside(level / 2.0)
+        rows.append(_row(one, found, limits, _new_items(one, found, record), seen, holds))
+    return _report(sample, questions, rows, delta, (*sample.conditions, *holds), warnings)
 
 
 def _new_items(one: Question, found: Gate, record: HoldOut | MeanLoss) -> int | None:
@@ -401,9 +411,10 @@ def _report(
         near = question.figure(question.threshold)
         advice = f"What was seen is so near to {near} that no number of items is likely to decide."
         if lead.n_needed is not None:
+            items = "items" if sample.declaration.human is None else "items with a human label"
             which, old = ("more", "") if pooled else ("new", "; the old ones are not counted again")
             how = f"would decide with a chance of 80 %, if they come as these did{old}"
-            advice = f"About {int(lead.n_needed):,} {which} items {how}."
+            advice = f"About {int(lead.n_needed):,} {which} {items} {how}."
     declared = sample.declaration
     return GateReport(
         verdict=verdict,

@@ -11,7 +11,7 @@ from certiformer.theory.core.report import Statement, cut
 LONGEST = 14
 """Words of a subject in a headline; a longer name is cut there."""
 OWN = ("the model", "the smoothed predictor")
-"""Subjects that are the caller's own model: they lead, if they say something."""
+"""Subjects that are the caller's own model: they lead, if their limit is useful."""
 
 
 def claim(row: Statement) -> str:
@@ -32,6 +32,8 @@ def claim(row: Statement) -> str:
         return f"{subject} errs on {limit} of new examples, averaged over its random weights"
     if row.bounds == "mean_iterate_risk_01":
         return f"the models of one training pass err on {limit} of new examples on average (not the last one alone)"
+    if row.bounds in ("mean_iterate_loss", "ratio_of_iterates"):
+        return f"the {row.quantity} (not the last model alone), is {limit}"
     if row.bounds == "smoothed_cross_entropy":
         return f"the cross-entropy of {subject} on new examples is {limit} nats"
     return f"{subject} errs on {limit} of new {getattr(row.evidence, 'of', 'examples')}"

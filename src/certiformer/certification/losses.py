@@ -67,6 +67,11 @@ def records(
     own = outcome.label if label is None else label
     if outcome.label and subject == THE_MODEL and outcome.kind == "rate":
         subject = f"{THE_MODEL}, judged by {outcome.label}"
+    if outcome.blocks is not None:
+        human = outcome.blocks
+        told: Any = {"models": declared.models, "two_sided": declared.two_sided, "of": declared.population}
+        told |= {"judge": human.judge, "blocks": human.means, "block": human.size}
+        return [MeanLoss(losses=human.human, what=outcome.what, label=own, subject=subject, **told)], []
     if outcome.kind == "rate" and units.groups is None:
         errors = int(np.count_nonzero(outcome.losses))
         return [_count(errors, units.n, declared, own, subject)], []
@@ -98,12 +103,12 @@ def records(
             f"Example {row} (and {int(outside.sum()) - 1} others): declare the range that the loss cannot leave "
             "(--range A B), or clip it at a value chosen beforehand (--clip C)",
         )  # fmt: skip
-    told, more = _units(outcome.name, x, units, declared)
-    tokens = outcome.kind == "log" and (told["of"].startswith("tokens") or outcome.name == "perplexity")
+    walked, more = _units(outcome.name, x, units, declared)
+    tokens = outcome.kind == "log" and (walked["of"].startswith("tokens") or outcome.name == "perplexity")
     found.insert(
         0,
         MeanLoss(
-            **told, low=low, high=high, what=what, guess=guess, models=declared.models, label=own, subject=subject,
+            **walked, low=low, high=high, what=what, guess=guess, models=declared.models, label=own, subject=subject,
             perplexity=tokens and smoothed and outcome.name != "bits_per_byte",
             two_sided=declared.two_sided and not smoothed,
         ),

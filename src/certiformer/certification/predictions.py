@@ -18,6 +18,8 @@ from certiformer.certificates import THE_MODEL, Evidence
 from certiformer.certificates.disagreement import Disagreement
 from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.progressive import Progressive
+from certiformer.certificates.progressive_loss import ProgressiveLoss, checked
+from certiformer.certificates.progressive_ratio import ProgressiveRatio
 from certiformer.certification.betting import LEAST_EXAMPLES, betting, enough
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.findings import Findings
@@ -66,7 +68,9 @@ def of_sample(sample: Sample, *, provenance: Mapping[str, Any] | None = None) ->
         else:
             observed[f"mean {outcome.what}" + (f" ({outcome.label})" if outcome.kind == "rate" else "")] = mean
     counted = next((one for one in evidence if isinstance(one, HoldOut) and one.key == "holdout"), None)
-    if units.groups is not None:
+    if any(outcome.blocks is not None for outcome in sample.outcomes):
+        missing["holdout"] = "human labels and a judge are used together; what humans alone would give stands beside it"
+    elif units.groups is not None:
         missing["holdout"] = "rows of one group are not independent draws: the mean over groups is certified"
     elif all(outcome.kind == "rate" for outcome in sample.outcomes):
         missing["mean_loss"] = "no losses and no groups were given; it certifies any loss in a known range"
@@ -80,7 +84,7 @@ def of_sample(sample: Sample, *, provenance: Mapping[str, Any] | None = None) ->
     observed["heldout_examples"] = n
     if units.groups is not None:
         observed["heldout_groups"] = len(np.unique(units.groups))
-    evidence += _progressive(sample.parts, declared.models)
+    evidence += _progressive(sample.parts, declared)
     evidence += _disagreement(sample.parts, counted, declared.allow_twins)
     # Compared models, or seeds of the head, divide these shares as they divide that of the hold-out.
     evidence += [replace(record, models=declared.models) for record in _head(sample)]
@@ -188,16 +192,45 @@ def _betting(sample: Sample, missing: dict[str, str]) -> list[Evidence]:
     return [betting(sample.probabilities, sample.classes, sample.declaration.models)]
 
 
-def _progressive(rows: Mapping[str, Rows], models: int) -> list[Evidence]:
+def _progressive(rows: Mapping[str, Rows], declared: Declaration) -> list[Evidence]:
     if "progressive_losses" not in rows:
         return []
     losses = whole(rows["progressive_losses"])
     if losses.dtype.kind not in "fiub" or losses.ndim != 1 or len(losses) < LEAST_EXAMPLES:
         raise InputError("progressive_losses", f"shape {losses.shape}", f"at least {LEAST_EXAMPLES} losses")
-    if np.any((losses != 0) & (losses != 1)):
-        raise InputError("progressive_losses", float(np.max(losses)), "0 or 1 for every example")
-    mean = float(np.mean(losses.astype(np.float64)))
-    return [Progressive(mean_loss=mean, n=len(losses), models=models, subject="an iterate drawn at random")]
+    losses = losses.astype(np.float64)
+    told: dict[str, Any] = {"models": declared.models, "subject": "an iterate drawn at random"}
+    skip = _single(rows, "progressive_skip")
+    if not skip and not np.any((losses != 0) & (losses != 1)):
+        return [Progressive(mean_loss=float(np.mean(losses)), n=len(losses), **told)]
+    if declared.range is None:
+        raise InputError(
+            "progressive_losses", float(np.max(losses)), "0 or 1 for every example, or a range",
+            "Declare the range that the loss cannot leave: --range A B",
+        )  # fmt: skip
+    low, high = declared.range
+    told |= {"losses": checked(losses, low, high, int(skip or 0)), "low": low, "high": high, "skip": int(skip or 0)}
+    if "progressive_bytes" not in rows:
+        return [ProgressiveLoss(**told)]
+    told["what"] = "bits per byte"
+    sizes, largest = whole(rows["progressive_bytes"]).astype(np.float64), _single(rows, "progressive_cut")
+    if sizes.shape != losses.shape or largest is None or not np.all((sizes > 0) & (sizes <= largest)):
+        raise InputError(
+            "progressive_bytes", f"shape {sizes.shape}, the largest of progressive_cut {largest}",
+            f"the bytes of {len(losses)} documents, at most progressive_cut, which was fixed beforehand",
+        )  # fmt: skip
+    found: list[Evidence] = [ProgressiveLoss(**told)]
+    return [*found, ProgressiveRatio(**told, sizes=sizes, largest=largest)] if skip else found
+
+
+def _single(rows: Mapping[str, Rows], name: str) -> float | None:
+    """An array of one whole number."""
+    if name not in rows:
+        return None
+    given = whole(rows[name])
+    if given.size != 1 or given.dtype.kind not in "iu" or int(given.reshape(())) < 0:
+        raise InputError(name, f"shape {given.shape} of {given.dtype}", "one whole number of at least 0")
+    return float(given.reshape(()))
 
 
 def _disagreement(rows: Mapping[str, Rows], counted: HoldOut | None, allow_twins: bool) -> list[Evidence]:

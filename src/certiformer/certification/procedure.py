@@ -1,6 +1,6 @@
 """`certify(model, train=(x, y), by=[...])`: procedures that train and certify on examples that nobody set aside.
 
-What a procedure starts from is the prior: it must owe nothing to the examples. `pretrained_on` of the procedure says
+What a procedure starts from is the prior: it must not depend on the examples. `pretrained_on` of the procedure says
 what the weights (or frozen parts) that were handed in have seen: "nothing", or the inputs they were trained on, none
 of which may be among the examples. What nobody said stands among the conditions and under NOT CHECKED.
 """

@@ -31,23 +31,29 @@ def measured(
     training: Mapping[str, Any] | None = None,
 ) -> Profile:
     """Measure `model` on a sample; a model of this package also gets its name and config."""
-    from certiformer.certification.frameworks import merged, outputs_of, tensors_of
+    from certiformer.certification.frameworks import outputs_of, tensors_of
     from certiformer.certification.outputs import coded_labels
-    from certiformer.lab.models import Model
     from certiformer.theory.measure.profile import measure
 
     values = np.asarray(inputs)
     found = outputs_of(model, values)
     classes = found.shape[1] if found.ndim == 2 else 2
-    known = isinstance(model, Model)
-    config = {**asdict(model.config), **asdict(merged(model).config)} if known else {}
     return measure(
         tensors_of(model),
         values if values.ndim in (2, 3) and values.dtype.kind in "fiu" else None,
         found,
         coded_labels("labels", labels, classes, scalar=found.ndim == 1),
         initial=None if initial is None else tensors_of(initial),
-        model=model.name if known else "",
-        config=config,
         training=dict(training or {}),
+        **described(model),
     )
+
+
+def described(model: Any) -> dict[str, Any]:
+    """The name and the config of a model of this package, empty for others."""
+    from certiformer.certification.frameworks import merged
+    from certiformer.lab.models import Model
+
+    if not isinstance(model, Model):
+        return {"model": "", "config": {}}
+    return {"model": model.name, "config": {**asdict(model.config), **asdict(merged(model).config)}}

@@ -373,7 +373,9 @@ def _betting(predictor: Predictor, found: Examples, classes: int, models: int) -
 
     if not hasattr(predictor, "probabilities"):
         raise CannotCount("its predictor has no probabilities")
-    return Counted(betting(predictor.probabilities(found.inputs, found.labels), classes, models), "", 1e-5)
+    return Counted(
+        betting(predictor.probabilities(found.inputs, found.labels), classes, models), "", predictor.tolerance
+    )
 
 
 def _transferred(

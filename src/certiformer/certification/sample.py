@@ -23,6 +23,8 @@ from certiformer.certification.sources.coding import Coding, decide, distinct
 from certiformer.certification.sources.rows import Rows, hash_of_rows, rows_of, whole
 from certiformer.certification.sources.table import FORMS, NAMES, Given, Outcome, given_of
 from certiformer.certification.split import data_hash, refuse_overlap
+from certiformer.evaluation.judge import LEAST_ERRORS, judge_helps, paired_blocks
+from certiformer.evaluation.order import hash_order, refuse_sorted
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.report import Decision, visible
 
@@ -251,7 +253,50 @@ def sample_of(given: Given, declared: Declaration) -> Sample:
         warnings=(*looked.warnings, *given.warnings),
     )
     _refuse_idle(found)
-    return found
+    return found if declared.human is None else _by_humans(found, rows)
+
+
+def _by_humans(sample: Sample, rows: Mapping[str, Rows]) -> Sample:
+    """The rows with a human label as the sample; the judge's verdicts on the others in blocks, if the rule says so."""
+    declared, units = sample.declaration, sample.units
+    assert declared.expect is not None
+    assert declared.correlation is not None
+    if units.groups is not None:
+        raise InputError("group", "rows that belong together", "independent rows", "A judge is paired with single rows")
+    labelled, verdicts = (np.asarray(whole(rows[f"heldout_{name}"])) for name in ("labelled", "judge"))
+    ids = units.ids
+    if ids is None:
+        refuse_sorted("judge", verdicts)
+    parts = []
+    for chosen in (labelled, ~labelled):
+        places = np.flatnonzero(chosen)
+        parts.append(places if ids is None else places[hash_order([ids[place] for place in places])])
+    mine, others = parts
+    m, r = len(mine), len(others) // max(1, len(mine))
+    if r < 1:
+        raise InputError(
+            "human", f"labels of {m:,} of {len(labelled):,} rows", "at least as many rows without a label as with one",
+            f"With so many labels the judge adds little: take the labelled rows alone, --metric {declared.human}",
+        )  # fmt: skip
+    outcome = replace(sample.outcomes[0], losses=sample.outcomes[0].losses[mine])
+    used = judge_helps(m, r, declared.expect, declared.correlation)
+    said, why = f"used: each of {m:,} labels with {r:,} other items of its own", "as expected beforehand"
+    if used:
+        blocks = paired_blocks(outcome.losses, verdicts[mine], verdicts[others])
+        outcome = replace(outcome, blocks=blocks, what="human-judged error rate")
+    else:
+        rare = m * declared.expect < LEAST_ERRORS
+        why = "for rare errors no judge improves this limit" if rare else "it is not expected to follow the humans"
+        said = f"not used, humans alone: {why}; a limit from {m:,} labels is at least about {3 / m:.2g}"
+    chance = f"the {m:,} rows with a human label were drawn at random, blind to the judge and to all else"
+    return replace(
+        sample,
+        outcomes=(outcome,),
+        units=Units(m, None if ids is None else [ids[place] for place in mine]),
+        decisions=(*sample.decisions, Decision("judge", said, why)),
+        conditions=sample.conditions if used else (chance, *sample.conditions),
+        warnings=sample.warnings if used else (f"the judge is {said}", *sample.warnings),
+    )
 
 
 KEPT = (
@@ -259,7 +304,10 @@ KEPT = (
     *("heldout_inputs", "heldout_labels", "heldout_logits", "heldout_predictions"),
 )
 """Arrays that a sample hands on beside its outcomes."""
-HASHED = ("heldout_labels", "heldout_predictions", "heldout_logits", "heldout_probabilities", *OUTCOMES)
+HASHED = (
+    *("heldout_labels", "heldout_predictions", "heldout_logits", "heldout_probabilities", *OUTCOMES),
+    *("heldout_judge", "heldout_labelled"),
+)
 """What the page identifies by hash: the data, and what the model said about them."""
 
 
@@ -273,7 +321,9 @@ def _refuse_idle(sample: Sample) -> None:
         "range": declared.range is not None and kinds <= {"rate", "log"},
         "abstain": declared.abstain is not None and sample.coding is None,
         "estimand": declared.estimand == "rows" and not grouped and sample.weights is None,
-        "better": declared.better is not None and not any(one.subject == "outcome" for one in sample.decisions),
+        "better": declared.better is not None
+        and declared.human is None
+        and not any(one.subject == "outcome" for one in sample.decisions),
         "unscored": declared.unscored != "refuse"
         and not any(one.subject == "rows without an outcome" for one in sample.decisions),
     }

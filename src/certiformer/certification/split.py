@@ -92,7 +92,7 @@ def refuse_overlap(
     """Raise if an example to certify on was used for training or selection. Returns the number of twins if allowed.
 
     With `allow_twins` equal inputs are only counted: two independent draws of a small discrete input space may
-    coincide, and then the caller vouches that the draws were independent.
+    coincide, and then the caller states that the draws were independent.
     """
     known = set(example_hashes(seen))
     twins = sum(digest in known for digest in example_hashes(certified))

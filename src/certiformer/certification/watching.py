@@ -67,7 +67,7 @@ def watch(
 
     `source` is a file, or lines: numbers (1 is an error; or losses in the declared range), right or wrong, or JSON
     objects with one outcome. `certified` sounds an alarm if the mean is exceeded, false at most with probability delta,
-    for ever. `state` keeps what was seen: a restart goes on from there. A silent alarm proves nothing. Limits, alarm
+    for ever. `state` keeps what was seen: a restart continues there. A silent alarm proves nothing. Limits, alarm
     and the test for a change are each wrong with probability at most delta, at all times together.
     """
     if every < 1:

@@ -8,6 +8,7 @@ needs no constant rate. Proofs: docs/proofs/evaluation.md.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -64,7 +65,7 @@ def gate_rate(errors: int, n: int, threshold: float, delta: float) -> Gate:
         raise InputError("errors", errors, f"a whole number between 0 and n = {n}")
     ln_pass = log_binomial_cdf(errors, n, eps) + 1e-15 * (math.lgamma(n + 1.0) + 40.0) + 1e-13
     ln_fail = _ln_at_least(errors, n, eps)
-    verdict = _verdict(ln_pass, ln_fail, level)
+    verdict = verdict_of(ln_pass, ln_fail, level)
     return Gate(verdict, threshold, delta, n, errors / n, ln_pass, ln_fail, "exact binomial")
 
 
@@ -108,7 +109,7 @@ def gate_mean(
     mean = low + (high - low) * float(np.sum(y) / np.sum(w))
     one = "betting, one order: as given" if order == "given" else "betting, one order: hash"
     method = "betting, average of 16 orders" if orders is not None else one
-    return Gate(_verdict(ln_pass, ln_fail, level), threshold, delta, len(x), mean, ln_pass, ln_fail, method)
+    return Gate(verdict_of(ln_pass, ln_fail, level), threshold, delta, len(x), mean, ln_pass, ln_fail, method)
 
 
 def _walk(
@@ -132,7 +133,8 @@ def _walk(
     return x, w, fixed_orders(len(x)) if len(x) <= MOST_AVERAGED else None
 
 
-def _verdict(ln_pass: float, ln_fail: float, level: float) -> Verdict:
+def verdict_of(ln_pass: float, ln_fail: float, level: float) -> Verdict:
+    """Pass or fail where one p-value is at most the level; undecided where none is, or both."""
     passed, failed = ln_pass <= math.log(level), ln_fail <= math.log(level)
     return "undecided" if passed == failed else "pass" if passed else "fail"
 
@@ -143,6 +145,7 @@ def _below_half(delta: float) -> float:
     return float(delta)
 
 
+@functools.lru_cache(maxsize=4096)
 def items_to_decide(rate: float, threshold: float, delta: float, power: float = 0.8) -> int | None:
     """The least number of new items at which the gate decides with this chance, if errors come at this `rate`.
 

@@ -2,7 +2,7 @@ r"""How many labels, before any is collected.
 
 n_k is the least n with P(Bin(n, eps) <= k) <= delta: with at most k errors among n_k examples the rate is certified to
 be at most eps. If the true rate is p, that succeeds with probability P(Bin(n_k, p) <= k). Between n_k and n_{k+1} the
-chance of success falls, so the first k that reaches the wish gives the smallest n.
+chance of success falls, so the first k that reaches the target gives the smallest n.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CHUNK = 512
 class Plan:
     """Label `n` examples; with at most `errors` errors the rate is certified to be at most `error`.
 
-    `power` is the chance of that if the true rate is `expect`. From `stable` on it never falls below the wish again.
+    `power` is the chance of that if the true rate is `expect`. From `stable` on it never falls below the target again.
     """
 
     n: int
@@ -168,10 +168,10 @@ def sign_power(n: int, only_a_wrong: float, only_b_wrong: float, delta: float) -
 
 
 def plan_pairs(only_a_wrong: float, only_b_wrong: float, delta: float = 0.05, power: float = 0.8) -> PairPlan:
-    """A number of items at which the two-sided sign test tells two models apart with the wished chance.
+    """A number of items at which the two-sided sign test tells two models apart with the chance asked for.
 
     `only_a_wrong`, `only_b_wrong`: the expected fractions of items that only one of them gets wrong. (The chance is a
-    saw-tooth in n; this is a crossing of it, found by bisection.)
+    not monotone in n; this is a crossing of it, found by bisection.)
     """
     a, b = only_a_wrong, only_b_wrong
     if not (0.0 <= a <= 1.0 and 0.0 <= b <= 1.0 and 0.0 < a + b <= 1.0) or a == b:
@@ -189,7 +189,7 @@ def plan_pairs(only_a_wrong: float, only_b_wrong: float, delta: float = 0.05, po
 
 
 def detectable_difference(n: int, discordance: float, delta: float = 0.05, power: float = 0.8) -> float:
-    """The smallest difference of error rates that n items show with the wished chance; rounded up at four digits.
+    """The smallest difference of error rates that n items show with the chance asked for; rounded up at four digits.
 
     `discordance` is the fraction of items on which exactly one of the models is right.
     """

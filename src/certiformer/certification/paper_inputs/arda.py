@@ -19,8 +19,6 @@ TARGET_UNKNOWN = (
     "the checkpoint if the labels come from a known teacher"
 )
 RUN = ("rho_c", "rho_u", "rho_w", "nu_c", "nu_u", "nu_w", "eta", "tau", "delta")
-LABEL = 1.0
-"""Labels of a report are classes, coded as -1 and +1 for one logit."""
 ROUNDING = 1e-5
 """Unit vectors in float32 miss the unit sphere by less than this."""
 
@@ -45,14 +43,17 @@ def _training_loss(id: str, model: str, extra: tuple[str, ...]) -> Binding:
         failure = given["delta"] + given.get("delta_R", 0.0)
         if not failure < 1.0:
             return f"its failure probability is {failure:.4g} (delta and delta_R of the run): nothing is left to say"
+        # Decisions are coded as -1 and +1 for one logit.
+        known = profile.entries.get("largest label")
+        label = 1.0 if known is None else known.value
         reach = _reach(id, given)
-        if reach < LABEL:
+        if reach < label:
             return (
-                f"the labels are -1 and +1, but a target with these norms (nu_c, nu_u, nu_w) stays within {reach:.4g}: "
-                "they do not come from it"
+                f"the largest label is {label:.4g} (decisions are -1 and +1), but a target with these norms (nu_c, "
+                f"nu_u, nu_w) stays within {reach:.4g}: they do not come from it"
             )
         return Application(
-            given, given, "number", "training_loss", LABEL, hypotheses=(_tokens(norm),), own_delta=failure
+            given, given, "number", "training_loss", label * label, hypotheses=(_tokens(norm),), own_delta=failure
         )
 
     return bind

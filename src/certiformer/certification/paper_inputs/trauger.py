@@ -238,7 +238,11 @@ def theorem_5_1(profile: Profile) -> Application | str:
         ]
         return {"K": config["classes"], "rad": min(complexities)}
 
-    found = of_complexity(profile, logits(profile.n), None, radii)
+    # As printed: the bound on one logit at the sizes as measured, where that formula is above zero.
+    measured = _deep_l1(profile, None) if deep else _head_inputs(profile, "trauger.cor4.1.1", None)
+    one = next(iter(below.evaluate(measured).printed.values()))
+    printed = {"K": config["classes"], "rad": one.value} if not deep and one.value > 0 else None
+    found = of_complexity(profile, logits(profile.n), printed, radii)
     # The factor 2 K of the vector contraction is the result's own.
     return replace(found, at=logits)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -76,10 +77,16 @@ class HouseModel(Network):
             parts.append(np.asarray(compiled(filled), np.float64)[: len(part)])
         return np.concatenate(parts)
 
+    @cached_property
+    def _mapped(self) -> Any:
+        from certiformer.certification.frameworks import mapped
+
+        return mapped(self.model)
+
     def outputs(self, inputs: npt.ArrayLike) -> Array:
         from certiformer.certification.frameworks import outputs_of
 
-        return outputs_of(self.model, inputs)
+        return outputs_of(self.model, inputs, self._mapped)
 
 
 class Weights(Network):

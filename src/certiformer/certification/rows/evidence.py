@@ -49,7 +49,7 @@ def evidence_row(evidence: Evidence, share: float, classes: int) -> Statement:
         subject=evidence.about,
         quantity=evidence.quantity,
         jointly=True,
-        seen=evidence.seen(),
+        seen=evidence.seen() + evidence.beside(paid),
         conditions=(*(_numbered(evidence, one) for one in row.conditions), *evidence.hypotheses()),
         dominating=_dominating(evidence, row),
         reason=evidence.note,

@@ -37,17 +37,23 @@ GUARANTEES = {
 
 
 def paper_rows(
-    result: type[Result], application: Application | str, share: float | None, profile: Profile | None
+    result: type[Result],
+    application: Application | str,
+    share: float | None,
+    profile: Profile | None,
+    *,
+    needed: bool = True,
 ) -> list[Statement]:
+    """The sound row, or why there is none, and the printed one; `needed`: with the n that would be informative."""
     if isinstance(application, str):
         return [does_not_apply(result, paper_quantity(result), application)]
     rows = []
     if application.only_printed:
         rows.append(does_not_apply(result, application.bounds, application.only_printed))
     elif application.kind == "rademacher" and share is not None and profile is not None:
-        rows.append(_gap_row(result, application, share, profile.n))
+        rows.append(_gap_row(result, application, share, profile.n, needed))
     else:
-        rows.append(_number_row(result, application, share))
+        rows.append(_number_row(result, application, share, needed))
     printed = _printed_row(result, application, share, profile)
     return rows if printed is None else [*rows, printed]
 
@@ -71,7 +77,7 @@ def _complexity(result: type[Result], inputs: Mapping[str, Any]) -> tuple[str, B
     return min(found.items(), key=lambda item: (item[1].value, item[1].log10 or 0.0)) if found else None
 
 
-def _gap_row(result: type[Result], application: Application, share: float, n: int) -> Statement:
+def _gap_row(result: type[Result], application: Application, share: float, n: int, needed: bool) -> Statement:
     """2 L Rad + sqrt((ln(1/delta) + paid)/2n), not clipped: how far beyond 1 it is, is what the row is for."""
 
     def inputs_at(size: float) -> Mapping[str, Any]:
@@ -108,7 +114,7 @@ def _gap_row(result: type[Result], application: Application, share: float, n: in
         confidence(share),
         judged,
         dominating=max(bound.terms, key=lambda term: bound.terms[term]),
-        n_needed=None if judged == "informative" else size_needed(value, float(n), application.trivial),
+        n_needed=size_needed(value, float(n), application.trivial) if needed and judged != "informative" else None,
         conditions=bound.hypotheses,
         terms={
             **bound.terms,
@@ -123,7 +129,7 @@ def _gap_row(result: type[Result], application: Application, share: float, n: in
     )
 
 
-def _number_row(result: type[Result], application: Application, share: float | None) -> Statement:
+def _number_row(result: type[Result], application: Application, share: float | None, needed: bool) -> Statement:
     """The result's own number times the scale; what is not a mere ceiling is preferred."""
     given = {**application.inputs, "delta": share} if application.takes_delta else dict(application.inputs)
 
@@ -148,7 +154,7 @@ def _number_row(result: type[Result], application: Application, share: float | N
         return None if isinstance(again, str) else again[1].value * application.scale
 
     judged = verdict(scaled, application.trivial)
-    scales = "n" in given and judged != "informative" and application.bounds != "training_loss"
+    scales = needed and "n" in given and judged != "informative" and application.bounds != "training_loss"
     return Statement(
         result.id,
         "sound",

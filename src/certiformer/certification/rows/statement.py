@@ -62,14 +62,14 @@ def confidence(delta: float | None) -> float | None:
 
 
 def verdict(bound: Bound, trivial: float) -> str:
-    """`informative`, or `vacuous by k decades`."""
+    """`informative`, or `vacuous by a factor of k`."""
     if bound.value < trivial:
         return "informative"
     log10 = bound.log10
     if log10 is None or math.isinf(log10):
         return "vacuous: infinite"
-    decades = max(0.0, log10 - math.log10(trivial))
-    return f"vacuous by {decades:.1f} decades"
+    power = max(0.0, log10 - math.log10(trivial))
+    return f"vacuous by a factor of {10.0**power:.3g}" if power < 5.0 else f"vacuous by a factor of 10^{power:.1f}"
 
 
 def dominating(bound: Bound) -> str:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy.typing as npt
 
 from certiformer.certification.sources import metrics, npz
+from certiformer.certification.sources.arrow_csv import columns_of
 from certiformer.certification.sources.rows import rows_of_npy
 from certiformer.theory.core.errors import InputError, UnknownNameError
 from certiformer.theory.core.json_reader import NotJson, parse_json
@@ -54,6 +55,8 @@ class Table:
     conditions: tuple[str, ...] = ()
     groups: tuple[str, str] | None = None
     """The column that the format itself says is the unit, and why."""
+    partial: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Metrics of a folder that only some of its files have, and which files."""
 
 
 def read(path: str | Path) -> Table:
@@ -92,7 +95,14 @@ def _folder(folder: Path) -> Table:
     said = f"{len(chosen)} files of {folder.name}" + (f"; {left} others are not of this kind" if left else "")
     if len(parts) == 1:
         return replace(parts[0], decisions=(*parts[0].decisions, Decision("files", said, "a folder was given")))
+    if samples and len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(
+            "folder", str(folder), "one run: a file of samples for each task",
+            f"{twice} has {names.count(twice)} (two runs, or two models): name the folder of one, or its file",
+        )  # fmt: skip
     shared = [name for name in parts[0].columns if all(name in part.columns for part in parts)]
+    partial = _partial(parts, names, shared)
     columns: dict[str, list[Any]] = {name: [cell for part in parts for cell in part.columns[name]] for name in shared}
     sizes = [len(next(iter(part.columns.values()))) for part in parts]
     columns["file"] = [name for name, size in zip(names, sizes, strict=True) for _ in range(size)]
@@ -111,10 +121,32 @@ def _folder(folder: Path) -> Table:
         tuple(name for name in parts[0].metrics if name in columns),
         lookup,
         decisions=(Decision("files", said, "a folder was given; each file is a slice"), *_each(parts, "decisions")),
-        warnings=_each(parts, "warnings"),
-        conditions=_each(parts, "conditions"),
+        warnings=(
+            *(f"{metric} is only in {', '.join(where)}: not part of this table" for metric, where in partial.items()),
+            *_each(parts, "warnings"),
+        ),
+        conditions=(
+            f"the {len(parts)} files weigh as many items as they have here: a mean over them together",
+            *_each(parts, "conditions"),
+        ),
+        partial=partial,
         groups=next((part.groups for part in parts if part.groups is not None), None),
     )
+
+
+def _partial(parts: Sequence[Table], names: Sequence[str], shared: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The metrics that only some files have; a folder whose files have none in common is refused."""
+    found: dict[str, list[str]] = {}
+    for part, name in zip(parts, names, strict=True):
+        for metric in part.metrics:
+            if metric not in shared:
+                found.setdefault(metric, []).append(name)
+    if found and not any(metric in shared for part in parts for metric in part.metrics):
+        told = "; ".join(f"{metric}: {', '.join(where)}" for metric, where in found.items())
+        raise InputError(
+            "metrics", told, "a metric that all files of the folder have", "Certify files with one metric apart"
+        )
+    return {metric: tuple(where) for metric, where in found.items()}
 
 
 def _each(parts: Sequence[Table], what: str) -> tuple[Any, ...]:
@@ -122,13 +154,14 @@ def _each(parts: Sequence[Table], what: str) -> tuple[Any, ...]:
 
 
 def _task(path: Path, all_paths: Sequence[Path]) -> str:
-    """samples_gsm8k_2025-01-01T00-00-00.jsonl as gsm8k, unless two files are then alike."""
+    """samples_gsm8k_2025-01-01T00-00-00.jsonl as gsm8k; another file by its stem, where two would be alike."""
 
     def short(one: Path) -> str:
         stem = one.stem.removeprefix("samples_")
         return stem.rpartition("_20")[0] or stem
 
-    return short(path) if len({short(one) for one in all_paths}) == len(all_paths) else path.stem
+    alike = len({short(one) for one in all_paths}) < len(all_paths)
+    return path.stem if alike and not path.name.startswith("samples_") else short(path)
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------
@@ -137,7 +170,7 @@ def _task(path: Path, all_paths: Sequence[Path]) -> str:
 def read_csv(path: Path) -> Table:
     """Comma-separated values with a header; tabs and semicolons are recognised there.
 
-    Strict: an open quotation mark would swallow the rows behind it.
+    Strict: an open quotation mark would swallow the rows behind it. A large plain file goes through pyarrow.
     """
     blank = 0
     try:
@@ -151,6 +184,9 @@ def read_csv(path: Path) -> Table:
                 raise InputError("file", str(path), "a header with column names, then a row per example", "It is empty")
             if len(set(names)) < len(names):
                 raise InputError("file", str(path), "a header with different names", f"It has {names}")
+            quick = columns_of(path, len(names), delimiter)
+            if quick is not None:
+                return Table(path.name, dict(zip(names, quick, strict=True)))
             columns: list[list[str]] = [[] for _ in names]
             for line, cells in enumerate(reader, 2):
                 if not cells and len(names) > 1:
@@ -292,25 +328,36 @@ def filtered(table: Table, wished: str | None) -> Table:
         if wished is not None:
             raise InputError("--filter", wished, "a log of lm-evaluation-harness", f"{table.name} has no filters")
         return table
-    filters = sorted({str(cell) for cell in cells if cell is not None})
-    missing = sum(cell is None for cell in cells)
-    if wished is None and len(filters) + bool(missing) <= 1:
+    names = table.columns["file"] if table.roles.get("slice") == "file" else [table.name] * len(cells)
+    filters: dict[str, set[str | None]] = {}
+    for name, cell in zip(names, cells, strict=True):
+        filters.setdefault(name, set()).add(None if cell is None else str(cell))
+    several = {name: kinds for name, kinds in filters.items() if len(kinds) > 1}
+    if wished is None and not several:
         return table
-    if missing:
+    known = sorted({kind for kinds in (several or filters).values() for kind in kinds if kind is not None})
+    if any(None in kinds for kinds in (several or filters).values()):
+        missing = sum(cell is None for cell in cells)
         raise InputError(
             "filter", f"{missing} samples without the field", "a filter in every sample", f"Look at {table.name}"
         )
     if wished is None:
-        options = " or ".join(f"--filter {name}" for name in filters)
+        options = " or ".join(f"--filter {name}" for name in known)
         raise InputError(
             "--filter",
-            filters,
+            known,
             "one of them",
-            f"{table.name or 'the folder'} holds every document once for each: {options}",
+            f"{' and '.join(several) or 'the folder'} holds every document once for each: {options}",
         )
-    if wished not in filters:
-        raise UnknownNameError("filter", wished, filters, place=f" in {table.name} (it has {', '.join(filters)})")
-    kept = [row for row, cell in enumerate(cells) if str(cell) == wished]
+    # A task with a single filter keeps it: dropping the task would be a selection.
+    lacking = [name for name, kinds in (several or filters).items() if wished not in kinds]
+    if lacking:
+        raise UnknownNameError("filter", wished, known, place=f" in {lacking[0]} (known: {', '.join(known)})")
+    kept = [
+        row
+        for row, (name, cell) in enumerate(zip(names, cells, strict=True))
+        if str(cell) == wished or (several and name not in several)
+    ]
     inner = table.lookup
 
     def lookup(path: str) -> list[Any] | None:
@@ -466,7 +513,7 @@ def _own_figures(log: Mapping[str, Any]) -> tuple[str, ...]:
     for score in scores if isinstance(scores, list) else ():
         reducer = score.get("reducer") if isinstance(score, Mapping) else None
         if reducer not in (None, "mean"):
-            figures = score.get("metrics") or {}
+            figures = score["metrics"] if isinstance(score.get("metrics"), Mapping) else {}
             shown = ", ".join(
                 f"{name} {one['value']:.4g}"
                 for name, one in figures.items()

@@ -136,7 +136,7 @@ def plain(value: Any) -> Any:
 
 
 def refuse_repeats(name: str, inputs: npt.NDArray[Any], *, allowed: bool) -> int:
-    """How many inputs repeat another one exactly; raise if there are some and nobody vouches for them."""
+    """How many inputs repeat another one exactly; raise if there are some that nobody allowed."""
     repeated = len(inputs) - len(set(hashes(inputs)))
     if repeated and not allowed:
         raise InputError(

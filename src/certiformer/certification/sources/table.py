@@ -15,8 +15,10 @@ import numpy.typing as npt
 
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.sources import metrics
+from certiformer.certification.sources.arrow_csv import Coded
 from certiformer.certification.sources.files import Column, Table, filtered
 from certiformer.certification.sources.rows import rows_of, whole
+from certiformer.evaluation.judge import Blocks
 from certiformer.theory.core.errors import InputError, UnknownNameError
 from certiformer.theory.core.report import Decision
 
@@ -46,6 +48,9 @@ ARRAYS = (
     "heldout_slices",
     "heldout_confidences",
     "progressive_losses",
+    "progressive_bytes",
+    "progressive_cut",
+    "progressive_skip",
     "unlabelled_predictions",
     "unlabelled_final_predictions",
     "unlabelled_inputs",
@@ -65,6 +70,7 @@ class Outcome:
 
     `kind`: a rate (0 right, 1 wrong, by construction), a number in [low, high], or a log-loss. `what` it is the mean
     of, in words: "error rate", "wer", "of 1 - f1". `label` names it among several. `sizes`: how many words each has.
+    `blocks`: the losses are human labels, and a judge's verdicts on these and other items are used beside them.
     """
 
     name: str
@@ -75,6 +81,7 @@ class Outcome:
     high: float | None = 1.0
     label: str = ""
     sizes: Array | None = None
+    blocks: Blocks | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -116,7 +123,7 @@ def _named_arrays(arrays: dict[str, Any], table: Table, declared: Declaration) -
     for name in arrays:
         if name not in ARRAYS and not (name.startswith(SEVERAL) and len(name) > len(SEVERAL)):
             raise UnknownNameError("array", name, ARRAYS, place=f" in {table.name} (known: {', '.join(ARRAYS)})")
-    for option in ("label", "prediction", "id", "group", "confidence_column", "filter", "better"):
+    for option in ("label", "prediction", "id", "group", "confidence_column", "filter", "better", "human"):
         if getattr(declared, option) is not None:
             raise InputError(
                 option, getattr(declared, option), "a table or a log",
@@ -264,20 +271,28 @@ class _Reading:
 
     def _filled(self, name: str) -> npt.NDArray[Any]:
         """A column without gaps: an empty cell is named by its row, never dropped."""
+        cells, codes = self._distinct(name)
+        return cells if codes is None else cells[codes]
+
+    def _distinct(self, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32] | None]:
+        """The cells of a column without gaps, or the different ones and which of them each row has."""
         column = self._column(name)
-        cells = column.tolist() if isinstance(column, np.ndarray) else list(column)
-        for row, cell in enumerate(cells):
+        coded = column if isinstance(column, Coded) else None
+        some = column if coded is None else coded.cells
+        cells = some.tolist() if isinstance(some, np.ndarray) else list(some)
+        for place, cell in enumerate(cells):
             if _missing(cell):
+                row = place if coded is None else coded.row_of(place)
                 raise InputError(
                     f"column {name}", _written(cell), "a value in every row", f"Row {row + 1} of {self.where}"
                 )
             if isinstance(cell, (list, dict)):
-                raise InputError(f"column {name}", type(cell).__name__, "a plain value", self._place(row))
+                raise InputError(f"column {name}", type(cell).__name__, "a plain value", self._place(place))
         if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
-            return column
+            return column, None
         if all(isinstance(cell, (bool, int, float)) for cell in cells):
-            return np.array(cells)
-        return np.array([str(cell).strip() for cell in cells])
+            return np.array(cells), None
+        return np.array([str(cell).strip() for cell in cells]), None if coded is None else coded.codes
 
     def _place(self, row: int) -> str:
         return f"Row {row + 1} of {self.where}"
@@ -287,6 +302,8 @@ class _Reading:
     def _outcomes(self, confidence: str | None) -> tuple[dict[str, Any], tuple[Outcome, ...]]:
         """The metrics that were named, or labels with predictions, or the one metric there is."""
         declared = self.declared
+        if declared.human is not None and declared.judge is not None:
+            return self._judged(declared.human, declared.judge)
         if declared.metric:
             return {}, self._metrics(declared.metric, "declared")
         taken = {confidence, declared.id, declared.group, declared.slices, declared.label, declared.prediction}
@@ -325,13 +342,15 @@ class _Reading:
         )  # fmt: skip
 
     def _answers(self, label: str, prediction: str) -> dict[str, Any]:
-        both = [self._filled(name) for name in (label, prediction)]
+        told = [self._distinct(name) for name in (label, prediction)]
+        both = [cells for cells, _ in told]
         if all(map(_is_truth, both)):
             true = ("true", "1", "1.0")
             both = [np.array([str(cell).lower() in true for cell in column], np.int64) for column in both]
         elif all(map(_is_whole, both)):
             # whole numbers above 2^53 are not all floats: two different ones would become equal
             both = [(c if c.dtype.kind in "iub" else c.astype(np.float64)).astype(np.int64) for c in both]
+        both = [cells if codes is None else cells[codes] for cells, (_, codes) in zip(both, told, strict=True)]
         self._decide("answers", f"{label} against {prediction}", "right where they agree")
         return {"heldout_labels": both[0], "heldout_predictions": both[1]}
 
@@ -389,17 +408,54 @@ class _Reading:
         self._decide("outcome", f"column {name}: {said}, {better} is better", why)
         return Outcome(name=name, losses=losses, kind=kind, what=what, low=low, high=high, label=label)
 
-    def _told(self, name: str) -> list[Any]:
+    def _judged(self, human: str, judge: str) -> tuple[dict[str, Any], tuple[Outcome, ...]]:
+        """Human labels of some rows, 1 where wrong, and a judge's verdicts on all; an empty cell is no label."""
+        if human == judge:
+            raise InputError("human, judge", human, "two columns")
+        found = {}
+        for name, gaps in ((human, True), (judge, False)):
+            column = self._column(name)
+            cells = column.tolist() if isinstance(column, np.ndarray) else list(column)
+            values, missing, form = self._numbers(name, cells, gaps=gaps)
+            better = "higher" if form in ("judged", "letters") else self.declared.better
+            if better is None:
+                raise InputError(
+                    f"column {name}", form, "a column whose direction is known",
+                    "If 1 means right, say --higher-is-better; if it means wrong, --lower-is-better",
+                )  # fmt: skip
+            odd = ~missing & ((values < 0.0) | (values > 1.0) if name == judge else (values != 0.0) & (values != 1.0))
+            if odd.any():
+                row = int(np.flatnonzero(odd)[0])
+                expected = "a verdict in [0, 1]" if name == judge else "right or wrong (1 or 0)"
+                raise InputError(f"column {name}", float(values[row]), expected, self._place(row))
+            found[name] = (1.0 - values if better == "higher" else values), ~missing
+            self._decide(
+                name, f"{int(np.sum(~missing)):,} {'verdicts' if name == judge else 'human labels'}", "declared"
+            )
+        losses, labelled = found[human]
+        verdicts = found[judge][0]
+        if self.declared.correlation is not None and self.declared.correlation < 0.0:
+            verdicts = 1.0 - verdicts
+        outcome = Outcome(name=human, losses=np.where(labelled, losses, 0.0), kind="rate", what="error rate")
+        return {"heldout_judge": verdicts, "heldout_labelled": labelled}, (outcome,)
+
+    def _told(self, name: str) -> Sequence[Any]:
         """The column of a metric; a scorer with several values is asked about."""
         if name not in self.columns:
             parts = [other for other in self.table.metrics if other.startswith(f"{name}.")]
             if parts:
                 options = " or ".join(f"--metric {other}" for other in parts)
                 raise InputError("--metric", name, "a single value", f"It has several: choose one of {options}")
+            if name in self.table.partial:
+                where = ", ".join(self.table.partial[name])
+                raise InputError(
+                    "--metric", name, f"a metric that all files of {self.where} have",
+                    f"Only {where} has it: certify that file alone",
+                )  # fmt: skip
             known = self.table.metrics or tuple(map(str, self.columns))
             raise UnknownNameError("metric", name, known, place=f" in {self.where} (it has {', '.join(known)})")
         column = self.columns[name]
-        return column.tolist() if isinstance(column, np.ndarray) else list(column)
+        return column.tolist() if isinstance(column, np.ndarray) else column
 
     def _paste(self, name: str, better: str | None) -> str:
         return f"--metric {name}" + (f" --{better}-is-better" if better else "")
@@ -437,11 +493,15 @@ class _Reading:
                 f"{self._place(row)}. Declare the range that it cannot leave: --metric {name} --range LOW HIGH",
             )  # fmt: skip
 
-    def _numbers(self, name: str, column: list[Any]) -> tuple[Array, npt.NDArray[np.bool_], str]:
+    def _numbers(
+        self, name: str, column: Sequence[Any], *, gaps: bool = False
+    ) -> tuple[Array, npt.NDArray[np.bool_], str]:
         """Numbers, which are missing, and what form they have: truths, judged, letters (C, P, I, N) or numbers."""
-        values, missing = np.zeros(len(column)), np.zeros(len(column), np.bool_)
+        coded = column if isinstance(column, Coded) else None
+        cells = column if coded is None else coded.cells
+        values, missing = np.zeros(len(cells)), np.zeros(len(cells), np.bool_)
         forms = set()
-        for row, cell in enumerate(column):
+        for row, cell in enumerate(cells):
             if _missing(cell):
                 missing[row] = True
                 continue
@@ -455,10 +515,15 @@ class _Reading:
             elif isinstance(cell, (int, float, np.number)) or _NUMBER.fullmatch(text):
                 values[row], form = float(text), "numbers"
             else:
-                raise self._no_number(name, cell, row)
+                raise self._no_number(name, cell, row if coded is None else coded.row_of(row))
             forms.add(form)
             if "judged" in forms and len(forms) > 1:
-                raise InputError(f"column {name}", str(cell)[:40], "right or wrong in every row", self._place(row))
+                place = self._place(row if coded is None else coded.row_of(row))
+                raise InputError(f"column {name}", str(cell)[:40], "right or wrong in every row", place)
+        if coded is not None:
+            values, missing = values[coded.codes], missing[coded.codes]
+        if gaps and not missing.all():
+            return values, missing, forms.pop() if len(forms) == 1 else "numbers"
         if missing.any() and self.declared.unscored != "wrong":
             raise InputError(
                 f"column {name}", _written(column[int(np.argmax(missing))]), "an outcome in every row",
@@ -480,7 +545,7 @@ class _Reading:
             )  # fmt: skip
         return InputError(f"column {name}", str(cell)[:40], "a number, true or false, right or wrong", self._place(row))
 
-    def _log(self, name: str, column: list[Any], label: str) -> Outcome:
+    def _log(self, name: str, column: Sequence[Any], label: str) -> Outcome:
         """-ln p per word (byte) of every document, and how many it has."""
         sums, sizes = np.empty(len(column)), np.ones(len(column))
         for row, pair in enumerate(column):

@@ -1,0 +1,115 @@
+"""Few human labels and a judge's verdicts, from a file to `certify` and `gate`: what is asked, said and verified."""
+
+import csv
+
+import numpy as np
+import pytest
+
+import certiformer
+from certiformer.certification.verify import verify
+from certiformer.theory.core.errors import InputError
+
+SAID = {"human": "human", "judge": "judge", "labelled": "random", "expect": 0.15, "correlation": 0.8}
+
+
+def table(path, rows=1200, labelled=200, rate=0.15, seed=0, ids=True, turned=False):
+    draw = np.random.default_rng(seed)
+    wrong = draw.random(rows) < rate
+    judge = np.where(wrong, draw.random(rows) < 0.95, draw.random(rows) < 0.02)
+    chosen = set(draw.permutation(rows)[:labelled].tolist())
+    with path.open("w", newline="") as file:
+        write = csv.writer(file)
+        write.writerow(["id", "human", "judge"][not ids :])
+        for row in range(rows):
+            label = ("wrong" if wrong[row] else "right") if row in chosen else ""
+            write.writerow([row, label, ("wrong" if judge[row] ^ turned else "right")][not ids :])
+    return path
+
+
+@pytest.fixture
+def file(tmp_path):
+    return table(tmp_path / "j.csv", turned=True)
+
+
+def test_a_judge_shortens_the_limit_and_humans_stand_beside_it(file, tmp_path):
+    # in this file the judge says right where it means wrong: expected beforehand, by a negative correlation
+    report = certiformer.certify(predictions=file, declaration={**SAID, "correlation": -0.8})
+    found = report["mean_loss"]
+    assert found.value < found.terms["humans alone"]
+    assert found.value > 0.1
+    assert "human labels, and a judge's verdicts on them and on 1,000 other items; humans alone" in report.basis
+    assert "drawn at random among all of them, blind to the judge" in report.conditions[0]
+    assert "human labels and a judge" in report["holdout"].reason
+    report.write(tmp_path / "out")
+    checked = verify(tmp_path / "out" / "report.json", data=file)
+    assert checked.exit_code == 0, checked
+
+
+def test_a_wrong_expectation_costs_width_only(file):
+    plain = certiformer.certify(predictions=file, declaration=SAID)["mean_loss"]
+    assert plain.terms["humans alone"] < plain.value < 1.2 * plain.terms["humans alone"]
+
+
+def test_rare_errors_are_left_to_humans(file):
+    report = certiformer.certify(predictions=file, declaration={**SAID, "expect": 0.01})
+    assert report["holdout"].evidence.n == 200
+    assert "for rare errors no judge improves this limit" in report.warnings[0]
+    assert "at least about 0.015" in report.warnings[0]
+    assert any("drawn at random" in text for text in report.conditions)
+
+
+def test_a_gate_uses_the_judge(tmp_path):
+    given = table(tmp_path / "j.csv")
+    far = certiformer.gate(given, error=0.25, declaration=SAID)
+    assert (far.verdict, far.exit_code) == ("pass", 0)
+    assert "humans alone would give" in far.basis
+    assert certiformer.gate(given, error=0.05, declaration=SAID).verdict == "fail"
+    near = certiformer.gate(given, error=0.15, declaration=SAID)
+    assert near.verdict == "undecided"
+    assert "new items with a human label" in near.advice
+
+
+def test_the_order_of_the_rows_does_not_matter_where_there_are_ids(file, tmp_path):
+    first, *rest = file.read_text().splitlines()
+    other = tmp_path / "other.csv"
+    other.write_text("\n".join([first, *reversed(rest)]) + "\n")
+    both = [certiformer.certify(predictions=one, declaration=SAID)["mean_loss"].value for one in (file, other)]
+    assert both[0] == both[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"judge": None}, "--human COLUMN --judge COLUMN"),
+        ({"labelled": None}, "--labelled random"),
+        ({"expect": None}, "a wrong guess costs width, never validity"),
+        ({"correlation": 2.0}, r"\[-1, 1\]"),
+        ({"group": "id"}, "nothing beside human labels"),
+        ({"human": "judge"}, "two columns"),
+        ({"unscored": "wrong"}, "what the judge is for"),
+    ],
+)
+def test_what_is_missing_is_asked(file, change, word):
+    with pytest.raises(InputError, match=word):
+        certiformer.certify(predictions=file, declaration={**SAID, **change})
+
+
+def test_columns_are_checked(tmp_path):
+    many = table(tmp_path / "many.csv", rows=300, labelled=200)
+    with pytest.raises(InputError, match="at least as many rows without a label"):
+        certiformer.certify(predictions=many, declaration=SAID)
+    numbers = {"human": [1, 0, None, None, 1, None], "judge": [0.2, 0.9, 0.1, 0.4, 0.8, 0.7]}
+    with pytest.raises(InputError, match="If 1 means right, say --higher-is-better"):
+        certiformer.Sample.of(numbers, SAID)
+    read = certiformer.Sample.of(numbers, {**SAID, "better": "lower"})
+    assert read.outcomes[0].losses.tolist() == [1.0, 0.0, 1.0]
+    with pytest.raises(InputError, match=r"a verdict in \[0, 1\]"):
+        certiformer.Sample.of({**numbers, "judge": [0.2, 9, 0.1, 0.4, 0.8, 0.7]}, {**SAID, "better": "lower"})
+    in_order = table(tmp_path / "sorted.csv", ids=False)
+    head, *rows = in_order.read_text().splitlines()
+    in_order.write_text("\n".join([head, *sorted(rows, key=lambda row: row.split(",")[1])]) + "\n")
+    with pytest.raises(InputError, match="judge"):
+        certiformer.certify(predictions=in_order, declaration=SAID)
+    for beside in ({"anytime": tmp_path / "state.json"}, {"ledger": tmp_path / "ledger.json"}):
+        with pytest.raises(InputError, match="a fixed gate with --error alone"):
+            certiformer.gate(table(tmp_path / "j.csv"), error=0.2, declaration=SAID, **beside)

@@ -1,0 +1,179 @@
+"""Every statement of a gate on populations whose truth is known, through `certiformer.gate`: is the verdict wrong?
+
+`VALID` ones may be wrong in at most a fraction DELTA of repetitions, at the rates where it is hardest; `BROKEN` ones
+break a rule in the way people break it, through the same door.
+"""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import certiformer
+from evaluation.coverage import DELTA, ids_of
+
+EPS = 0.2
+
+
+def verdict(arrays, error=EPS, **given):
+    return certiformer.gate(arrays, error=error, delta=DELTA, **given).verdict
+
+
+def wrong(random, n, rate):
+    return (random.random(n) < rate).astype(float)
+
+
+def right(random, n, rate):
+    return {"heldout_correct": wrong(random, n, rate) == 0.0}
+
+
+def rate_at_the_threshold(random):
+    return verdict(right(random, 100, EPS)) == "fail"
+
+
+def rate_above(random):
+    return verdict(right(random, 100, EPS + 1e-6)) == "pass"
+
+
+def levels(random, n):
+    return random.choice([0.0, 0.25, 0.5, 1.0], p=[0.6, 0.2, 0.1, 0.1], size=n)  # the mean is 0.2
+
+
+def losses_at_the_threshold(random):
+    return verdict({"heldout_losses": levels(random, 40)}, declaration={"order": "hash"}) == "fail"
+
+
+def losses_above(random):
+    return verdict({"heldout_losses": levels(random, 40)}, EPS - 1e-6, declaration={"order": "hash"}) == "pass"
+
+
+def groups(random):
+    """Rows of a group are right or wrong together; the mean over groups is the threshold."""
+    sizes = random.integers(1, 6, size=40)
+    given = {"heldout_correct": np.repeat(wrong(random, 40, EPS) == 0.0, sizes)}
+    given["heldout_groups"] = np.repeat(np.arange(40), sizes)
+    return verdict(given, declaration={"order": "hash"}) == "fail"
+
+
+def slices(random):
+    """Three slices at the threshold, and the whole: one false verdict is one too many."""
+    given = {**right(random, 100, EPS), "heldout_slices": np.arange(100) % 3}
+    found = certiformer.gate(given, error=EPS, delta=DELTA)
+    return any(one.verdict == "fail" for one in found.statements)
+
+
+def tries(random):
+    """pass^2 of a task that succeeds with a chance of 1/2 or 1: its mean is 5/8, so 1 - pass^2 is 3/8."""
+    chances = random.choice([0.5, 1.0], size=40)
+    done = random.random((40, 3)) < chances[:, None]
+    given = {"heldout_correct": done.ravel(), "heldout_groups": np.repeat(np.arange(40), 3)}
+    return verdict(given, 0.375, pass_all=2, declaration={"order": "hash"}) == "fail"
+
+
+def against(random):
+    """The candidate is a hair more than the margin worse: 10 % of the items lost, 5 % won."""
+    n, draw = 200, random.random(200)
+    base, ids = wrong(random, n, 0.1) == 1.0, ids_of(random, n)
+    lost, won = (draw < 0.1 + 1e-6), (draw > 0.95)
+    base = np.where(lost, False, np.where(won, True, base))
+    candidate = np.where(lost, True, np.where(won, False, base))
+    a, b = ({"heldout_correct": ~one, "heldout_ids": ids} for one in (candidate, base))
+    found = certiformer.gate(a, against=b, margin=0.05, delta=DELTA)
+    false = ("non-inferior", "superior", "better by the margin")
+    return any(one.id in false and one.verdict == "shown" for one in found.statements)
+
+
+def anytime(random):
+    """Five looks at a growing set, one state."""
+    with tempfile.TemporaryDirectory() as folder:
+        state = Path(folder) / "state.json"
+        outcomes, ids = right(random, 250, EPS)["heldout_correct"], ids_of(random, 250)
+        for n in (50, 100, 150, 200, 250):
+            given = {"heldout_correct": outcomes[:n], "heldout_ids": ids[:n]}
+            found = verdict(given, anytime=state)
+        return found == "fail"
+
+
+def ledger(random):
+    """Four models at the threshold, fresh items each."""
+    with tempfile.TemporaryDirectory() as folder:
+        runs = ({**right(random, 50, EPS), "heldout_ids": ids_of(random, 50)} for _ in range(4))
+        return any(verdict(one, ledger=Path(folder) / "ledger.json") == "fail" for one in runs)
+
+
+SAID = {"human": "human", "judge": "judge", "labelled": "random", "better": "lower", "expect": 0.5, "correlation": 0.8}
+
+
+def opinions(random, n, rate, chosen):
+    truth = wrong(random, n, rate) == 1.0
+    judge = np.where(truth, random.random(n) < 0.85, random.random(n) < 0.05)
+    known = chosen(judge)
+    human = [("wrong" if one else "right") if told else "" for one, told in zip(truth, known, strict=True)]
+    return {"id": ids_of(random, n), "human": human, "judge": judge.astype(float)}
+
+
+def judged(random):
+    given = opinions(random, 120, EPS + 1e-6, lambda judge: np.arange(120) < 30)
+    return verdict(given, declaration=SAID) == "pass"
+
+
+def judged_at_the_threshold(random):
+    given = opinions(random, 120, EPS, lambda judge: np.arange(120) < 30)
+    return verdict(given, declaration=SAID) == "fail"
+
+
+VALID = {
+    "rate at the threshold": rate_at_the_threshold,
+    "rate a hair above": rate_above,
+    "losses at the threshold": losses_at_the_threshold,
+    "losses a hair above": losses_above,
+    "groups": groups,
+    "slices": slices,
+    "tries of tasks": tries,
+    "against a baseline": against,
+    "anytime, five looks": anytime,
+    "a ledger of four runs": ledger,
+    "human labels and a judge": judged,
+    "human labels and a judge, at the threshold": judged_at_the_threshold,
+}
+
+
+def looked_again(random):
+    """Broken: five fixed gates on one growing set, until one decides."""
+    outcomes = right(random, 160, EPS)["heldout_correct"]
+    return any(verdict({"heldout_correct": outcomes[:n]}) == "fail" for n in (20, 40, 60, 80, 160))
+
+
+def groups_as_rows(random):
+    """Broken: rows of a group, right or wrong together, taken for independent ones."""
+    given = np.repeat(wrong(random, 30, EPS) == 0.0, 5)
+    return verdict({"heldout_correct": given}) == "fail"
+
+
+def runs_without_a_ledger(random):
+    """Broken: no run of four may be wrong, and each spends the whole of delta."""
+    return any(verdict(right(random, 50, EPS)) == "fail" for _ in range(4))
+
+
+def chosen_labels(random):
+    """Broken: humans look where the judge says fine."""
+    given = opinions(random, 120, EPS + 1e-6, lambda judge: np.argsort(np.argsort(judge, kind="stable")) < 30)
+    return verdict(given, declaration=SAID) == "pass"
+
+
+def tries_until_a_success(random):
+    """Broken: tries stop at the first success, and pass@1 is asked: the last try of each task is a success."""
+    tried = np.minimum(random.geometric(0.5, 60), 8)
+    groups = np.repeat(np.arange(60), tried)
+    last = np.repeat(np.cumsum(tried) - 1, tried) == np.arange(len(groups))
+    given = {"heldout_correct": last, "heldout_groups": groups}
+    return verdict(given, 0.49, pass_any=1, declaration={"order": "hash"}) == "pass"
+
+
+BROKEN = {
+    "five looks of a fixed gate": looked_again,
+    "rows of groups": groups_as_rows,
+    "four runs without a ledger": runs_without_a_ledger,
+    "labels where the judge says fine": chosen_labels,
+    "tries until a success": tries_until_a_success,
+}
