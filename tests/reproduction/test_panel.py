@@ -3,6 +3,8 @@
 import itertools
 import math
 
+import pytest
+
 from certiformer.reproduction.panel import Panel, Plot, Series
 
 MEASURED = Series("measured: slope -0.50 [-0.60, -0.40]", [1, 10], [1.0, 0.3], [0.9, 0.2], [1.1, 0.4])
@@ -69,17 +71,26 @@ def test_a_panel_without_runs_says_so():
     assert not drawn.texts
 
 
-def test_a_band_whose_lower_end_is_not_positive_reaches_the_bottom_of_a_logarithmic_axis():
-    wide = Series("measured", [1, 10], [2.0, 1.0], [-1.0, 0.5], [5.0, 2.0])
+def test_the_band_of_a_mean_on_a_logarithmic_axis_is_that_of_its_logarithm():
+    """Student's interval cannot fall through the axis; another one that is not positive reaches its bottom."""
+    student = Series("measured", [1, 10], [2.0, 1.0], [-1.0, 0.5], [5.0, 1.5])
+    other = Series("bootstrapped", [1, 10], [2.0, 1.0], [-1.0, 0.5], [9.0, 2.0])
     unknown = Series("no interval", [1, 10], [2.0, 1.0], [-math.inf, -math.inf], [math.inf, math.inf])
-    for series, bottom in ((wide, 0.0), (unknown, 2.0)):
+    for series, expected in ((student, 2.0 * math.exp(-1.5)), (other, 1e-3), (unknown, 2.0)):
         plot = Plot([Panel("n", "gap", [series], log="y")], "")
         plot.figure.draw_without_rendering()
         (axes,) = plot.figure.axes
         (band,) = axes.collections
         lowest = min(y for x, y in band.get_paths()[0].vertices if x == 1.0)
-        assert lowest <= max(axes.get_ylim()[0], bottom)
+        assert lowest == pytest.approx(expected)
         assert axes.get_ylim()[0] >= 0.1
+
+
+def test_panels_of_a_row_share_an_axis_where_they_are_compared():
+    small, large = Series("a", [1, 2], [0.1, 0.2]), Series("b", [1, 2], [1.0, 2.0])
+    plot = Plot([Panel("n", "gap", [small]), Panel("n", "gap", [large])], "", shared=True)
+    left, right = plot.figure.axes
+    assert left.get_ylim() == right.get_ylim()
 
 
 def test_theories_of_one_side_have_dashes_of_their_own():

@@ -29,7 +29,8 @@ def student(value, deviation, n):
 def test_a_number(gap, deviation, n, margin, word, seeds):
     said = verdicts.number(student(0.3 + gap, deviation, n), 0.3, margin)
     assert said.word == word
-    assert said.detail == ("" if seeds is None else f"needs {seeds} seeds")
+    small = f"{gap:+.2g}, our margin is {margin:g}" if word == "small effect" else ""
+    assert said.detail == (small if seeds is None else f"needs {seeds} seeds")
 
 
 @pytest.mark.parametrize(("k", "n", "delta", "word", "low", "high"), VECTORS["bound"])
@@ -53,8 +54,23 @@ def test_errors_are_rare_and_power_is_high():
 
 
 def test_no_number_of_seeds_helps_on_the_margin_itself():
-    assert verdicts.number(student(1.0, 1.0, 5), 0.0, 1.0).detail == "no number of seeds would do"
+    assert verdicts.number(student(1.0, 2.0, 5), 0.0, 1.0).detail == "needs more than 200 seeds"
     assert verdicts.number(mean_interval([1.0]), 0.0, 1.0).word == "cannot tell"
+
+
+def test_an_effect_near_the_margin_is_small_and_told_in_the_units_of_a_reader():
+    found = student(0.05, 0.01, 5)
+    assert verdicts.number(found, 0.0, 0.05) == Verdict("small effect", "+0.05, our margin is 0.05", 0.05, 1.0)
+    assert verdicts.no_more_than(found, 0.05).word == "small effect"
+    assert verdicts.no_more_than(student(0.05, 0.2, 5), 0.05).word == "cannot tell"
+    assert verdicts.number(student(0.4, 0.3, 5), 0.0, 0.05).word == "cannot tell"
+    rows = [
+        Row("", "", "", {"n": n, "seed": seed}, "done", values={"risk": n**0.05 * (1 + 0.02 * seed * (n > 10))})
+        for n in (10, 100, 1000)
+        for seed in range(-2, 3)
+    ]
+    (said,) = Trend("risk", Table(rows), "n", "risk", Theory("flat", exponent=0.0)).findings()
+    assert (said.verdict.word, said.verdict.detail) == ("small effect", "a factor 1.26 from 10 to 1000")
 
 
 def test_a_sign():

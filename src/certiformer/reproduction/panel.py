@@ -91,6 +91,7 @@ class Plot:
     caption: str
     columns: int = 0
     height: float = HEIGHT
+    shared: bool = False  # panels of a row have one vertical axis, where they are to be compared
 
     @functools.cached_property
     def figure(self) -> Figure:
@@ -107,6 +108,10 @@ class Plot:
         grid = figure.subplots(rows, columns, squeeze=False)
         for axes, panel in zip(grid.flat, self.panels, strict=False):
             _draw(axes, panel, place, above.get(id(panel), []))
+        for row in grid if self.shared else ():
+            limits = [axes.get_ylim() for axes in row]
+            for axes in row:
+                axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
         if self._one_legend:
             named = grid.flat[0].get_legend_handles_labels()
             columns = min(4, len(named[1]))
@@ -208,8 +213,11 @@ def _measured(axes: Axes, series: Series, index: int, positive: bool) -> None:
     if series.low is not None and series.high is not None:
         low, high = (np.where(np.isfinite(e), e, y) for e in (np.asarray(series.low, float), np.asarray(series.high)))
         if positive:
-            # an end that is not positive lies below every axis
-            low = np.where(low > 0.0, low, 1e-3 * np.nanmin(y))
+            # Student's interval of a mean, taken to its logarithm (delta method): it cannot fall through the axis
+            student = np.isclose(high - y, y - low)
+            half = np.where(student, high - y, 0.0) / y
+            low, high = (np.where(student, y * np.exp(s * half), end) for s, end in ((-1.0, low), (1.0, high)))
+            low = np.where(low > 0.0, low, 1e-3 * np.nanmin(y))  # another end that is not positive lies below the axis
         axes.fill_between(x, low, high, color=colour, alpha=0.18, lw=0)
     marker = MARKERS[index % len(MARKERS)] if series.points else None
     dashes = "-" if series.line else ""

@@ -381,7 +381,7 @@ def _swept(
 ) -> Swept:
     if fresh:
         book.forget(grid)
-    told = time_left(grid, book, retry=retry, probe=announce is not None and scale == "paper")
+    told = time_left(grid, book, retry=retry, probe=False)
     if announce is not None and told.missing:
         announce(". ".join(filter(None, (_announcement(study, scale, told, max(1, engine.slots)), older))))
     return sweep(grid, book, engine, retry=retry, progress=progress, lengths=told.lengths)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -88,8 +88,16 @@ class Trend:
             if theory is not None:
                 claim = Claim(self.said(theory), theory.relation)
                 verdict = claim.judge(self.slope, self.margin) if theory.claimed else MEASURED
+                if verdict.word == "small effect":
+                    verdict = replace(verdict, detail=self._size(claim.value))
                 rows.append(Finding.of(f"{self.name}: {theory.name}", self.slope, verdict, **{side: str(claim)}))
         return rows
+
+    def _size(self, exponent: float) -> str:
+        """The factor between the first and the last x by which y departs from x^exponent."""
+        first, last = min(self.points), max(self.points)
+        apart = "" if exponent == 0.0 else " beside the claim"
+        return f"a factor {(last / first) ** (self.slope.value - exponent):.3g}{apart} from {first:g} to {last:g}"
 
     def fit(self) -> dict[str, Any]:
         """The numbers behind it, for the document."""

@@ -1,9 +1,11 @@
-"""What may be said, in nine words, by rules that were written down before the runs.
+"""What may be said, in a few fixed words, by rules that were written down before the runs (but for `small effect`).
 
 A number theta0 of the paper against ours, theta from n seeds, with a margin delta that the study declares:
     agrees        the 90 % interval lies within theta0 +- delta (two one-sided tests of level 5 %);
     differs       the 95 % interval lies at or beyond the margin;
-    cannot tell   neither, with the number of seeds that would tell.
+    small effect  neither, but the 95 % interval leaves theta0 out, and its half-width is at most two margins: something
+                  was found, of a size near our margin; the remark says of what size;
+    cannot tell   the interval is too wide, with the number of seeds that would tell.
 A direction (below 0, above 1) by the 95 % interval; "no increase" by the upper end of the 90 % interval (agrees) and
 the lower end of the 95 % one (differs), against a margin.
 One single run of the paper against where one more run of ours would fall:
@@ -30,11 +32,13 @@ from scipy import special
 from certiformer.reproduction.statistics import FEWEST, Interval, Vector
 
 WORDS = (
-    "agrees", "differs", "cannot tell", "compatible", "incompatible", "holds", "violated", "not violated", "measured",
+    "agrees", "small effect", "differs", "cannot tell", "compatible", "incompatible", "holds", "violated",
+    "not violated", "measured",
 )  # fmt: skip
 SLOPE_MARGIN = 0.05
-MOST_SEEDS = 100_000
-MOST_SHARP = 1_000  # seeds of a prediction interval, which more hardly sharpen
+MOST_SEEDS = 200  # beyond it a number of seeds is arithmetic, and no advice
+WIDE = 2.0  # margins: an interval of a larger half-width says nothing about a size near the margin
+MORE = f"needs more than {MOST_SEEDS} seeds"
 Relation = Literal["=", "<=", "<", ">"]
 SHARPEST = math.log(2.0)  # the half-width beyond which a prediction interval says nothing
 ROUNDING = 1e-9
@@ -42,12 +46,16 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Verdict:
-    """One of the words, a remark such as "needs 14 seeds", the margin it rests on, and the p-value of a difference."""
+    """One of the words, a remark such as "needs 14 seeds", the margin it rests on, and the p-value of a difference.
+
+    `small`: its interval is narrow, so that a difference that may be chance leaves a small effect.
+    """
 
     word: str
     detail: str = ""
     margin: float | None = None
     p: float | None = None
+    small: bool = False
 
     def __post_init__(self) -> None:
         if self.word not in WORDS:
@@ -67,7 +75,9 @@ def number(found: Interval, truth: float, margin: float) -> Verdict:
     if max(truth - low, high - truth) <= margin:
         return Verdict("agrees", "", margin, p)
     if max(found.low - truth, truth - found.high) >= margin:
-        return Verdict("differs", "", margin, p)
+        return Verdict("differs", "", margin, p, _narrow(found, margin))
+    if max(found.low - truth, truth - found.high) > 0.0 and _narrow(found, margin):
+        return _small(found.value - truth, margin, p)
     return Verdict("cannot tell", _needs(found, gap, margin), margin, p)
 
 
@@ -111,8 +121,18 @@ def no_more_than(found: Interval, margin: float) -> Verdict:
     if found.inner[1] <= margin:
         return Verdict("agrees", "", margin, p)
     if found.low >= margin:
-        return Verdict("differs", "", margin, p)
+        return Verdict("differs", "", margin, p, _narrow(found, margin))
+    if found.low > 0.0 and _narrow(found, margin):
+        return _small(found.value, margin, p)
     return Verdict("cannot tell", _needs(found, found.value, margin), margin, p)
+
+
+def _narrow(found: Interval, margin: float) -> bool:
+    return found.high - found.low <= 2.0 * WIDE * margin
+
+
+def _small(effect: float, margin: float, p: float) -> Verdict:
+    return Verdict("small effect", f"{effect:+.2g}, our margin is {margin:g}", margin, p)
 
 
 def one_run(
@@ -140,13 +160,13 @@ def one_run(
     if away > half:
         return Verdict("cannot tell", "between the 95 % and the 99 % interval")
     enough = _sharp_enough(deviation, freedom, n)
-    needs = "no number of seeds would do" if enough is None else f"needs {enough:,} seeds"
+    needs = MORE if enough is None else f"needs {enough} seeds"
     return Verdict("cannot tell", f"the interval is too wide: {needs}")
 
 
 def _sharp_enough(deviation: float, freedom: int, n: int) -> int | None:
     """The number of seeds, more than n, with which a prediction interval is sharp enough, if they vary as these do."""
-    for more in range(n + 1, MOST_SHARP):
+    for more in range(n + 1, MOST_SEEDS + 1):
         # each of them is one more degree of freedom, of these runs or of all that are pooled
         t = float(special.stdtrit(freedom + more - n, 0.975))
         if t * deviation * math.sqrt(1.0 + 1.0 / more) <= SHARPEST:
@@ -187,7 +207,10 @@ def rate_allowed(found: Interval, allowed: float) -> Verdict:
 
 
 def holm(verdicts: Sequence[Verdict], level: float = 0.05) -> list[Verdict]:
-    """Those of one experiment together: a "differs" that does not survive Holm's correction becomes "cannot tell"."""
+    """Those of one experiment together: a "differs" that does not survive Holm's correction becomes "cannot tell".
+
+    Where the interval is narrow it is beyond the margin that may be chance: a "small effect" is left.
+    """
     tested = sorted((v.p, i) for i, v in enumerate(verdicts) if v.p is not None)
     out = list(verdicts)
     why = f"alone it differs, among {len(tested)} comparisons it may be chance"
@@ -195,7 +218,7 @@ def holm(verdicts: Sequence[Verdict], level: float = 0.05) -> list[Verdict]:
     for rank, (p, index) in enumerate(tested):
         rejecting = rejecting and p <= level / (len(tested) - rank)
         if not rejecting and out[index].word == "differs":
-            out[index] = replace(out[index], word="cannot tell", detail=why)
+            out[index] = replace(out[index], word="small effect" if out[index].small else "cannot tell", detail=why)
     return out
 
 
@@ -217,7 +240,7 @@ def _needs(found: Interval, gap: float, margin: float) -> str:
     if found.seeds < 2:
         return "the interval reaches both sides"
     seeds = seeds_needed(gap, found.deviation, margin)
-    return "no number of seeds would do" if seeds is None else f"needs {max(seeds, found.seeds + 1):,} seeds"
+    return MORE if seeds is None else f"needs {max(seeds, found.seeds + 1)} seeds"
 
 
 def _without_interval(found: Interval, margin: float | None = None) -> Verdict:

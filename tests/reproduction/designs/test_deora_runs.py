@@ -64,7 +64,7 @@ def distance(one, other):
     return math.sqrt(sum(np.sum((a - b) ** 2) for a, b in zip(one, other, strict=True)))
 
 
-@pytest.mark.parametrize(("start", "heads"), [("zero", 3), ("one-step", 5), ("random", 2)])
+@pytest.mark.parametrize(("start", "heads"), [("zero", 3), ("one-step", 5)])
 def test_copies_follow_the_path_of_heads_written_out(start, heads):
     config = {**SMALL, "start": start, "heads": heads, "checkpoints": [3, 7]}
     plain = Plain(config)
@@ -80,10 +80,8 @@ def test_copies_follow_the_path_of_heads_written_out(start, heads):
     assert curves["test"][2] == pytest.approx(np.mean(test), rel=1e-10)
     assert curves["test_error"][2] == np.mean(test >= math.log(2.0))
     assert curves["output"][2] == pytest.approx(np.max(np.abs(plain.outputs(last, plain.x))), rel=1e-10)
-    assert curves["distance"][2] == pytest.approx(distance(last, plain.start), rel=1e-10)
     assert curves["largest_head"][2] == pytest.approx(max(map(np.linalg.norm, last[0])), rel=1e-10)
-    if start != "random":
-        assert curves["relevant_mass"][0] == pytest.approx(SMALL["zeta"])
+    assert curves["relevant_mass"][0] == pytest.approx(SMALL["zeta"])
 
 
 def test_many_heads_are_the_limit_of_frozen_attention():
@@ -130,15 +128,13 @@ def test_stability_is_that_of_separate_runs():
     own = plain.losses(full, plain.x, plain.y)
     unseen = [plain.losses(each, plain.x[i : i + 1], plain.y[i : i + 1])[0] for i, each in enumerate(without)]
     assert found.arrays["stability"][1] == pytest.approx(np.mean(apart), rel=1e-9)
-    assert found.arrays["worst"][1] == pytest.approx(max(apart), rel=1e-9)
     assert found.arrays["left_out_gap"][1] == pytest.approx(np.mean(unseen - own), rel=1e-8)
-    assert found.arrays["train"][1] == pytest.approx(np.mean(own), rel=1e-9)
     assert found.values["BPhi"] == pytest.approx(np.max(np.abs(plain.outputs(plain.start, plain.x))), rel=1e-9)
 
 
 @pytest.mark.parametrize("start", runs.STARTS)
 def test_margin_is_that_of_the_good_initialisation(start):
-    config = {**SMALL, "start": start, "heads": 2, "steps": 9 if start == "one-step" else 0}
+    config = {**SMALL, "start": start, "heads": 2}
     found, plain = deora_margins.run(config).values, Plain(config)
     rows = []
     for sample, label in zip(plain.x, plain.y, strict=True):
@@ -147,10 +143,11 @@ def test_margin_is_that_of_the_good_initialisation(start):
     whole = ntk.hard_margin(np.array(rows))
     assert found["margin"] == pytest.approx(math.sqrt(2.0) * whole.achieved.value, rel=1e-9)
     assert found["margin_at_most"] == pytest.approx(math.sqrt(2.0) * whole.at_most.value, rel=1e-9)
-    if config["steps"]:
-        last = plain.descend(9)
-        assert found["reached"] == pytest.approx(np.min(plain.y * plain.outputs(last, plain.x)), rel=1e-9)
-        assert found["travelled"] == pytest.approx(distance(last, plain.start), rel=1e-9)
+    moved = np.concatenate([np.concatenate([(u - a).ravel(), (w - b).ravel()])
+                            for u, w, a, b in zip(*plain.descend(1), *plain.start, strict=True)])  # fmt: skip
+    reached = math.sqrt(2.0) * np.min(np.array(rows) @ moved) / np.linalg.norm(moved)
+    assert found["first_step"] == pytest.approx(reached, rel=1e-7)
+    assert found["first_step"] <= found["margin_at_most"]
 
 
 def test_an_unknown_start_is_refused():

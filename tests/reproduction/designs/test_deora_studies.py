@@ -24,7 +24,7 @@ def planted_training(configs, exponent=-1.2):
         steps = np.array([1, *config["checkpoints"]], float)
         noise = 1.0 + 0.02 * np.random.default_rng(config["seed"]).standard_normal()
         train = 3.0 * noise * steps**exponent
-        curves = dict.fromkeys(("output", "distance", "largest_head", "relevant_mass", "test_error"), 0.0 * steps)
+        curves = dict.fromkeys(("output", "largest_head", "relevant_mass", "test_error"), 0.0 * steps)
         arrays = {"train": train, "test": train * (1.0 + 1.0 / config["n"]), **curves}
         yield row(config, {"first_phase_error": 0.0}, arrays)
 
@@ -34,20 +34,18 @@ def planted_stability(configs, exponent=-1.0):
         noise = 1.0 + 0.02 * np.random.default_rng(config["seed"]).standard_normal()
         steps = np.array(config["checkpoints"], float)
         apart = 0.1 * noise * config["n"] ** exponent * np.log(steps) ** 2
-        arrays = {"stability": apart, "left_out_gap": apart, "train": 0.1 / steps, "test": 0.1 / steps + apart}
+        arrays = {"stability": apart, "left_out_gap": apart}
         yield row(config, {"first_phase_error": 0.0, "B2": 0.0, "BPhi": 0.0}, arrays)
 
 
-def planted_margins(configs, factor=1.1, heads=0.0):
-    """`factor` times the sound margin without first-phase error, times H^heads."""
+def planted_margins(configs, factor=1.1):
+    """`factor` times the sound margin without first-phase error; the first step has half of it."""
     for config in configs:
         noise = 1.0 + 0.001 * np.random.default_rng(config["seed"]).random()
         sound = theory.proposition_2(config, 0.0).sound["gamma_zero" if config["start"] == "zero" else "gamma_opt"]
-        margin = factor * noise * sound.value * config["heads"] ** heads
-        values = {"margin": margin, "margin_at_most": margin, "first_phase_error": 0.0, "BPhi": 0.0, "B2": 0.0}
-        if config["steps"]:
-            values |= {"reached": 4.0 * noise, "travelled": 2.0}
-        yield row(config, values, {})
+        margin = factor * noise * sound.value
+        found = {"margin": margin, "margin_at_most": margin, "first_step": margin / 2}
+        yield row(config, {**found, "first_phase_error": 0.0, "BPhi": 0.0, "B2": 0.0}, {})
 
 
 def told(analysis, *words):
@@ -63,10 +61,8 @@ def without_nan(analysis):
 
 @pytest.mark.parametrize("module", MODULES)
 def test_grids(module):
-    quick, paper = module.experiment("quick"), module.experiment("paper")
-    assert len({config["seed"] for config in quick.configs}) >= 5
-    assert len({config["seed"] for config in paper.configs}) >= 20
-    assert len({config["n"] for config in quick.configs}) >= 5
+    assert len({config["seed"] for config in module.experiment("quick").configs}) >= 5
+    assert len({config["seed"] for config in module.experiment("paper").configs}) >= 10
 
 
 def test_corollary_2_raises_only_the_printed_side_to_one():
@@ -75,7 +71,6 @@ def test_corollary_2_raises_only_the_printed_side_to_one():
     printed, sound = theory.corollary_2(config, start, 100, 100)
     assert printed["g0"].value == pytest.approx((2.0 + math.log(100)) / start.gamma)
     assert math.isfinite(sound["train"].value)
-    assert theory.start_of({**config, "start": "random"}, 0.0, 0.0, 0.0) is None
     few = theory.theorem("deora.thm1", {**config, "heads": 1}, start, 100)
     assert few is None
     many = theory.theorem("deora.thm1", config, start, 100)
@@ -83,16 +78,13 @@ def test_corollary_2_raises_only_the_printed_side_to_one():
 
 
 def test_planted_exponents_in_steps_are_found():
-    configs = deora_training.experiment("quick").configs
-    few = [c for c in configs if c["heads"] == 16 and c["start"] != "zero"]
+    few = [c for c in deora_training.experiment("quick").configs if c["heads"] == 16]
     analysis = without_nan(deora_training.analyse(list(planted_training(few))))
     for finding in told(analysis, "exponent of the training loss in K"):
         assert finding.ours == pytest.approx(-1.2, abs=1e-9)
         assert finding.verdict.word == "holds"
-    (gap,) = told(analysis, "gap at K", "in n", "order 1/n")
-    assert gap.ours == pytest.approx(-1.0, abs=0.02)
-    cell = [c for c in few if (c["start"], c["n"]) == (few[0]["start"], few[0]["n"])]
-    slow = without_nan(deora_training.analyse(list(planted_training(cell, exponent=-0.2))))
+    assert "in 2 of 2 settings" in analysis.headline
+    slow = without_nan(deora_training.analyse(list(planted_training(few, exponent=-0.2))))
     assert {f.verdict.word for f in told(slow, "exponent of the training loss in K")} == {"violated"}
 
 
@@ -106,27 +98,22 @@ def test_planted_exponents_in_n_are_found():
     printed, sound = told(analysis, "mean leave-one-out distance, n = 128, K = 128", "2^24")
     assert {printed.verdict.word, sound.verdict.word} == {"holds"}
     assert sound.ours < sound.sound < printed.paper
-    for finding in told(analysis, "heads that the theory asks for"):
-        assert finding.sound < finding.paper
     flat = deora_stability.analyse(list(planted_stability(configs, exponent=-0.5)))
     assert {f.verdict.word for f in told(flat, "exponent in n", "mean leave-one-out")} == {"violated"}
 
 
-def test_margins_below_their_bound_or_with_heads_in_them_are_noticed():
+def test_margins_below_their_bound_are_noticed():
     configs = deora_margins.experiment("quick").configs
     analysis = without_nan(deora_margins.analyse(list(planted_margins(configs))))
     assert {f.verdict.word for f in told(analysis, "sound lower bound over")} == {"not violated"}
-    assert {f.verdict.word for f in told(analysis, "NTK margin in H", "one number")} == {"agrees"}
-    for finding in told(analysis, "in tokens T", "zero start"):
-        assert finding.ours == pytest.approx(0.5, abs=1e-9)
+    for finding in told(analysis, "first gradient step / the largest"):
+        assert finding.ours == pytest.approx(0.5)
     for finding in told(analysis, "after the first phase, S ="):
-        above = finding.ours > float(finding.paper.removeprefix("< "))
-        assert finding.verdict.word == ("differs" if above else "agrees")
-    some = [c for c in configs if c["S"] == 2.0 and c["tokens"] == 8 and c["zeta"] == 0.25]
-    low = deora_margins.analyse(list(planted_margins(some, factor=0.9)))
+        if finding.paper is not None:
+            above = finding.ours > float(finding.paper.removeprefix("< "))
+            assert finding.verdict.word == ("differs" if above else "agrees")
+    low = deora_margins.analyse(list(planted_margins(configs, factor=0.9)))
     assert {f.verdict.word for f in told(low, "sound lower bound over")} == {"violated"}
-    growing = deora_margins.analyse(list(planted_margins(some, heads=0.25)))
-    assert {f.verdict.word for f in told(growing, "NTK margin in H", "one number")} == {"differs"}
 
 
 @pytest.mark.parametrize(
@@ -137,7 +124,7 @@ def test_missing_cells_and_single_seeds_leave_things_open(module, planted):
     configs = module.experiment("smoke").configs
     alone = [config for config in configs if config["seed"] == 0]
     without_nan(module.analyse(list(planted(alone))))
-    for start in ("zero", "one-step", "random"):
+    for start in ("zero", "one-step"):
         cell = [config for config in alone if config["start"] == start][:1]
         if cell:
             analysis = without_nan(module.analyse(list(planted(cell))))

@@ -215,7 +215,8 @@ def test_planted_exponents_are_found():
     assert words(analysis, "as released", paper) == {"differs"}
     early = analysis.fits["training loss after 1/16 of the steps, the paper's teacher, exponent in m"]
     assert early["value"] == pytest.approx(0.0, abs=0.03)
-    assert "-0.50" in analysis.headline
+    assert "with the released teacher" in analysis.headline
+    assert "training -1.00 (differs)" in analysis.headline
 
 
 def test_exponents_of_bounds():

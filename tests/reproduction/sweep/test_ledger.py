@@ -336,6 +336,16 @@ def test_a_damaged_ledger_is_refused_and_left_alone(path, damage):
     refused(path, "damaged")
 
 
+def test_a_name_that_is_no_text_is_refused(path):
+    made(path)
+    db = sqlite3.connect(path)
+    db.execute("UPDATE runs SET experiment = x'00ff'")
+    db.commit()
+    db.close()
+    with Ledger(path, read_only=True) as ledger, pytest.raises(LedgerError, match="no text"):
+        ledger.rows()
+
+
 def test_damage_found_later_is_reported_too(path):
     experiment = walk(200)
     made(path)

@@ -27,7 +27,7 @@ from certiformer.lab.training.losses import logistic
 from certiformer.reproduction.sweep.run import Config
 from certiformer.theory.core.errors import InputError
 
-STARTS = ("zero", "one-step", "random")
+STARTS = ("zero", "one-step")
 MIXTURE = ("tokens", "zeta", "M", "d", "S", "Z_mu", "Z_nu", "Z", "noise")
 
 
@@ -69,10 +69,6 @@ def _start(config: Config, source: TokenizedMixture, key_first: Any, key_start: 
     if config["start"] == "zero":
         model = MultiHeadAttention.init(key_start, MultiHeadAttentionConfig(**shape, heads=1), dtype=jnp.float64)
         return Heads(model.U, model.W, jnp.full(1, float(total))), 0.0
-    if config["start"] == "random":
-        settings = MultiHeadAttentionConfig(**shape, heads=total)
-        model = MultiHeadAttention.init(key_start, settings, dtype=jnp.float64, start="random")
-        return Heads(model.U, model.W, jnp.ones(total)), 0.0
     if config["start"] != "one-step":
         raise InputError("start", config["start"], f"one of {', '.join(STARTS)}")
     first = source.sample(key_first, config["n1"])

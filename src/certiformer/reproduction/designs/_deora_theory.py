@@ -35,10 +35,8 @@ def ordering(config: Config) -> Evaluation:
     return find("deora.sec5.3").evaluate(_mixture(config))
 
 
-def start_of(config: Config, P: float, BPhi: float, B2: float) -> Start | None:
-    """The start with its margin over the whole population; None for a random start, of which the paper has none."""
-    if config["start"] == "random":
-        return None
+def start_of(config: Config, P: float, BPhi: float, B2: float) -> Start:
+    """The start with its margin over the whole population."""
     sound = proposition_2(config, P).sound
     return Start(sound["gamma_zero" if config["start"] == "zero" else "gamma_opt"].value, BPhi, B2)
 

@@ -196,8 +196,8 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         Panel("tokens T", "E (f̂ − f°)²", risks, f"excess risk and bounds, n = {n}", "xy"),
     ]
     return notes.analysis(
-        f"the excess risk changes with the length T with exponent {risk.slope}, while the printed bound grows by a "
-        f"factor {grown[0]:.2g} between T = {lengths[0]:.0f} and {lengths[-1]:.0f} through the norm of the input.",
+        f"the excess risk changes with the length T with exponent {risk.slope}; the printed bound grows "
+        f"{grown[0]:.2g}-fold from T = {lengths[0]:.0f} to {lengths[-1]:.0f}, through the norm of the input.",
         length=Plot(panels, caption, height=3.0),
     )
 

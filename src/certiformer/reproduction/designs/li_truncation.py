@@ -78,13 +78,7 @@ def experiment(scale: Scale) -> Experiment:
     sizes, grid, seeds, draws, test = {
         "smoke": ((64,), (2, 8, 32), 1, 8, 1024),
         "quick": ((128, 256, 512, 1024, 2048), (2, 8, 32, 128, 512, 2048, 8192, 32768, 131072, 524288), 5, 16, 8192),
-        "paper": (
-            (128, 256, 512, 1024, 2048, 4096, 8192, 16384),
-            tuple(2**i for i in range(1, 22)),
-            20,
-            50,
-            32768,
-        ),
+        "paper": ((128, 512, 2048, 8192), tuple(2**i for i in range(1, 22)), 10, 50, 32768),
     }[scale]
     shape = {"noise": "gaussian", "nu": 2.2, "sigma": SIGMA, "d": 2, "k": 2, "tokens": 4, "teacher": 0}
     effort = {"iterations": 100, "test": test, "draws": draws}

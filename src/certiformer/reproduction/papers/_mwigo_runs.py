@@ -61,11 +61,6 @@ def _order(shuffled: np.random.Generator, config: Config) -> npt.NDArray[np.int6
     return order[:whole]
 
 
-def _records(config: Config) -> int:
-    """Epoch 0, every, 2 every, ..., the last included."""
-    return int(config["epochs"] // config["every"]) + 1
-
-
 def _prepared(config: Config) -> tuple[kernels.Patches, Weights]:
     key_task, key_model = jax.random.split(jax.random.key(config["seed"]))
     seen = mnist(key_task, n=config["n"], pixels=config["pixels"], tokens=config["tokens"]).train

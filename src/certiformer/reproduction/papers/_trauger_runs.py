@@ -103,7 +103,7 @@ class _Kept(NamedTuple):
 
 
 class _Trained(NamedTuple):
-    """A run to its end: the last weights, the epochs it took, what was looked at, and the windows' starting states."""
+    """A run to its end: the last weights, the epochs it took, those evaluated, and the windows' starting states."""
 
     weights: Flat
     epochs: int

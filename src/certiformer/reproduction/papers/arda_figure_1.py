@@ -26,7 +26,7 @@ MEASURES = {
 }
 LEMMA = {"linearisation": "arda.lem3", "approximation": "arda.lem5", "training": "arda.thm1"}
 TITLES = {"paper": "the paper's teacher", "released_diagonal": "the released teacher"}
-PAPER_EXPONENT = -0.5  # "close to -1/2"
+PAPER_EXPONENT = -0.5
 
 
 def analyse(rows: Sequence[Row]) -> Analysis:
@@ -63,15 +63,15 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         "intervals of the medians; dashed: the paper's slope through the first point."
     )
     told = [
-        f"{MEASURES[measure]} {trend.slope}, {notes.word(trend.name)}"
+        f"{measure} {trend.slope.value:z.2f} ({notes.word(trend.name)})"
         for (measure, teacher), trend in trends.items()
         if measure in LEMMA and teacher == teachers[0] and len(trend.points) > 1
     ]
     widths = list(table.by("width"))
     seeds = len(table.where(teacher=teachers[0]).seeds)
     return notes.analysis(
-        f"exponents in the width, m = {widths[0]} to {widths[-1]} ({seeds} seed{'s' if seeds > 1 else ''}), against "
-        f"the paper's “close to -1/2”: {'; '.join(told) or 'one width only'}.",
+        f"with {TITLES[teachers[0]]}, exponents in the width, m = {widths[0]} to {widths[-1]} ({seeds} "
+        f"seed{'s' if seeds > 1 else ''}), beside the paper's -1/2: {'; '.join(told) or 'one width only'}.",
         figure_1=Plot(panels, caption, height=2.9),
     )
 

@@ -47,10 +47,9 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         "and single runs (grey). Crosses: the lowest test loss of the paper's single run."
     )
     return notes.analysis(
-        f"at width {d_m:,} training drives the training loss to between {min(fitted):.2g} and {max(fitted):.2g} of its "
-        f"start, and the test loss after {last} epochs changes with N with exponent {falls.slope} (falls: "
-        f"{notes.word(falls.name)}).",
-        losses=Plot(panels, caption, columns=max(1, len(table.by("n")))),
+        f"at width {d_m:,} training drives the training loss to at most {max(fitted):.2g} of its start; the test loss "
+        f"after {last} epochs changes with N with exponent {falls.slope.value:.2f} (falls: {notes.word(falls.name)}).",
+        losses=Plot(panels, caption, columns=max(1, len(table.by("n"))), shared=True),
     )
 
 

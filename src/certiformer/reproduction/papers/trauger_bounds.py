@@ -147,9 +147,6 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         f"printed formula is negative for {literal} of them."
     )
     level = mean_interval(above)
-    moves = ""
-    if len(table.by("tokens")) > 1:
-        moves = f"; it changes by {moving} decades per 100 tokens (no increase: {notes.word(setting)})"
     caption = (
         "Bounds on the gap of the networks that learned sparse majority, and the gaps measured, for each number of "
         "tokens T: means of logarithms of the bounds, means of the gaps with 95 % intervals. A bound above the dotted "
@@ -157,8 +154,8 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         + (f" Of the printed bounds {negative} of {len(table)} are negative and cannot be drawn." if negative else "")
     )
     return notes.analysis(
-        f"at the {len(table)} of {len(everything)} networks that learned, the sound Theorem 4.1 is {level} decades "
-        f"above the loss of guessing{': it says nothing' if level.low > 0 else ''}{moves}.",
+        f"at the {len(table)} of {len(everything)} networks that learned, the sound Theorem 4.1 is "
+        f"{level.value:.2f} decades above the loss of guessing{': it says nothing' if level.low > 0 else ''}.",
         bounds=Plot([_panel(table, found)], caption, height=3.0),
     )
 

@@ -274,6 +274,8 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
             row = Row(key, experiment, version, parse_json(config), state, attempts, {}, {}, *rest)
         except (NotJson, TypeError):
             raise self._refusal(f"damaged (the configuration of the run {str(key)[:80]!r} is not JSON)") from None
+        if not (isinstance(key, str) and isinstance(experiment, str) and isinstance(version, (int, str))):
+            raise self._refusal(f"damaged (the name of the run {str(key)[:80]!r} is no text)")
         with contextlib.suppress(ValueError, TypeError, SyntaxError, OverflowError, MemoryError):
             arrays = {
                 n: np.frombuffer(data, dtype).reshape(parse_json(shape, list)).copy()

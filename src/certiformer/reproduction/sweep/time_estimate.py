@@ -1,9 +1,9 @@
 """How long a sweep will take: the processor's time of the runs that are missing.
 
 A run takes as long as finished ones of the same shape took, by the ledger, or else by what was published of them. Where
-nothing was published of an experiment, two shortened runs of a shape are timed here and now: their difference is the
-price of a step, and what is left is set-up, which is paid once. Time of the processor, not of the clock: a busy machine
-is no reason to expect more work.
+nothing was published of an experiment, two shortened runs of a shape are timed here and now, of as many shapes as fit
+into a few seconds: their difference is the price of a step, and what is left is set-up, which is paid once. Time of the
+processor, not of the clock: a busy machine is no reason to expect more work.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from certiformer.reproduction.sweep.ledger import Row
 from certiformer.reproduction.sweep.run import Config, Experiment, Run, Shortened, canonical, function_of
 
 PATIENCE = 2.0  # seconds for the repetitions of one short run
+ENOUGH = 5.0  # seconds after which no other shape is timed: the answer is wanted now
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,11 @@ def estimate(
     from_files = sum(len(by_shape[s]) for s, seconds in known.items() if seconds is not None and s not in times)
     unknown = [s for s, seconds in known.items() if seconds is None]
     probes: dict[str, float] = {}
+    began = time.monotonic()
     for s in unknown if probe and not told and experiment.shorten is not None else ():
         assert experiment.shorten is not None
+        if probes and time.monotonic() - began > ENOUGH:
+            break
         pair = experiment.shorten(dict(by_shape[s][0].config))
         # runs that differ only in their length share a probe
         fresh = [short for short, _ in pair if shape(short) not in probes]
