@@ -236,6 +236,8 @@ def test_compare_and_select_carry_a_report(run):
     assert first.verdict in found.headline
     low, high = re.search(r"is between (\S+) and (\S+), with", found.headline).groups()
     assert float(low) <= first.interval[0] <= first.interval[1] <= float(high)
+    screen = " ".join(run("compare", "A.csv", "B.csv", "C.csv").out.split())
+    assert all(text in screen for text in (found.headline, *(one.seen for one in found.report.statements)))
     chosen = certiformer.select("B.csv", error=0.1)
     assert (chosen.value, chosen.report["select"].value) == (chosen.selection.error_upper,) * 2
     assert chosen.headline in " ".join(run("select", "B.csv", "--error", 0.1).out.split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import io
 import os
 import signal
 import sys
@@ -45,7 +46,7 @@ def application(verbs: Sequence[str] = VERBS) -> typer.Typer:
     """The command line with these verbs: only their modules are imported."""
     app = typer.Typer(
         name="certiformer",
-        help="The theory of Transformer generalization as numbers a person can rely on.",
+        help="Error limits for your model, and checked generalization bounds for Transformers.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -92,6 +93,9 @@ def main() -> None:
     """Run the command line; an error that is the user's to mend is one line on stderr and exit code 2."""
     # ends like any other error: what was begun is cleaned up, and workers end with us
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal without Unicode gets \u2264, not a traceback
+            stream.reconfigure(errors="backslashreplace")
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     try:
         asked = sys.argv[1] if len(sys.argv) > 1 else ""

@@ -20,6 +20,8 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.
 
 TEXTS = {"classes": "N|NAMES", "abstain": "LABEL"}
 """Fields of several kinds are typed as text."""
+JUDGE = ("human", "judge", "labelled", "expect", "correlation")
+"""What belongs to human labels beside a judge: for verbs that certify one rate."""
 
 
 def declared(*left_out: str, only: tuple[str, ...] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -67,7 +69,7 @@ def _parameters(one: Field[Any]) -> list[inspect.Parameter]:
         kind = list[str] | None
     elif one.name == "range":
         kind = tuple[float, float] | None
-    elif one.name in ("clip",):
+    elif one.name in ("clip", "expect", "correlation"):
         kind = float | None
     elif one.name in ("max_size", "seed"):
         kind = int | None

@@ -26,11 +26,9 @@ def audit(
         list[str] | None, typer.Argument(metavar="[ID]...", help="Results to attack; all by default.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of every search.")] = 0,
-    budget: Annotated[
-        float, typer.Option(help="Seconds on two cores; it becomes a number of points per attack. More finds more.")
-    ] = 60.0,
+    budget: Annotated[float, typer.Option(help="Seconds on two cores, turned into a number of points.")] = 60.0,
     workers: Annotated[
-        int | None, typer.Option(help="Processes; one per core by default. The verdicts do not depend on it.")
+        int | None, typer.Option(help="Processes (default: one per core); verdicts do not depend on it.")
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw attained against bound (.png, .pdf, .svg).")
@@ -43,7 +41,7 @@ def audit(
     csv: Csv = False,
     markdown: Markdown = False,
 ) -> None:
-    """Attack claims: search for instances that break them, and show how tight the ones that stand are."""
+    """Search for counterexamples to a claim, and show how tight it is."""
     from certiformer.auditing import report, runner
 
     if recheck is not None:

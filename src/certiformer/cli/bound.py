@@ -36,7 +36,10 @@ def bound(
     csv: Csv = False,
     markdown: Markdown = False,
 ) -> None:
-    """Evaluate a result at the given inputs: as printed and sound, side by side, with every hypothesis checked."""
+    """Evaluate a result: printed and sound side by side.
+
+    Every hypothesis is listed: verified, stated by you, open, or failing.
+    """
     result = find(id)
     given = _pairs(result, inputs or [])
     if solve_for is not None:

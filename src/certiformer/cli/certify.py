@@ -29,8 +29,7 @@ def certify(
         Path | None,
         typer.Argument(
             metavar="FILE",
-            help="Predictions, losses or a log of evaluations (.npz, .npy, .csv, .jsonl, .parquet, .json, .eval, or a "
-            "folder of logs); or a model (.safetensors, with --data); any checkpoint beside --predictions.",
+            help="Predictions, losses, evaluation logs (file or folder), or a model.",
         ),
     ] = None,
     data: Annotated[
@@ -53,14 +52,12 @@ def certify(
         str | None,
         typer.Option(
             metavar="[=count]",
-            help="Write proof.v, which a proof kernel checks (verify --proof); with =count the kernel counts too.",
+            help="Write proof.v for a proof kernel; =count: it counts too.",
         ),
     ] = None,
     require: Annotated[
         float | None,
-        typer.Option(
-            metavar="X", help="The limit must be at most X: exit code 0 if so, 1 if it is above, 3 if undecided."
-        ),
+        typer.Option(metavar="X", help="Exit code 0 if the limit meets X, else 1 or 3."),
     ] = None,
     every: Every = False,
     delta: reading.Delta = None,
@@ -70,7 +67,11 @@ def certify(
     csv: Csv = False,
     markdown: Markdown = False,
 ) -> None:
-    """Certify a model: what is guaranteed about its error on new data, and what other methods would need."""
+    """Limit a model's error on new data, with a stated confidence.
+
+    FILE may be .npz, .npy, .csv, .jsonl, .parquet, .json, .eval or a folder of logs; a model (.safetensors) needs
+    --data; with --predictions it may be any checkpoint. Exit code with --require: 0 met, 1 not met, 3 undecided.
+    """
     from certiformer.certification.api import Subject, findings
     from certiformer.certification.sources.files import READERS
     from certiformer.evaluation._given import failure_probability

@@ -15,7 +15,9 @@ def check(
     id: Annotated[str, typer.Argument(help="A result, for example one that you are writing.")],
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """Say in seconds what a result still lacks: statement, example, promise, proof note, vector, tests, attack.
+    """List what a result of yours still lacks.
+
+    Statement, example, promise, proof note, vector, tests, attack.
 
     Exit code 0: nothing. 1: something. What belongs to the repository is looked for in the checkout you are in.
     """

@@ -17,7 +17,7 @@ from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.sweeping import Range, parse_sweep
 
 if TYPE_CHECKING:
-    from certiformer.certification.comparing import Comparison as Models
+    from certiformer.certification.comparing import Comparisons
     from certiformer.report.comparison import Comparison, Row
 
 MOST_LINES = 21
@@ -25,14 +25,14 @@ MOST_LINES = 21
 COLUMNS = ("id", "sound", "variant", "printed")
 
 
-@reading.declared("models", "two_sided", "slices", "seed", "title", "confidence_column")
+@reading.declared("models", "two_sided", "slices", "seed", "title", "confidence_column", *reading.JUDGE)
 def compare(
     declaration: Declaration,
     what: Annotated[
         list[str],
         typer.Argument(
             metavar="FILE FILE... | ID ID... [KEY=VALUE...]",
-            help="Predictions of models on the same items, the reference first; or results that bound one quantity.",
+            help="Files on the same items, the reference first; or results.",
         ),
     ],
     delta: reading.Delta = None,
@@ -42,9 +42,7 @@ def compare(
     ] = None,
     require: Annotated[
         str | None,
-        typer.Option(
-            metavar="noninferior|better", help="Models: exit code 0 if that is shown, 1 if refuted, 3 if undecided."
-        ),
+        typer.Option(metavar="noninferior|better", help="Exit code 0 if that is shown, 1 if refuted, 3 otherwise."),
     ] = None,
     sweep: Annotated[
         str | None, typer.Option(metavar="KEY=FROM:TO:POINTS", help="Results: along a range, e.g. n=1e2:1e8:40.")
@@ -58,7 +56,7 @@ def compare(
     csv: Csv = False,
     markdown: Markdown = False,
 ) -> None:
-    """Which of two models is better on new items, or which of several results bounds a quantity best."""
+    """Compare two models on the same items, or several bounds."""
     from certiformer.certification.comparing import compare as run
     from certiformer.certification.gating import EXIT, required_of
     from certiformer.certification.sources.files import READERS
@@ -86,7 +84,7 @@ def compare(
         raise typer.Exit(EXIT[verdict[0]])
 
 
-def _models(found: tuple[Models, ...], proof_file: Path | None, json: bool, rows_as: str) -> None:
+def _models(found: Comparisons, proof_file: Path | None, json: bool, rows_as: str) -> None:
     document: dict[str, Any] = {"comparison": found[0].as_json()}
     if len(found) > 1:
         document["comparisons"] = [one.as_json() for one in found]
@@ -101,28 +99,15 @@ def _models(found: tuple[Models, ...], proof_file: Path | None, json: bool, rows
     if rows_as:
         print_rows([one.as_json() for one in found], markdown=rows_as == "markdown")
         return
-    for one in found:
-        low, high = one.interval
-        console.print(f"[bold]{plain(one.a)} against {plain(one.b)}: {plain(one.verdict)}.[/bold]")
-        measured = f"The {one.what}" if one.what == "error rate" else f"The mean {one.what}"
-        console.print(
-            plain(
-                f"{measured} of {one.a} minus that of {one.b} is {one.difference:+.4g} here, and between {low:+.4g} "
-                f"and {high:+.4g} on new {one.unit}s, with confidence {100 * (1 - one.delta):g} % "
-                f"({one.items:,} {one.unit}s)."
-            )
-        )
-        if one.discordant is not None:
-            a, b = one.discordant
-            tested = ""
-            if one.p_adjusted is not None:
-                tested = f"; sign test p = {one.p_adjusted:.3g} (a test of its own, not part of the interval)"
-            console.print(plain(f"{a:,} items only {one.a} got wrong, {b:,} only {one.b}{tested}."))
-        if one.needed is not None:
-            console.print(
-                f"About {one.needed:,} items would decide, with a chance of 80 %, if the models differ as here."
-            )
-    conditions(found[0].conditions, found[0].not_checked, [text for one in found for text in one.warnings])
+    said = found.report
+    console.print(f"[bold]{plain(said.headline)}[/bold]")
+    for row in said.statements:
+        if row.key != said.decisive:
+            console.print(plain(f"{row.subject}: {row.claim}; {row.verdict}."))
+        console.print(plain(f"Seen: {row.seen}."))
+    if said.advice:
+        console.print(said.advice)
+    conditions(said.conditions, said.not_checked, said.warnings)
     if told:
         console.print(told, highlight=False)
 

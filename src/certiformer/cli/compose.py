@@ -29,7 +29,10 @@ def compose(
     csv: Csv = False,
     markdown: Markdown = False,
 ) -> None:
-    """Sensitivities, radii, covering number and complexity of a network, what dominates and what would help."""
+    """Bound the complexity of a network from its layers.
+
+    Sensitivities, radii, covering number, what dominates and what would help.
+    """
     from certiformer.checkpoints.composing import compose as run
 
     if not file.exists():

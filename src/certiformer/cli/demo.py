@@ -26,7 +26,10 @@ def demo(
     csv: Csv = False,
     markdown: Markdown = False,
 ) -> None:
-    """Certify the embedded demo: what a report looks like, without any file of your own."""
+    """Certify the demo model: see what a report looks like.
+
+    No file of your own is needed.
+    """
     from certiformer.certification.api import demo_findings
     from certiformer.evaluation._given import failure_probability
 

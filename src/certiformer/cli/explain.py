@@ -16,11 +16,11 @@ def explain(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     bibtex: Annotated[bool, typer.Option("--bibtex", help="The paper and the place in it as BibTeX.")] = False,
     proof: Annotated[
-        bool, typer.Option("--proof", help="The refutation for a proof kernel, and have it checked if there is one.")
+        bool, typer.Option("--proof", help="The refutation for a proof kernel, checked if one is installed.")
     ] = False,
     latex: Annotated[bool, typer.Option("--latex", help="The printed and the sound statement in LaTeX.")] = False,
 ) -> None:
-    """Explain a result: what is printed, what is wrong with it, what holds, and how to evaluate it."""
+    """What a paper prints, what is wrong with it, what holds."""
     result = certiformer.explain(id)
     if proof:
         from certiformer.certificates._refutations import refutation_of

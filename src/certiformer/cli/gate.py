@@ -19,9 +19,7 @@ def gate(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="Predictions, losses or a log of evaluations.")],
     error: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="[NAME=]X", help="The error rate, or mean loss, that must not be exceeded; NAME=X for each metric."
-        ),
+        typer.Option(metavar="[NAME=]X", help="The largest error rate or mean loss allowed; NAME=X per metric."),
     ] = None,
     against: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A baseline on the same items, instead of --error.")
@@ -35,7 +33,7 @@ def gate(
     ] = None,
     pass_all: Annotated[
         int | None,
-        typer.Option(metavar="K", help="Rows are tries, groups tasks: do K fresh tries of a new task all succeed?"),
+        typer.Option(metavar="K", help="Groups are tasks: do K fresh tries of one all succeed?"),
     ] = None,
     pass_any: Annotated[int | None, typer.Option(metavar="K", help="The same: does at least one of K succeed?")] = None,
     every: Annotated[bool, typer.Option("--all", help="The table of all metrics and slices too.")] = False,
@@ -45,7 +43,10 @@ def gate(
     csv: Csv = False,
     markdown: Markdown = False,
 ) -> None:
-    """Whether a model passes a threshold on new items. Exit code 0: pass, 1: fail, 3: undecided, 2: wrong use."""
+    """Pass, fail or undecided: is the error rate below a threshold?
+
+    Exit code 0: pass, 1: fail, 3: undecided, 2: wrong use.
+    """
     from certiformer.certification.gating import gate as run
     from certiformer.report.screen import first_screen
 

@@ -15,7 +15,7 @@ from certiformer.cli._output import Csv, Markdown, console, print_json, print_ro
 from certiformer.report.numbers import confidence_text, percent_up
 from certiformer.theory.core.report import visible
 
-holdout = typer.Typer(help="A held-out set with a ledger: adaptive use, priced.", no_args_is_help=True)
+holdout = typer.Typer(help="Reuse one held-out set safely: each query is logged and counted.", no_args_is_help=True)
 Folder = Annotated[Path, typer.Argument(help="The ledger's folder.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
@@ -35,7 +35,7 @@ def new(
     confidence: reading.Confidence = None,
     json: Json = False,
 ) -> None:
-    """Start a ledger for a held-out set: its labels and rules are written down before anybody asks."""
+    """Start a ledger: labels and rules are fixed before any query."""
     from certiformer.certification.holdout_log import Ledger, Rules
     from certiformer.certification.sample import labels_of
     from certiformer.evaluation._given import failure_probability
@@ -61,7 +61,7 @@ def ask(
     ],
     json: Json = False,
 ) -> None:
-    """Hand in a model's predictions; the answer is all that anybody may learn from the held-out set."""
+    """Submit a model's predictions and get the ledger's answer."""
     from certiformer.certification.holdout_log import Ledger
     from certiformer.certification.sample import answers_of
 
@@ -80,7 +80,7 @@ def claim(
     round: Annotated[int | None, typer.Option(help="Which model; the last, if left out.")] = None,
     json: Json = False,
 ) -> None:
-    """Certify the model of one round. Its count is opened, so this closes the ledger."""
+    """Certify the model of one round, which closes the ledger."""
     from certiformer.certification.holdout_log import Ledger
 
     _, found = Ledger.open(ledger).claim(round)
@@ -98,9 +98,7 @@ def claim(
 @holdout.command()
 def log(
     ledger: Folder,
-    head: Annotated[
-        bool, typer.Option("--head", help="Only the hash of the last entry, to be published (verify --head HASH).")
-    ] = False,
+    head: Annotated[bool, typer.Option("--head", help="Only the hash of the last entry, to publish it.")] = False,
     json: Json = False,
     csv: Csv = False,
     markdown: Markdown = False,
@@ -136,7 +134,7 @@ def log(
 
 @holdout.command()
 def repair(ledger: Folder, json: Json = False) -> None:
-    """Remove a last line of the log that a crash cut off, and show what it was."""
+    """Remove and show a last log line that a crash cut off."""
     from certiformer.certification.holdout_log import repair as run
 
     removed = run(ledger)

@@ -33,7 +33,7 @@ def inspect(
     input_radius: Annotated[float | None, typer.Option(help="Bound on the input tokens of a bare encoder.")] = None,
     assume_unused: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A tensor or key of config.json that plays no part; may be given again."),
+        typer.Option(metavar="NAME", help="A tensor or key that plays no part; may be repeated."),
     ] = None,
     tensors: Annotated[bool, typer.Option("--tensors", help="A row per tensor, too.")] = False,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write page, JSON, CSV and figure there.")] = None,
@@ -42,7 +42,7 @@ def inspect(
     csv: Csv = False,
     markdown: Markdown = False,
 ) -> None:
-    """What theory says of checkpoints people have: norms, sensitivities, the n their covering bound would need."""
+    """Norms, sensitivities and covering bounds of a checkpoint."""
     from certiformer.checkpoints import Options
     from certiformer.checkpoints import inspect as run
 

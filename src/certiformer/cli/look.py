@@ -13,13 +13,13 @@ from certiformer.cli._output import console, print_json
 from certiformer.cli._reading import plain
 
 
-@reading.declared("two_sided", "seed", "title", "models")
+@reading.declared("two_sided", "seed", "title", "models", *reading.JUDGE)
 def look(
     declaration: Declaration,
     source: Annotated[Path, typer.Argument(metavar="FILE", help="Predictions, losses or a log of evaluations.")],
     json: reading.Json = False,
 ) -> None:
-    """What is in a file of outcomes, how it would be read, and the command for each question it can answer."""
+    """What is in a results file, and which commands can use it."""
     from certiformer.certification.looking import look as run
 
     found = run(source, declaration=declaration)

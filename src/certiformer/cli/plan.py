@@ -20,7 +20,7 @@ def plan(
         float | None, typer.Option(help="The error rate you expect; without it, three are shown.")
     ] = None,
     gate: Annotated[
-        bool, typer.Option("--gate", help="Items for a verdict of `certiformer gate`, pass or fail, at this --error.")
+        bool, typer.Option("--gate", help="Items that `certiformer gate` needs to decide at this --error.")
     ] = False,
     power: Annotated[float, typer.Option(help="With which chance of success.")] = 0.8,
     models: Annotated[int, typer.Option(help="Models compared on the same examples, all fixed beforehand.")] = 1,
@@ -29,14 +29,14 @@ def plan(
     ] = None,
     discordance: Annotated[
         float | None,
-        typer.Option(help="Two models: the fraction of items that exactly one gets right; 0.1 if not said."),
+        typer.Option(help="Fraction of items that exactly one model gets right; default 0.1."),
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the chance of success (.png, .svg).")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     csv: Csv = False,
     markdown: Markdown = False,
 ) -> None:
-    """How many labels, for which certificate, with which chance of success; and the whole curve."""
+    """How many labels to collect for a guarantee."""
     if (error is None) == (difference is None):
         raise InputError("--error", error, "an error rate to certify", "For example --error 0.05; or --difference 0.02")
     from certiformer.evaluation._given import failure_probability
@@ -77,7 +77,7 @@ def plan(
 
 
 EXPECTED = (0.0, 0.25, 0.5)
-"""Shares of the wished error rate that are shown where nothing is expected."""
+"""Shares of the target error rate that are shown where nothing is expected."""
 
 
 def _three(error: float, found: list[dict[str, Any]], json: bool, csv: bool, markdown: bool) -> None:

@@ -26,7 +26,7 @@ def probe(
     label: Annotated[str, typer.Option(help="The column of the labels.")] = "label",
     group: Annotated[str | None, typer.Option(help="A column of groups: one text of each is used.")] = None,
     repeats: Annotated[
-        str, typer.Option(help="Texts that repeat: refuse, group (use one row of each), natural (independent draws).")
+        str, typer.Option(help="Texts that repeat: refuse, group (one of each), natural (independent draws).")
     ] = "refuse",
     most: Annotated[int | None, typer.Option(help="Use at most so many texts, drawn at random.")] = None,
     tokens: Annotated[int, typer.Option(help="Texts are cut at so many tokens.")] = 128,
@@ -46,7 +46,10 @@ def probe(
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep embeddings on disk, by content.")] = True,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """Certify a text classifier: embed labelled texts with a frozen encoder, train heads, guarantee their errors."""
+    """Train and certify a text classifier on a frozen encoder.
+
+    Labelled texts are embedded, heads are trained, and their error rates are limited.
+    """
     from certiformer.lab.probing.probe import Columns, predict
     from certiformer.lab.probing.probe import probe as run
 

@@ -14,7 +14,9 @@ from certiformer.cli._reading import conditions, plain
 from certiformer.theory.core.errors import InputError
 
 
-@reading.declared("slices", "two_sided", "estimand", "max_size", "order", "range", "clip", "title", "seed")
+@reading.declared(
+    "slices", "two_sided", "estimand", "max_size", "order", "range", "clip", "title", "seed", *reading.JUDGE
+)
 def select(
     declaration: Declaration,
     source: Annotated[Path, typer.Argument(metavar="FILE", help="Predictions with confidences (.csv, .npz, ...).")],
@@ -27,7 +29,7 @@ def select(
     confidence: reading.Confidence = None,
     json: reading.Json = False,
 ) -> None:
-    """Choose a threshold on the confidence so that the error among answered examples is certified."""
+    """Choose when to abstain, so that answered examples meet a limit."""
     from certiformer.certification.selecting import select as run
 
     fixed = None if thresholds is None else [_number(text) for text in thresholds.split(",")]

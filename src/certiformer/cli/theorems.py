@@ -24,7 +24,7 @@ def theorems(
     csv: Csv = False,
     markdown: Markdown = False,
 ) -> None:
-    """List the results: what each bounds, and what became of its printed statement."""
+    """List the results, what each bounds, and whether it is true."""
     if paper is not None and paper not in papers():
         raise UnknownNameError("paper", paper, papers())
     found = [each for each in results().values() if paper in (None, each.paper.key)]

@@ -19,13 +19,10 @@ from certiformer.theory.core.errors import InputError
 
 def train(
     model: Annotated[str | None, typer.Argument(help="A model, e.g. shallow_encoder; a preset brings its own.")] = None,
-    task: Annotated[str | None, typer.Option(help="A task, e.g. mnist.")] = None,
+    task: Annotated[str | None, typer.Option(help="A task, e.g. mnist, or your own FILE.npz.")] = None,
     preset: Annotated[
         str | None,
-        typer.Option(
-            help="A paper's experiment: mwigo, certificate, trauger, deora, arda-width, arda-transformer, "
-            "arda-indrnn, li. Options given beside it win. `--presets` lists them."
-        ),
+        typer.Option(help="A paper's experiment (--presets lists them); other options override it."),
     ] = None,
     presets: Annotated[bool, typer.Option("--presets", help="List the papers' presets and leave.")] = False,
     settings: Annotated[
@@ -40,31 +37,50 @@ def train(
     rate: Annotated[float | None, typer.Option(help="Learning rate.")] = None,
     steps: Annotated[int | None, typer.Option(help="Steps (epochs for momentum and adam).")] = None,
     batch: Annotated[int | None, typer.Option(help="Samples per batch.")] = None,
-    loss: Annotated[str | None, typer.Option(help="A loss by name; by default the one that fits the labels.")] = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(help="A loss by name, e.g. huber:1.5; default: fits the labels."),
+    ] = None,
     select: Annotated[str | None, typer.Option(help="Which iterate to keep: last, or best (validation loss).")] = None,
     seed: Annotated[int, typer.Option(help="Everything random comes from it.")] = 0,
+    text: Annotated[
+        list[Path] | None,
+        typer.Option(help="For byte_lm: a text file, a folder of *.txt, or JSONL."),
+    ] = None,
+    column: Annotated[str, typer.Option(help="For byte_lm: the column of the text in JSONL.")] = "text",
+    minutes: Annotated[float | None, typer.Option(help="For byte_lm: end the pass after so many minutes.")] = None,
     out: Annotated[Path, typer.Option(help="The checkpoint to write.")] = Path("model.safetensors"),
     data: Annotated[
         Path | None,
         typer.Option(help="Where the examples for `certify --data` go (default: data.npz beside the checkpoint)."),
     ] = None,
-    resume: Annotated[bool, typer.Option(help="Go on from an interrupted run of the same settings.")] = True,
-    every: Annotated[float, typer.Option(help="Seconds between checkpoints of the running state.")] = 60.0,
+    resume: Annotated[bool, typer.Option(help="Continue an interrupted run of the same settings.")] = True,
+    bounds: Annotated[
+        str | None,
+        typer.Option(metavar="ID,...", help="Results to follow along training, e.g. trauger.thm4.1,mwigo.thm5."),
+    ] = None,
+    every: Annotated[int, typer.Option(help="Steps between two looks of --bounds.")] = 10,
+    bounds_out: Annotated[
+        Path | None,
+        typer.Option(help="The table of --bounds, .csv or .json; the picture lies beside it."),
+    ] = None,
+    delta: Annotated[float, typer.Option(help="Failure probability of --bounds, for all results and steps.")] = 0.05,
     threads: Annotated[int | None, typer.Option(help="CPUs to use (default: all).")] = None,
     float64: Annotated[bool, typer.Option("--float64", help="Train in double precision.")] = False,
     progress: Annotated[bool | None, typer.Option(help="A progress bar (default: on a terminal).")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """Train a paper's model on a task and write a safetensors checkpoint with config, seed, data hash and metrics.
+    """Train a paper's model and write a safetensors checkpoint.
 
-    An interrupted run leaves its state beside the checkpoint and goes on from there, bit for bit. The examples, those
+    An interrupted run leaves its state beside the checkpoint and continues there, bit for bit. The examples, those
     that training never saw apart, go to data.npz: `certiformer certify model.safetensors --data data.npz` goes on.
     """
     # JAX is imported by the commands that need it, not by `certiformer --help`.
     own_process(threads)
     import jax
 
-    from certiformer.lab import models
+    from certiformer.certification.along import facts as along_facts
+    from certiformer.lab import models, tasks
     from certiformer.lab.training.fitting import fit
     from certiformer.lab.training.presets import PRESETS, Recipe
     from certiformer.lab.training.presets import preset as find_preset
@@ -72,6 +88,28 @@ def train(
     if presets:
         _list(PRESETS, json)
         return
+    if model in ("byte_lm", "byte-lm"):
+        others = {
+            "--task": task, "--preset": preset, "--task-set": task_settings, "--optimiser": optimiser, "--rate": rate,
+            "--steps": steps, "--batch": batch, "--loss": loss, "--select": select, "--bounds": bounds,
+        }  # fmt: skip
+        for name, value in others.items():
+            if value:
+                raise InputError(name, str(value), "nothing beside byte_lm", "Its settings: --set NAME=VALUE")
+        told = _byte_lm(
+            text=text, column=column, out=out, data=data, given={**_pairs(settings), "seed": seed}, resume=resume,
+            minutes=minutes,
+        )  # fmt: skip
+        if json:
+            print_json(told)
+        else:
+            console.print("\n".join(f"{name.replace('_', ' ')}: {value}" for name, value in told.items()))
+        return
+    for option, given_value in (("--text", text), ("--minutes", minutes)):
+        if given_value is not None:
+            raise InputError(
+                option, str(given_value), "the model byte_lm beside it", "certiformer train byte_lm --text FILE"
+            )
     chosen = None if preset is None else find_preset(preset)
     model_name = _either("MODEL", model, chosen.model if chosen else None)
     models.model_type(model_name)  # an unknown name is said before anything else is asked for
@@ -92,10 +130,17 @@ def train(
     if not out.parent.is_dir():
         raise InputError("--out", str(out), f"a file in an existing folder, not in {out.parent}")
     examples = out.with_name("data.npz") if data is None else data
-    _refuse_foreign(examples)
+    given_file = task_name.endswith(".npz")
+    if given_file and data is not None:
+        raise InputError("--data", str(data), f"nothing: the examples are in {task_name} already")
+    if not given_file:
+        _refuse_foreign(examples)
     running = out.with_name(f"{out.name}.running")
     if not resume:
         running.unlink(missing_ok=True)
+    along = _follow(bounds, every, delta, bounds_out)
+    if along is not None:
+        along.training = along_facts(recipe, {**tasks.settings(task_name), **chosen_task}, delta)
     with jax.enable_x64(float64):
         fitted = fit(
             model_name,
@@ -104,22 +149,84 @@ def train(
             seed=seed,
             model_settings=model_settings,
             task_settings=chosen_task,
-            running=running,
-            every_seconds=every,
+            chunk=100 if along is None else every,
+            running=running if along is None else None,
             resume=resume,
             progress=progress,
+            look=along,
         )
         models.save(out, fitted.model, fitted.facts)
-    kept = _write_examples(examples, fitted.task, select=recipe.select)
+    kept = task_name if given_file else _write_examples(examples, fitted.task, select=recipe.select)
     running.unlink(missing_ok=True)
-    report = {"checkpoint": str(out), "examples": kept, **{k: v for k, v in fitted.facts.items() if k != "metrics"}}
+    report: dict[str, Any] = {"checkpoint": str(out), "examples": kept}
+    if along is not None:
+        report["bounds"] = _write_bounds(along, out.with_name("bounds.csv") if bounds_out is None else bounds_out)
+    report |= {k: v for k, v in fitted.facts.items() if k != "metrics"}
     if json:
         print_json(report)
     else:
         _show(report)
 
 
-ARRAYS = ("train_inputs", "train_labels", "heldout_inputs", "heldout_labels")
+def _byte_lm(
+    *,
+    text: list[Path] | None,
+    column: str,
+    out: Path,
+    data: Path | None,
+    given: dict[str, Any],
+    resume: bool,
+    minutes: float | None,
+) -> dict[str, Any]:
+    """A language model on one's own documents, and the losses that `certify` reads."""
+    import math
+
+    from rich.console import Console
+
+    from certiformer.lab.recipes import byte_lm
+
+    if not text:
+        raise InputError("--text", None, "text files, a folder of *.txt, or JSONL with one document per line")
+    if not out.parent.is_dir():
+        raise InputError("--out", str(out), f"a file in an existing folder, not in {out.parent}")
+    out = out.with_suffix(".npz")
+    settings = byte_lm.chosen(given)
+    documents = byte_lm.corpus(byte_lm.texts(text, column), settings)
+    running = out.with_name(f"{out.name}.running")
+    if not resume:
+        running.unlink(missing_ok=True)
+    errors = Console(stderr=True, highlight=False)
+
+    def say(done: int, mean: float) -> None:
+        if done % 200 < settings.batch or done == len(documents.stream):
+            errors.print(f"{done:,} of {len(documents.stream):,} documents, the last 200: {mean:.4f} bits per byte")
+
+    state = byte_lm.run(documents, settings, running, minutes=math.inf if minutes is None else minutes, say=say)
+    losses = out.with_name("data.npz") if data is None else data
+    facts = byte_lm.write_losses(losses, documents, state, settings)
+    running.replace(out)
+    return {"checkpoint": str(out), "losses": str(losses), **facts}
+
+
+def _follow(bounds: str | None, every: int, delta: float, out: Path | None) -> Any:
+    """The callback of --bounds."""
+    if bounds is None:
+        return None
+    from certiformer.certification.along import BoundsAlong
+
+    if out is not None and out.suffix not in (".csv", ".json"):
+        raise InputError("--bounds-out", str(out), "a file name ending in .csv or .json")
+    if out is not None and not out.parent.is_dir():
+        raise InputError("--bounds-out", str(out), f"a file in an existing folder, not in {out.parent}")
+    return BoundsAlong([id.strip() for id in bounds.split(",") if id.strip()], every, delta)
+
+
+def _write_bounds(along: Any, path: Path) -> dict[str, Any]:
+    picture = path.with_suffix(".png")
+    for file in (path, picture):
+        along.write(file)
+    table = along.table
+    return {"files": [str(path), str(picture)], "last": [row for row in table if row["step"] == table[-1]["step"]]}
 
 
 def _refuse_foreign(path: Path) -> None:
@@ -131,6 +238,8 @@ def _refuse_foreign(path: Path) -> None:
             names = {name.removesuffix(".npy") for name in archive.namelist()}
     except (OSError, zipfile.BadZipFile):
         names = set()
+    from certiformer.lab.tasks.own import ARRAYS
+
     if names != set(ARRAYS):
         raise InputError("--data", str(path), "a file that `certiformer train` wrote, or none", "Choose another name")
 
@@ -195,4 +304,9 @@ def _show(report: dict[str, Any]) -> None:
     table.add_row("data", report["data"][:16])
     table.add_row("checkpoint", report["checkpoint"])
     table.add_row("examples", report["examples"])
+    for name in report.get("bounds", {}).get("files", ()):
+        table.add_row("bounds", name)
     console.print(table)
+    for row in report.get("bounds", {}).get("last", ()):
+        value = row["failing"] if row["value"] is None else f"{row['value']:.4g} ({row['verdict']})"
+        console.print(f"{row['bound']}, {row['side']}, step {row['step']}: {value}; hypotheses: {row['hypotheses']}")

@@ -20,19 +20,17 @@ MOST = 20
 
 def verify(
     report: Annotated[
-        Path, typer.Argument(help="report.json, with the predictors beside it; or the folder of a hold-out ledger.")
+        Path, typer.Argument(help="report.json, its predictors beside it; or a hold-out ledger's folder.")
     ],
     data: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What it was certified with: predictions or examples.")
     ] = None,
     replay: Annotated[
-        bool, typer.Option("--replay", help="Train pick loops again on their picks: as long as their training took.")
+        bool, typer.Option("--replay", help="Train pick loops again on their picks; this takes as long.")
     ] = False,
     proof: Annotated[
         str | None,
-        typer.Option(
-            metavar="[=count]", help="Only this: have the limits checked by a proof kernel; =count: the counts too."
-        ),
+        typer.Option(metavar="[=count]", help="Only have a proof kernel check the limits; =count: counts too."),
     ] = None,
     head: Annotated[
         str | None,
@@ -42,7 +40,10 @@ def verify(
     csv: Csv = False,
     markdown: Markdown = False,
 ) -> None:
-    """Make a report again and compare every field: exit code 0 verified, 1 something differs, 3 not verified."""
+    """Make a report again from its data and compare every field.
+
+    Exit code 0: verified, 1: something differs, 3: not verified.
+    """
     if (report / "report.json").is_file():
         report = report / "report.json"
     if proof is not None:

@@ -24,19 +24,19 @@ def watch(
     ] = None,
     delta: Annotated[
         float | None,
-        typer.Option(help="Probability of ever a false alarm; of limits that are wrong. 0.05 if not said."),
+        typer.Option(help="Probability of any false alarm or wrong limit; default 0.05."),
     ] = None,
     confidence: reading.Confidence = None,
-    state: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keeps what was seen: a restart goes on from there.")
-    ] = None,
+    state: Annotated[Path | None, typer.Option(metavar="FILE", help="Keeps what was seen, for a restart.")] = None,
     every: Annotated[int, typer.Option(help="Outcomes between two reports.")] = 100,
     fail_on_alarm: Annotated[
         bool, typer.Option("--fail-on-alarm", help="Exit code 1 if the alarm has sounded (with --certified).")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object per report and line.")] = False,
 ) -> None:
-    """Follow a stream of outcomes (0 or 1 for an error, or losses): limits that may be read at any time, and an alarm.
+    """Follow a stream of outcomes: limits at any time, and an alarm.
+
+    Outcomes are 0 or 1 for an error, or losses.
 
     A line is a number, right or wrong, or a JSON object with loss or error (1 is bad), or with correct or score (1 is
     good). A silent alarm proves nothing. Labels that arrive because somebody complained are not a sample.

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 from rich.console import Group, RenderableType
@@ -16,6 +16,9 @@ from rich.text import Text
 
 from certiformer.report.numbers import short
 from certiformer.report.page import environment
+
+if TYPE_CHECKING:
+    from certiformer.checkpoints.inspection import Inspection
 
 Document = Mapping[str, Any]
 COLUMNS = (
@@ -39,24 +42,9 @@ DECADES = ("attention_log10", "feed_forward_log10", "lipschitz_log10")
 PAPERS = {"trauger": "Trauger", "li": "Li", "mwigo": "Mwigo", "deora": "Deora", "arda": "Arda"}
 
 
-def headline(document: Document) -> str:
-    """One sentence: what it is, and what the covering bound of its architecture asks for."""
-    what = f"{document['title']}, {document['parameters']:,} parameters"
-    if document["log10_n_needed"] is None:
-        return f"{what}: sizes only, no network, because {document['no_network']}"
-    if document["assumed_unused"]:
-        what += f", if {', '.join(document['assumed_unused'])} play no part"
-    class_of = (
-        "of fine-tuned models as far from the reference" if document["reference"] else "of networks of these norms"
-    )
-    needed = document["log10_n_needed"]
-    count = f"10^{needed:.1f}" if isinstance(needed, float) else "infinitely many"
-    return f"{what}: the covering bound of the class {class_of} needs {count} examples"
-
-
-def inspection_table(document: Document, *, tensors: bool = False) -> RenderableType:
+def inspection_table(document: Inspection, *, tensors: bool = False) -> RenderableType:
     """The headline, a row per layer, totals, what dominates, and what no theorem covers."""
-    parts: list[RenderableType] = [Text(headline(document), "bold"), Text(_facts(document), "dim")]
+    parts: list[RenderableType] = [Text(document.report.headline, "bold"), Text(_facts(document), "dim")]
     if document["layers"]:
         parts.append(_layer_table(document))
         parts += [Text(line) for line in totals(document)]
@@ -212,7 +200,7 @@ def comparison_table(documents: Sequence[Document]) -> RenderableType:
         table.add_column(plain(name), justify="right", overflow="fold")
     table.add_row("family", *(str(document["family"]) for document in documents))
     table.add_row("parameters", *(f"{document['parameters']:,}" for document in documents))
-    for title, key in (("log10 sensitivity", "sensitivity_log10"), ("log10 n needed", "log10_n_needed")):
+    for title, key in (("log10 sensitivity", "sensitivity_log10"), ("log10 examples needed", "log10_n_needed")):
         table.add_row(title, *(_short(document.get(key)) for document in documents))
     for row in comparison(documents):
         cells = [
@@ -251,12 +239,12 @@ def tensors_csv(documents: Sequence[Document]) -> str:
     return buffer.getvalue()
 
 
-def checkpoint_page(documents: Sequence[Document]) -> str:
+def checkpoint_page(documents: Sequence[Inspection]) -> str:
     """The page of one or several checkpoints."""
     views = [
         {
             "document": document,
-            "headline": headline(document),
+            "headline": document.report.headline,
             "facts": _facts(document),
             "totals": totals(document) if document["layers"] else [],
             "figure": layer_figure(document) if document["layers"] else "",

@@ -24,6 +24,7 @@ STYLES = {
     "differs": "red",
     "incompatible": "red",
     "violated": "red",
+    "small effect": "yellow",
     "cannot tell": "yellow",
 }
 

@@ -47,7 +47,7 @@ def theorem_table(results: Sequence[type[Result]], width: int = 80) -> Renderabl
 
 
 def evaluation_table(evaluation: Evaluation) -> RenderableType:
-    """Both sides of a result at given inputs, then every hypothesis and who vouches for it."""
+    """Both sides of a result at given inputs, then every hypothesis and who states it."""
     result = evaluation.result
     title = Text.assemble((result.id, "bold"), f"  {result.title}")
     table = Table(box=None, pad_edge=False, header_style="bold")

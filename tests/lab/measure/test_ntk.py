@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from certiformer.lab import models
 from certiformer.lab.measure.linearization import approximation_error, boundary_move, linearization_error
-from certiformer.lab.measure.ntk import good_initialisation, gram, gram_memory, hard_margin, per_sample_gradients
+from certiformer.lab.measure.ntk import flat_gradient, gram, gram_memory, hard_margin
 from certiformer.theory.core.errors import InputError
 
 
@@ -26,7 +26,7 @@ def net(key=0, samples=7):
 
 def test_gram_in_blocks_is_the_gram_of_gradients():
     params, x = net()
-    gradients = per_sample_gradients(tanh_net, params, x, block=3)
+    gradients = np.asarray(jax.vmap(lambda sample: flat_gradient(tanh_net, params, sample))(x))
     kernel = gram(tanh_net, params, x, block=3)
     np.testing.assert_allclose(kernel, gradients @ gradients.T, rtol=1e-5, atol=1e-6)
     assert gram_memory(7, 16, 3) == 2 * 3 * 16 * 4 + 49 * 4
@@ -76,24 +76,6 @@ def test_margin_finds_every_comfortably_separable_set():
     rows = rows * np.sign(rows @ aim)[:, None] + 0.2 * aim / np.linalg.norm(aim)
     found = hard_margin(rows)
     assert found.achieved.value >= np.min(rows @ aim) / np.linalg.norm(aim) > 0
-
-
-def test_good_initialisation_at_zero():
-    # At zero the W-gradient vanishes and grad_U = H^{-1/2} 1 xbar^T: the margin is that of sqrt(T) y xbar, for every H.
-    rng = np.random.default_rng(0)
-    y = np.array([1.0, -1.0, 1.0, -1.0])
-    x = rng.normal(size=(4, 3, 5)) * 0.1 + y[:, None, None] * np.eye(5)[0]
-    expected = np.sqrt(2) * hard_margin(np.sqrt(3) * y[:, None] * x.mean(axis=1)).achieved.value
-    for heads in (1, 4):
-        model = models.build("multi_head_attention", jax.random.key(0), d=5, tokens=3, heads=heads)
-        found = good_initialisation(lambda m, s: m(s), model, x, y)
-        assert found.good
-        assert (found.B_2.value, found.B_Phi.value) == (0.0, 0.0)
-        assert found.gamma.value == pytest.approx(expected, rel=1e-9)
-        assert found.gamma.value <= found.gamma_at_most.value
-        assert found.spread.value == pytest.approx((2 / heads) ** 0.5, rel=1e-9)
-    with pytest.raises(InputError, match="y"):
-        good_initialisation(lambda m, s: m(s), model, x, y + 1)
 
 
 def test_linearization_and_boundary_moves():

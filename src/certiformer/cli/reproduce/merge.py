@@ -21,7 +21,7 @@ def merge(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """Add finished runs that the ledger does not have; the sources may be on a read-only disk."""
+    """Add finished runs to the ledger."""
     from certiformer.reproduction.reproduce import default_ledger
     from certiformer.reproduction.sweep import Ledger
 

@@ -39,7 +39,7 @@ def run(
         Path | None, typer.Option("--from", metavar="FILE", help="Redraw published runs or a ledger; run nothing.")
     ] = None,
     verify: Annotated[
-        int | None, typer.Option(metavar="K", help="Do K random runs of --from, or of the ledger, again and compare.")
+        int | None, typer.Option(metavar="K", help="Repeat K random runs of --from or the ledger, and compare.")
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume/--fresh", help="Keep finished runs, or do all of them again.")
@@ -73,7 +73,7 @@ def run(
     csv: Csv = False,
     markdown: Markdown = False,
 ) -> None:
-    """Reproduce a paper's figure or table: run what the ledger does not have yet, compare, draw.
+    """Run a paper's experiment and compare the numbers.
 
     Besides: `reproduce merge FILE ...` joins ledgers, `reproduce upgrade FILE ...` renews those of certiformer 0.1.
     """
@@ -136,7 +136,7 @@ def run(
                     _forget(chosen, size, part, grid, ledger)
                 found = _run(chosen, size, part, grid, running, ledger, out, retry=retry, quiet=bool(form))
         except KeyboardInterrupt:
-            say("stopped; finished runs are in the ledger, the same command goes on from there")
+            say("stopped; finished runs are in the ledger, the same command continues")
             raise typer.Exit(130) from None
     if export is not None:
         say(f"wrote {', '.join(map(str, export_all(found, export)))}")

@@ -24,7 +24,7 @@ def upgrade(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """Carry over the runs of certiformer 0.1, which filed them by a hash of their code; nothing they found changes.
+    """Carry over the runs of certiformer 0.1.
 
     A ledger's old file is kept beside the new one. Runs by code that is not known get version 0: they are redrawn and
     not counted, unless --as says which version they are of.

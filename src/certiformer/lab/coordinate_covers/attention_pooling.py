@@ -39,6 +39,8 @@ from certiformer.theory.core.rounding import up
 ROUNDING = 1e-9
 """More than float64 can change f by, for at most 16 tokens of 64 entries, 16 modes and |q| <= 64: docs/proofs."""
 LONGEST_QUERY = 64.0
+BLOCK = 1024
+"""Images whose features are computed at a time."""
 RADII_W = tuple(math.exp(-0.2 * i) for i in range(5, 50))
 RATIOS = tuple(2.0**i for i in range(6))
 LENGTHS = tuple(2.0 ** (i / 8) for i in range(48))
@@ -134,16 +136,23 @@ class AttentionPooling(CoordinateNetwork):
         return up(math.sqrt(1.0 + self.constant**2))
 
     def features(self, inputs: npt.ArrayLike) -> Pooled:
-        x = np.asarray(inputs, np.float64)
+        x = np.asarray(inputs)
         if x.ndim != 3 or x.shape[1] != self.side**2 or x.shape[2] < self.patch**2:
             raise InputError("inputs", f"shape {x.shape}", f"(n, {self.side**2}, {self.patch**2}) patches")
         x = x[:, :, : self.patch**2]
         if np.any(x < 0):
             raise InputError("inputs", "negative pixels", "pixels of at least 0: the bounds over the domain need it")
-        x = x / np.maximum(np.sqrt(np.sum(x * x, axis=(1, 2))), 1.0)[:, None, None]
-        g = np.einsum("ntd,tcd->ntc", x, self.values)
-        own = x @ cosine_modes(self.patch, self.patch_modes).T
-        return Pooled(g, np.concatenate([own, np.broadcast_to(self.places, (len(x), *self.places.shape))], axis=2))
+        own = cosine_modes(self.patch, self.patch_modes).T
+        g = np.empty((len(x), self.side**2, self.modes))
+        sigma = np.empty((len(x), self.side**2, self.queries))
+        sigma[:, :, self.patch_modes :] = self.places
+        for start in range(0, len(x), BLOCK):  # in float64 the images of the demo would take ten times the features
+            rows = slice(start, start + BLOCK)
+            block = np.asarray(x[rows], np.float64)
+            block = block / np.maximum(np.sqrt(np.sum(block * block, axis=(1, 2))), 1.0)[:, None, None]
+            g[rows] = np.einsum("ntd,tcd->ntc", block, self.values)
+            sigma[rows, :, : self.patch_modes] = block @ own
+        return Pooled(g, sigma)
 
     # --- the network ------------------------------------------------------------------------------------------------
 
@@ -188,14 +197,17 @@ class AttentionPooling(CoordinateNetwork):
         beta = np.einsum("ntc,njc->njt", features.g, gaps[:, :, :-1])
         mean = np.einsum("nt,njt->nj", a, beta)
         slope = np.einsum("nt,njt,nts->njs", a, beta - mean[:, :, None], features.sigma)
-        apart = features.sigma[:, :, None] - features.sigma[:, None]
+        apart = np.zeros(len(phi))
+        for t in range(features.sigma.shape[1]):
+            away = features.sigma - features.sigma[:, t : t + 1]
+            apart = np.maximum(apart, np.max(np.sum(away * away, axis=2), axis=1))
         return (
             np.einsum("nc,njc->nj", phi, gaps),
             np.linalg.norm(phi, axis=1)[:, None],
             np.max(np.linalg.norm(features.g, axis=2), axis=1)[:, None],
             np.linalg.norm(slope, axis=2),
             np.ptp(beta, axis=2),
-            np.sqrt(np.max(np.sum(apart * apart, axis=3), axis=(1, 2)))[:, None],
+            np.sqrt(apart)[:, None],
         )
 
     # --- covers -----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Neural tangent kernel: gradients and Gram matrices in blocks, the margin of its features, Deora's P1 to P3."""
+"""Neural tangent kernel: gradients and Gram matrices in blocks, the margin of its features."""
 
 from __future__ import annotations
 
@@ -30,16 +30,6 @@ def flat_gradient(apply: Apply, params: Any, x: Array) -> Array:
     """grad_theta f(x) of a scalar output as one vector (the order of `ravel_pytree`)."""
     gradient = jax.grad(lambda p: apply(p, x))(params)
     return ravel_pytree(gradient)[0]
-
-
-def per_sample_gradients(apply: Apply, params: Any, x: npt.ArrayLike, *, block: int = 256) -> npt.NDArray[Any]:
-    """The (n, P) matrix of gradients of a scalar output, computed `block` samples at a time."""
-    if block < 1:
-        raise InputError("block", block, "a positive number of samples")
-    samples = jnp.asarray(x)
-    one_block = jax.jit(jax.vmap(lambda sample: flat_gradient(apply, params, sample)))
-    parts = [np.asarray(one_block(samples[first : first + block])) for first in range(0, len(samples), block)]
-    return np.concatenate(parts)
 
 
 def gram_memory(samples: int, parameters: int, block: int, itemsize: int = 4) -> int:
@@ -139,56 +129,3 @@ def _lower(value: float) -> Measured:
 
 def _upper(value: float) -> Measured:
     return Measured(value, "certified", "norm of a convex combination of the rows", "upper")
-
-
-@dataclass(frozen=True)
-class GoodInitialisation:
-    """Deora's Definition 1 on this model and sample.
-
-    P1: B_2 = max_h ||theta_h||. P2: B_Phi = max_i |f(x_i)|. P3: gamma = sqrt(2) times the hard margin of the features
-    y_i grad f(x_i), with `spread` = sqrt(2) max_h ||w_h|| of the direction that achieves it. `good` when gamma > 0.
-    Read off one sample, these are no almost-sure bounds: they may feed a training bound, not a generalization bound.
-    """
-
-    B_2: Measured
-    B_Phi: Measured
-    gamma: Measured
-    gamma_at_most: Measured
-    spread: Measured
-    good: bool
-
-
-def good_initialisation(apply: Apply, params: Any, x: npt.ArrayLike, y: npt.ArrayLike) -> GoodInitialisation:
-    """P1 to P3 for any scalar `apply` whose parameters all have the heads as their leading axis; runs in float64."""
-    labels = np.asarray(y, dtype=np.float64)
-    if not np.all(np.abs(labels) == 1):
-        raise InputError("y", np.unique(labels)[:4].tolist(), "+1 or -1")
-    leaves = jax.tree.leaves(params)
-    heads = {leaf.shape[:1] for leaf in leaves}
-    if len(heads) != 1 or () in heads:
-        raise InputError("params", sorted(heads), "the same leading axis of heads in every parameter")
-    count = leaves[0].shape[0]
-    with jax.enable_x64(True):
-        wide = jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf), jnp.float64), params)
-        inputs = jnp.asarray(np.asarray(x), jnp.float64)
-        outputs = np.asarray(jax.jit(jax.vmap(lambda sample: apply(wide, sample)))(inputs))
-        features = per_sample_gradients(apply, wide, inputs)
-        shapes = [leaf.shape for leaf in jax.tree.leaves(wide)]
-    found = hard_margin(labels[:, None] * features)
-    root = math.sqrt(2.0)
-    sizes = _per_head([np.asarray(leaf, np.float64) for leaf in leaves], count)
-    cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
-    parts = [part.reshape(shape) for part, shape in zip(np.split(found.direction, cuts), shapes, strict=True)]
-    return GoodInitialisation(
-        B_2=Measured(float(np.max(sizes)), "exact", "largest norm of a head's parameters"),
-        B_Phi=Measured(float(np.max(np.abs(outputs))), "exact", "largest |f| on the sample"),
-        gamma=Measured(root * found.achieved.value * (1 - 4 * UNIT), "certified", found.achieved.by, "lower"),
-        gamma_at_most=Measured(root * found.at_most.value * (1 + 4 * UNIT), "certified", found.at_most.by, "upper"),
-        spread=Measured(root * float(np.max(_per_head(parts, count))), "exact", "largest head of the direction"),
-        good=found.achieved.value > 0,
-    )
-
-
-def _per_head(leaves: list[npt.NDArray[Any]], heads: int) -> npt.NDArray[Any]:
-    squares = [np.sum(leaf.reshape(heads, -1) ** 2, axis=1) for leaf in leaves]
-    return np.asarray(np.sqrt(np.sum(squares, axis=0)))

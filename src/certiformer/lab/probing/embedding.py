@@ -81,7 +81,7 @@ def remembered(
     cache: Cache,
     progress: Progress | None = None,
 ) -> list[npt.NDArray[Any]]:
-    """`compute` of every text, kept under the hash of its tokens: an interrupted run goes on where it stopped."""
+    """`compute` of every text, kept under the hash of its tokens: an interrupted run continues."""
     identity = encoder.identity()
     keys = [f"{what} {identity} {hashlib.sha256(repr(list(one)).encode()).hexdigest()}" for one in ids]
     stored = {key: cache.get_array(key) for key in keys}

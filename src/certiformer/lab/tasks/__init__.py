@@ -11,6 +11,7 @@ from certiformer.lab.tasks._registry import build, names, settings
 from certiformer.lab.tasks._task import Dataset, Task, check_finite
 from certiformer.lab.tasks.autoregressive import Autoregressive
 from certiformer.lab.tasks.heavy_tails import HeavyTails
+from certiformer.lab.tasks.masked_words import MaskedWords
 from certiformer.lab.tasks.ntk_teacher import NTKTeacher
 from certiformer.lab.tasks.sparse_majority import SparseMajority
 from certiformer.lab.tasks.tokenized_mixture import TokenizedMixture
@@ -19,6 +20,7 @@ __all__ = [
     "Autoregressive",
     "Dataset",
     "HeavyTails",
+    "MaskedWords",
     "NTKTeacher",
     "SparseMajority",
     "Task",

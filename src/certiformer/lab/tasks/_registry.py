@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -11,8 +12,10 @@ from jaxtyping import PRNGKeyArray
 from certiformer.lab.tasks._task import Task
 from certiformer.lab.tasks.autoregressive import Autoregressive, autoregressive
 from certiformer.lab.tasks.heavy_tails import HeavyTails, heavy_tails
+from certiformer.lab.tasks.masked_words import MaskedWords, masked_words
 from certiformer.lab.tasks.mnist import mnist
 from certiformer.lab.tasks.ntk_teacher import NTKTeacher, ntk_teacher
+from certiformer.lab.tasks.own import own
 from certiformer.lab.tasks.sparse_majority import sparse_majority
 from certiformer.lab.tasks.tokenized_mixture import TokenizedMixture, tokenized_mixture
 from certiformer.theory.core.errors import UnknownNameError
@@ -25,6 +28,7 @@ GENERATORS: dict[str, tuple[Callable[..., Task], Callable[..., Any] | None]] = {
     "ntk_teacher": (ntk_teacher, NTKTeacher.draw),
     "autoregressive": (autoregressive, Autoregressive.draw),
     "heavy_tails": (heavy_tails, HeavyTails.draw),
+    "masked_words": (masked_words, MaskedWords.draw),
 }
 
 
@@ -54,7 +58,9 @@ def build(name: str, key: PRNGKeyArray, **chosen: Any) -> Task:
 
 
 def _generator(name: str) -> tuple[Callable[..., Task], Callable[..., Any] | None]:
+    if name.endswith(".npz"):
+        return functools.partial(own, name), None
     key = name.lower().replace("-", "_")
     if key not in GENERATORS:
-        raise UnknownNameError("task", name, GENERATORS, hint=f"(known: {', '.join(GENERATORS)})")
+        raise UnknownNameError("task", name, GENERATORS, hint=f"(known: {', '.join(GENERATORS)}, or a file .npz)")
     return GENERATORS[key]

@@ -39,6 +39,10 @@ class Fitted:
     """What it was trained on, and the part that training never saw."""
 
 
+Look = Callable[[int, models.Model, tuple[Array, Array], tuple[Array, Array]], None]
+"""`look(step, model, (inputs, labels) of training, (inputs, labels) of the test part)`."""
+
+
 def fit(
     model_name: str,
     task_name: str,
@@ -52,10 +56,12 @@ def fit(
     every_seconds: float = 60.0,
     resume: bool = True,
     progress: bool | None = None,
+    look: Look | None = None,
 ) -> Fitted:
     """Draw the task, build the model, train it. Everything random comes from `seed`.
 
-    running: where to keep the running state; with `resume`, a run that was interrupted goes on from it.
+    running: where to keep the running state; with `resume`, an interrupted run continues.
+    look: called with the step, the model and the two samples before the first step and after every `chunk` steps.
     """
     key_task, key_model, key_train, key_signs = jax.random.split(jax.random.key(seed), 4)
     task = tasks.build(task_name, key_task, **dict(task_settings or {}))
@@ -63,12 +69,14 @@ def fit(
     model = models.build(model_name, key_model, dtype=task.train.inputs.dtype, **settings)
     train, model = _after_first_phase(model, task, recipe, key_signs)
     plan = _plan(model, task, train, recipe)
+    seen = tuple((part.inputs, part.labels) for part in (train, task.test))
     optimiser, updates = _optimiser(recipe, len(train))
     step = updates(plan)
     rules = Rules(
         stop=reached("accuracy", 1.0) if recipe.stop_when_fitted else None,
         select=None if recipe.select == "last" else Select("validation_loss", plan.measured),
         kept=_params,
+        look=None if look is None else lambda done, state: look(done, eqx.combine(state.params, model), *seen),
     )
     if recipe.stop_when_fitted and not plan.decides:
         raise InputError("stop_when_fitted", task.labels, "a task with classes or signs as labels")

@@ -64,12 +64,13 @@ def _whole(state: Any) -> Any:
 
 @dataclass(frozen=True)
 class Rules:
-    """When to stop, what to keep, and what counts as divergence.
+    """When to stop, what to keep, what counts as divergence, and who looks on.
 
     stop: metrics -> bool, checked after every step inside the compiled loop (`reached("accuracy", 1.0)`).
     select: which iterate to keep beside the last one.
     kept: what of its state is kept (the parameters, say).
     patience: stop when `select`'s metric has not improved for this many steps.
+    look: called between chunks, and before the first, with the number of steps done and the state.
     blowup: a loss above `blowup * (1 + first loss)` counts as divergence, like one that is not finite.
     """
 
@@ -78,6 +79,7 @@ class Rules:
     patience: int | None = None
     blowup: float = 1e6
     kept: Callable[[Any], Any] = field(default_factory=lambda: _whole)
+    look: Callable[[int, Any], None] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.select is not None and self.select.measured not in ("before", "after"):
@@ -170,6 +172,8 @@ def run(
     if saving is not None and saving.resume and saving.path.exists():
         carry, history, done = _restore(saving, carry, chunk)
     saved_at, saved_step = time.monotonic(), done
+    if rules.look is not None:
+        rules.look(done, carry.state)
     with _bar(label, steps, done, progress) as report:
         while done < steps and not _all_still(carry):
             length = min(chunk, steps - done)
@@ -183,6 +187,8 @@ def run(
             report(done, block)
             if on_divergence == "raise":
                 _raise_if_diverged(carry, history)
+            if rules.look is not None:
+                rules.look(done, carry.state)
             if saving is not None and time.monotonic() - saved_at >= saving.every_seconds:
                 _save(saving, carry, history, done, chunk)
                 saved_at, saved_step = time.monotonic(), done

@@ -87,6 +87,14 @@ PRESETS: dict[str, Preset] = {
         {},
         {"tokens": 20},
     ),
+    "trauger-words": Preset(
+        "Trauger, section 5 (the paper has no run): masked words, vocabulary 1,000, clipped cross-entropy",
+        "cls_transformer",
+        "masked_words",
+        Recipe("adam", 3e-3, 20, loss="clipped_cross_entropy"),
+        {"k": 64, "readout": "classes", "classes": 1000},
+        {},
+    ),
     "deora": Preset(
         "Deora, two phases: a randomised step on 100 samples, then GD at 0.1 on 100 others",
         "multi_head_attention",

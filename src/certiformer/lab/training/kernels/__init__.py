@@ -22,7 +22,6 @@ from certiformer.lab.training.kernels.majority import unflatten as unflatten
 from certiformer.lab.training.kernels.patches import PatchDescent as PatchDescent
 from certiformer.lab.training.kernels.patches import Patches as Patches
 from certiformer.lab.training.kernels.patches import distinct_patches as distinct_patches
-from certiformer.lab.training.kernels.windows import WindowDescent as WindowDescent
 from certiformer.lab.training.kernels.windows import WindowHeads as WindowHeads
 from certiformer.lab.training.kernels.windows import Windows as Windows
 from certiformer.lab.training.kernels.windows import WindowUnits as WindowUnits

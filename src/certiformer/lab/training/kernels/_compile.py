@@ -23,20 +23,21 @@ except ModuleNotFoundError as error:
         name="numba",
     ) from error
 
+from certiformer.theory.calculus._compiled import compiled
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 _MATHS = {"reassoc", "contract", "nsz", "arcp"}
 
 
 def kernel(function: Function) -> Function:
     """Compile a function that runs over arrays."""
-    compiled: Function = numba.njit(function, cache=True, fastmath=_MATHS, error_model="numpy")
-    return compiled
+    return compiled(function, _MATHS)
 
 
 def inline(function: Function) -> Function:
     """Compile a function of numbers, to be put into the loops that call it."""
-    compiled: Function = numba.njit(function, fastmath=_MATHS, error_model="numpy", inline="always")
-    return compiled
+    made: Function = numba.njit(function, fastmath=_MATHS, error_model="numpy", inline="always")
+    return made
 
 
 @inline

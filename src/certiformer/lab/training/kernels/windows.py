@@ -15,7 +15,7 @@ The number of heads or units must fill whole lanes. Weights are NumPy arrays by 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -66,18 +66,6 @@ def split_windows(x: npt.ArrayLike, y: npt.ArrayLike, dtype: str) -> Windows:
     if np.any(inputs[:, :, 1:] != inputs[:1, :, 1:]):
         raise InputError("x", "channels that differ between samples", "windows that differ in their first channel only")
     return Windows(np.ascontiguousarray(inputs[:, :, 0]), np.ascontiguousarray(inputs[0, :, 1:]), labels)
-
-
-class WindowDescent(Protocol):
-    """What a step of gradient descent on the mean squared error needs."""
-
-    def gradient(self, weights: Weights) -> tuple[float, dict[str, Numbers]]:
-        """The loss on the training windows and its gradient."""
-        ...
-
-    def loss(self, weights: Weights, data: Windows) -> float:
-        """The loss on any windows, without gradient work."""
-        ...
 
 
 class WindowHeads:

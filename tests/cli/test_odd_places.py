@@ -1,0 +1,188 @@
+"""Commands that are stopped, crowded, or run where little is allowed: they end, and leave whole files or none."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import certiformer
+from subprocesses import python_path
+
+FILES = ("report.html", "report.json", "model-card.md", "badge.svg")
+
+
+def environment(**more):
+    return {**os.environ, "PYTHONPATH": python_path(), "OMP_NUM_THREADS": "1", **more}
+
+
+def command(*words, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "certiformer", *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        **{"env": environment(), **options},
+    )
+
+
+def predictions(path, wrong=3):
+    np.savez(path, heldout_correct=np.arange(100) >= wrong)
+    return path
+
+
+def until(done, process):
+    last = time.monotonic() + 60
+    while not done():
+        assert process.poll() is None
+        assert time.monotonic() < last
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("words", "module"),
+    [
+        (("certify", "x.npz", "--out", "o"), "certiformer.certification.pipeline"),
+        (("compare", "x.npz", "y.npz"), "certiformer.evaluation.pairs"),
+        *(
+            pytest.param(words, module, marks=pytest.mark.deep)
+            for words, module in (
+                (("gate", "x.npz", "--error", "0.3"), "certiformer.certification.sources.files"),
+                (("verify", "r/report.json", "--data", "x.npz"), "certiformer.certification.sources.files"),
+                (("inspect", "m.npz"), "certiformer.checkpoints.inspection"),
+                (("demo", "--out", "o"), "certiformer.certification.api"),
+                (("audit", "trauger.lem3.6"), "certiformer.auditing.runner"),
+                (("plan", "--error", "0.3"), "certiformer.evaluation.planning"),
+            )
+        ),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_a_stopped_command_ends_and_leaves_nothing_half_written(words, module, ending, tmp_path):
+    """Every verb, stopped in the middle of its work: here at the first call inside its own module."""
+    predictions(tmp_path / "x.npz")
+    predictions(tmp_path / "y.npz", 5)
+    np.savez(tmp_path / "m.npz", weight=np.ones((3, 3)))
+    certiformer.certify(predictions=tmp_path / "x.npz").write(tmp_path / "r")
+    before = {path for path in tmp_path.rglob("*") if path.is_file()}
+    program = f"""
+import sys, time, threading
+def look(frame, event, argument):
+    if event == "call" and frame.f_globals.get("__name__") == {module!r} and frame.f_code.co_name != "<module>":
+        sys.setprofile(None)
+        open("reached", "w").close()
+        time.sleep(60)
+sys.setprofile(look)
+from certiformer.cli import main
+main()
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *words],
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        until((tmp_path / "reached").exists, process)
+        process.send_signal(ending)
+        _, said = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 128 + ending, said
+    assert "Traceback" not in said
+    assert {path for path in tmp_path.rglob("*") if path.is_file()} - before == {tmp_path / "reached"}
+
+
+@pytest.mark.deep
+def test_five_processes_with_one_folder_leave_a_whole_set(tmp_path):
+    alone = []
+    for wrong in range(5):
+        predictions(tmp_path / f"{wrong}.npz", 3 + 9 * wrong)
+        certiformer.certify(predictions=tmp_path / f"{wrong}.npz").write(tmp_path / str(wrong))
+        alone.append([(tmp_path / str(wrong) / name).read_bytes() for name in FILES[2:]])
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-m", "certiformer", "certify", f"{wrong}.npz", "--out", "one"],
+            cwd=tmp_path,
+            env=environment(),
+            stdout=subprocess.DEVNULL,
+        )
+        for wrong in range(5)
+    ]
+    assert [process.wait(120) for process in started] == [0] * 5
+    assert [(tmp_path / "one" / name).read_bytes() for name in FILES[2:]] in alone
+    said = command("verify", "one/report.json", cwd=tmp_path)
+    assert said.returncode in (0, 3), said.stderr  # 3: the data are not at hand
+
+
+def test_a_full_folder_for_temporary_files(tmp_path):
+    nowhere = tmp_path / "nowhere"
+    predictions(tmp_path / "x.npz")
+    done = command("certify", "x.npz", "--out", "o", cwd=tmp_path, env=environment(TMPDIR=str(nowhere)))
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in (tmp_path / "o").iterdir()} >= set(FILES)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_behind_the_output_is_one_line():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "certiformer", "theorems"], stdout=full, stderr=subprocess.PIPE, text=True,
+            env=environment(), timeout=60,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_the_c_locale_changes_no_number(tmp_path):
+    predictions(tmp_path / "x.npz")
+    plain = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    reports = []
+    for name, more in (("usual", {"PYTHONUTF8": "1"}), ("c", plain)):
+        done = command("certify", "x.npz", "--out", name, "--json", cwd=tmp_path, env=environment(**more))
+        assert done.returncode == 0, done.stderr
+        reports.append((tmp_path / name / "model-card.md").read_bytes())
+    assert reports[0] == reports[1]
+    done = command("explain", "trauger.thm4.1", env=environment(**plain))
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can become somebody else")
+def test_another_user_without_a_home_beside_a_read_only_installation(tmp_path):
+    """Nothing can be kept anywhere: not beside the source, not at home."""
+    for place in (tmp_path, *tmp_path.parents[:2]):
+        place.chmod(0o755)  # pytest's own folders are closed to others
+    predictions(tmp_path / "x.npz")
+    out = tmp_path / "out"
+    out.mkdir()
+    os.chown(out, 65534, 65534)
+    alone = environment(HOME="/nonexistent", PYTHONDONTWRITEBYTECODE="1", PYTHONWARNINGS="ignore")
+    options = {"user": 65534, "group": 65534, "extra_groups": [], "cwd": out}
+    try:
+        readable = command("--version", env=alone, **options).returncode == 0
+    except PermissionError:
+        readable = False
+    if not readable:
+        pytest.skip("the installation is closed to others")
+    done = command("certify", tmp_path / "x.npz", "--out", out / "o", env=alone, **options)
+    assert done.returncode == 0, done.stderr
+    assert (out / "o" / "report.json").stat().st_uid == 65534
+    done = command("certify", tmp_path / "x.npz", "--out", tmp_path / "closed", env=alone, **options)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_plan_for_any_error_ends():
+    for error in (0.3, 0.123456789):
+        done = command("plan", "--error", error)
+        assert done.returncode == 0, done.stderr
