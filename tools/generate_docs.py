@@ -1,20 +1,15 @@
-"""Write into the documentation what the program says: tables of results, and the output of the commands it shows.
+"""Write into the documentation what the program knows.
 
-In README.md and docs/guide.md the part between `<!-- results -->` and `<!-- end -->` is a table from the registry;
-`<!-- audit -->` begins that of docs/audit.md, `<!-- reproduction -->` that of docs/reproduction.md, `<!-- packages -->`
-that of CONTRIBUTING.md, and `<!-- run: COMMAND -->` what that command prints. docs/results.md lists the results,
-docs/papers/items.md what became of every numbered item of the papers. `--check` writes nothing and fails when a page
-is out of date.
+In README.md `<!-- papers -->` to `<!-- end -->` is a table from the registry and the papers' pages, in CONTRIBUTING.md
+`<!-- packages -->` one of the packages. docs/results.md lists the results, docs/papers/items.md what became of every
+numbered item of the papers. `--check` writes nothing and fails when a page is out of date.
 """
 
 from __future__ import annotations
 
 import ast
 import json
-import os
 import re
-import shlex
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -23,26 +18,29 @@ from certiformer.theory.core import Result, Status, papers, results
 from certiformer.theory.core.registry import places_in
 
 ROOT = Path(__file__).resolve().parents[1]
-KINDS = r"results|audit|reproduction|packages|run: (?P<command>[^\n]+)"
-PART = re.compile(rf"<!-- (?P<kind>{KINDS}) -->\n.*?<!-- end -->", re.DOTALL)
+PART = re.compile(r"<!-- (?P<kind>papers|packages) -->\n.*?<!-- end -->", re.DOTALL)
 
 
 def cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def summary() -> str:
-    """How many results of each paper, and what became of what was printed."""
-    head = ["paper", "results", "true as printed", "false", "constant missing", "unproven", "reconstructed"]
-    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    kinds = (Status.TRUE, Status.FALSE, Status.CONSTANT, Status.UNPROVEN, Status.RECONSTRUCTED)
+def paper_table() -> str:
+    """The papers, each with the sentence that stands first on its page, and what became of its printed statements."""
+    lines = ["| paper | in a sentence | results | true as printed | false | other |", "|---|---|---|---|---|---|"]
     for key, paper in papers().items():
-        of_paper = [result for result in results().values() if result.paper.key == key]
-        own = key in ("toolbox", "certificates")
-        name = f"our own: {key}" if own else paper.short
-        counts = ["" if own else str(sum(result.status is kind for result in of_paper)) for kind in kinds]
-        lines.append(f"| {name} | {len(of_paper)} | {' | '.join(counts)} |")
-    return "\n".join(lines)
+        page = ROOT / "docs" / "papers" / f"{key}.md"
+        if not page.exists():  # our own results
+            continue
+        sentence = page.read_text(encoding="utf-8").split("\n\n")[1].replace("\n", " ")
+        own = [result.status for result in results().values() if result.paper.key == key]
+        true, false = own.count(Status.TRUE), own.count(Status.FALSE)
+        link = f"[{paper.short}](docs/papers/{key}.md)"
+        lines.append(f"| {link} | {cell(sentence)} | {len(own)} | {true} | {false} | {len(own) - true - false} |")
+    return "\n".join([*lines, "", OTHER])
+
+
+OTHER = "*Other*: a constant is missing, no proof and no counterexample is known, or the formula was reconstructed."
 
 
 def row(result: type[Result]) -> str:
@@ -112,32 +110,6 @@ def items() -> str:
     return "\n".join([*parts, ""])
 
 
-def output(command: str) -> str:
-    """What a command prints on a terminal 96 columns wide."""
-    words = shlex.split(command)
-    environment = {**os.environ, "COLUMNS": "96", "NO_COLOR": "1", "TERM": "dumb"}
-    done = subprocess.run(
-        [sys.executable, "-m", *words], capture_output=True, text=True, check=True, env=environment, cwd=ROOT
-    )
-    lines = [line.rstrip() for line in done.stdout.splitlines()]
-    return "```\n$ " + command + "\n" + "\n".join(lines) + "\n```"
-
-
-def audit() -> str:
-    """The verdicts of the audit, as `tools/generate_audit.py` wrote them."""
-    page = (ROOT / "docs" / "audit.md").read_text()
-    table = page[page.index("| claim | printed |") : page.index("## Counterexamples")].strip()
-    counts = next(line for line in page.splitlines() if line.startswith("printed: "))
-    return f"{counts[0].upper()}{counts[1:]}\n\n<details><summary>The whole table</summary>\n\n{table}\n\n</details>"
-
-
-def reproduction() -> str:
-    """The experiments and what came of them, as `tools/generate_reproduction.py` wrote them."""
-    page = (ROOT / "docs" / "reproduction.md").read_text()
-    table = page[page.index("| experiment | what we found |") :].partition("\n## ")[0].strip()
-    return table
-
-
 def packages() -> str:
     """The packages with what they are for, as their docstrings say, and how large they are."""
     source = ROOT / "src" / "certiformer"
@@ -154,17 +126,12 @@ def packages() -> str:
 
 
 def filled(text: str) -> str:
-    def fill(match: re.Match[str]) -> str:
-        kind, command = match["kind"], match["command"]
-        parts = {"audit": audit, "packages": packages, "reproduction": reproduction, "results": summary}
-        body = output(command) if command else parts[kind]()
-        return f"<!-- {kind} -->\n{body}\n<!-- end -->"
-
-    return PART.sub(fill, text)
+    parts = {"packages": packages, "papers": paper_table}
+    return PART.sub(lambda match: f"<!-- {match['kind']} -->\n{parts[match['kind']]()}\n<!-- end -->", text)
 
 
 def main() -> int:
-    told = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs" / "guide.md")
+    told = (ROOT / "README.md", ROOT / "CONTRIBUTING.md")
     wanted = {
         ROOT / "docs" / "results.md": page(),
         ROOT / "docs" / "papers" / "items.md": items(),

@@ -1,4 +1,4 @@
-"""Write docs/reproduction.md, its figures and the README's table from the published runs.
+"""Write docs/reproduction.md and what follows the runs in docs/papers/*.md from the published runs.
 
     python tools/generate_reproduction.py redraw [ID ...]   reports and figures again, from docs/reproduction/runs
     python tools/generate_reproduction.py [--check]         the page again, from the reports that are kept
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 import sys
 import tempfile
@@ -29,21 +30,22 @@ ROOT = Path(__file__).resolve().parents[1]
 RUNS = ROOT / "docs" / "reproduction" / "runs"
 REPORTS = ROOT / "docs" / "reproduction" / "reports"
 PAGE = ROOT / "docs" / "reproduction.md"
-README = ROOT / "README.md"
-BEGIN, END = "<!-- reproduction -->", "<!-- end of reproduction -->"
-SHOWN = ("mwigo.table1", "trauger.fig1", "arda.fig1", "arda.fig2", "li.misspecified")
-"""In the README: one experiment for each claim that a paper rests on."""
+PAPER_PAGES = ROOT / "docs" / "papers"
+FIGURES = "## Figures and tables"
+"""In a paper's page: what stands below this heading is written here."""
+MOST = 12
+"""So many judged rows stand open under a figure."""
 
 Document = dict[str, Any]
 
 
 def keep(document: Document, place: Path) -> None:
-    """A report and its PNG figures, with names instead of paths."""
+    """A report and its figures, PNG and PDF, with names instead of paths; pages show the PNG."""
     folder, final = place / f".{document['id']}", place / document["id"]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     pictures = [Path(path) for path in document["figures"] if path.endswith(".png")]
-    for picture in pictures:
+    for picture in map(Path, document["figures"]):
         shutil.copy(picture, folder / picture.name)
     document = {**document, "figures": [picture.name for picture in pictures]}
     (folder / "report.json").write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
@@ -79,103 +81,136 @@ def name_of(paper: str) -> str:
     return papers()[paper].short
 
 
-def section(document: Document) -> list[str]:
-    """Our finding first; the paper's claim is the paper's."""
-    lines = [f"### {document['id']}: {document['title']}", "", f"**{document['headline']}**", ""]
-    lines += [shown.tally(document), "", f"> The paper's claim: {document['claim']}", ""]
+def figures(document: Document) -> list[str]:
+    """An experiment on its paper's page: the claim, the finding, figures, numbers side by side; the rest is folded."""
+    lines = [f"### {document['id']}: {document['title']}", "", f"*The paper:* {document['claim']}", ""]
+    lines += [f"*Our runs:* {document['headline']}", ""]
     for picture in document["figures"]:
         caption = document["captions"][picture.removesuffix(".png")]
-        lines += [f"![{document['id']}](reproduction/reports/{document['id']}/{picture})", "", caption, ""]
+        lines += [f"![{document['id']}](../reproduction/reports/{document['id']}/{picture})", "", caption, ""]
+    judged = [row for row in document["rows"] if row["verdict"] != "measured"]
+    if judged:
+        lines += [shown.findings_markdown({**document, "rows": judged[:MOST]}), ""]
+    if len(document["rows"]) > len(judged[:MOST]):
+        count = f"All {len(document['rows'])} rows"
+        lines += [f"<details><summary>{count}</summary>", "", shown.findings_markdown(document), "", "</details>", ""]
+    notes = [*document["remarks"], *document["readings"]]
+    if notes:
+        lines += ["<details><summary>Details, and settings that the paper does not state</summary>", ""]
+        lines += [*(f"- {note}" for note in notes), "", "</details>", ""]
     again = f"certiformer reproduce {document['id']} --from docs/reproduction/runs"
-    lines += [f"<sub>{shown.provenance({**document, 'reused': 0})}</sub>", "", "```", again, "```", ""]
-    lines += ["<details><summary>Side by side</summary>", "", shown.findings_markdown(document), "", "</details>", ""]
-    for remark in document["remarks"]:
-        lines += [remark, ""]
-    if document["readings"]:
-        lines += ["<details><summary>What is left open, and how we read it</summary>", ""]
-        lines += [*(f"- {reading}" for reading in document["readings"]), "", "</details>", ""]
-    return lines
+    return [*lines, f"<sub>{shown.provenance({**document, 'reused': 0})}</sub>", "", "```", again, "```", ""]
 
 
-def page() -> str:
-    documents = kept()
+def coverage(paper: str, documents: list[Document]) -> str:
+    """How much of each experiment of a paper has been run."""
+    lines = ["| experiment | what is shown | figure points covered | runs | processor time |", "|---|---|---|---|---|"]
+    found = {document["id"]: document for document in documents}
+    for study in (study for study in studies() if study.paper == paper):
+        document = found.get(study.id)
+        if document is None:
+            of, runs = study.covered([]).of, len(study.experiment("paper").configs)
+            lines.append(f"| `{study.id}` | {study.title} | 0 of {of} | 0 of {runs:,} | not run |")
+            continue
+        cells = f"{document['covered']['cells']} of {document['covered']['of']}"
+        runs, time = f"{document['finished']:,} of {document['runs']:,}", shown.span(document["work_seconds"])
+        link = f"[`{document['id']}`](#{anchor(document)})"
+        lines.append(f"| {link} | {document['title'].replace('|', '&#124;')} | {cells} | {runs} | {time} |")
+    return "\n".join(lines)
+
+
+def anchor(document: Document) -> str:
+    """The id that Markdown gives to the heading of an experiment."""
+    plain = f"{document['id']}: {document['title']}".lower()
+    plain = "".join(c for c in plain if c.isalnum() or c in " -_").strip()
+    return re.sub(r"[-\s]+", "-", plain)
+
+
+def verdicts(document: Document) -> str:
+    words = ", ".join(f"{count} {word}" for word, count in document["tally"].items() if word != "measured")
+    return f" *({words})*" if words else ""
+
+
+def findings(paper: str, documents: list[Document]) -> str:
+    """What each published experiment of a paper found."""
+    own = [document for document in documents if document["paper"] == paper]
+    lines = [f"- **{document['id']}.** {document['headline']}{verdicts(document)}" for document in own]
+    return "\n".join(lines) or "Nothing is published yet."
+
+
+def paper_page(paper: str, documents: list[Document]) -> str:
+    """The page of a paper: its prose as it stands, with the parts that follow the runs written anew."""
+    text = (PAPER_PAGES / f"{paper}.md").read_text(encoding="utf-8")
+    for mark, body in (("coverage", coverage(paper, documents)), ("found", findings(paper, documents))):
+        text = re.sub(
+            rf"<!-- {mark} -->.*?<!-- end -->", f"<!-- {mark} -->\n{_kept(body)}\n<!-- end -->", text, flags=re.S
+        )
+    lines = [text.partition(FIGURES)[0].rstrip(), "", FIGURES, ""]
+    for document in documents:
+        if document["paper"] == paper:
+            lines += figures(document)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _kept(text: str) -> str:
+    return text.replace("\\", "\\\\")
+
+
+def page(documents: list[Document]) -> str:
+    """The index: one line per paper, then what every experiment found."""
     lines = [
         "# The papers' experiments",
         "",
-        "Redrawn from the runs published in [reproduction/runs](reproduction/runs), without running anything:",
-        "`certiformer reproduce ID --from docs/reproduction/runs`. Under a figure stands the digest of its runs, with",
-        "their version and commit: whoever does them again, or some of them (`--verify 5`), gets the same bits with",
-        "the same version and libraries on the same type of processor. Each verdict is one of nine words, by",
-        "[rules](verdicts.md) that were written down before the runs.",
-        "",
-        "What is here is what has been run: the last two columns say how many cells of a paper's figure or table have",
-        "as many seeds as the paper has there (of our own designs: all seeds of the grid), and how many runs of the",
-        "grid exist. Runs go seed by seed over all cells (of Trauger and Tewari over five lengths first). Any machine",
-        "can continue from here:",
+        "Every figure and table is drawn from [published runs](reproduction/runs/README.md), without running anything:",
+        "`certiformer reproduce ID --from docs/reproduction/runs`. Whoever repeats some runs (`--verify 5`) gets",
+        "the same bits with the same version and libraries on the same type of processor. Verdicts follow",
+        "[rules](verdicts.md) that were written down before the runs. Only completed runs are shown. To continue them:",
         "",
         "```",
         "certiformer reproduce merge docs/reproduction/runs/*.runs",
         "certiformer reproduce ID --scale paper    # --estimate says how long it takes, --only takes a part",
         "```",
         "",
-        "`--set seed=0:40` or `--set lag=4,16,128` goes beyond the grid, with the study's own analysis; such cells do",
-        "not count as the paper's. [More](reproduction/runs/README.md)",
+        "`--set seed=0:40` or `--set lag=4,16,128` goes beyond the paper's grid. Scale `quick` is a self-test of",
+        "minutes on smaller grids and settles no question about a paper.",
         "",
-        "Scale `quick` is a self-test of minutes on smaller grids: it shows that the machinery works, and says nothing",
-        "about a paper.",
-        "",
-        summary(documents),
-        "",
+        "| paper | experiments published | points covered | runs | processor time |",
+        "|---|---|---|---|---|",
     ]
     for paper in PAPERS:
-        of_paper = [document for document in documents if document["paper"] == paper]
-        if of_paper:
-            lines += [f"## {name_of(paper)}", ""]
-            for document in of_paper:
-                lines += section(document)
-    return "\n".join(lines)
+        own = [document for document in documents if document["paper"] == paper]
+        planned = [study for study in studies() if study.paper == paper]
+        points = sum(document["covered"]["cells"] for document in own)
+        of = sum(study.covered([]).of for study in planned)
+        runs = {document["ledger"]: document for document in own}.values()
+        done, time = sum(d["finished"] for d in runs), shown.span(sum(d["work_seconds"] for d in runs))
+        cells = f"{len(own)} of {len(planned)} | {points} of {of} | {done:,} | {time}"
+        lines.append(f"| [{name_of(paper)}](papers/{paper}.md) | {cells} |")
+    for paper in PAPERS:
+        lines += ["", f"## {name_of(paper)}", "", f"[Claims, runs, findings, figures](papers/{paper}.md)", ""]
+        lines.append(findings(paper, documents))
+        missing = [
+            study for study in studies() if study.paper == paper and study.id not in {d["id"] for d in documents}
+        ]
+        lines += [f"- **{study.id}.** {study.title}: not published yet." for study in missing]
+    return "\n".join([*lines, ""])
 
 
-def summary(documents: list[Document]) -> str:
-    """A line per experiment: what we found, and on how much of the full grid it rests."""
-    lines = ["| experiment | what we found | verdicts | cells | runs |", "|---|---|---|---|---|"]
-    found = {document["id"]: document for document in documents}
-    for study in studies():
-        document = found.get(study.id)
-        if document is None:
-            of, runs = study.covered([]).of, len(study.experiment("paper").configs)
-            lines.append(f"| `{study.id}` | {study.title}: not published yet | | 0 of {of} | 0 of {runs:,} |")
-            continue
-        anchor = f"{document['id']}: {document['title']}".lower()
-        anchor = "".join(c for c in anchor if c.isalnum() or c in " -_").replace(" ", "-")
-        words = ", ".join(f"{count} × {word}" for word, count in document["tally"].items())
-        cells = f"{document['covered']['cells']} of {document['covered']['of']}"
-        link = f"[`{document['id']}`](reproduction.md#{anchor})"
-        runs = f"{document['finished']:,} of {document['runs']:,}"
-        lines.append(f"| {link} | {document['headline'].replace('|', '&#124;')} | {words} | {cells} | {runs} |")
-    return "\n".join(lines)
-
-
-def readme(documents: list[Document]) -> str:
-    """The README with the few findings of SHOWN."""
-    lines = ["| experiment | what we found | cells | runs |", "|---|---|---|---|"]
-    for document in (found for found in documents if found["id"] in SHOWN):
-        cells = f"{document['covered']['cells']} of {document['covered']['of']}"
-        runs = f"{document['finished']:,} of {document['runs']:,}"
-        lines.append(f"| `{document['id']}` | {document['headline'].replace('|', '&#124;')} | {cells} | {runs} |")
-    before, rest = README.read_text().split(BEGIN)
-    return "\n".join([f"{before}{BEGIN}", *lines, f"{END}{rest.split(END)[1]}"])
+def pages() -> dict[Path, str]:
+    """Every page that follows the published runs."""
+    documents = kept()
+    return {PAGE: page(documents), **{PAPER_PAGES / f"{paper}.md": paper_page(paper, documents) for paper in PAPERS}}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="The reproduction's page.")
+    parser = argparse.ArgumentParser(description="The pages of the papers' experiments.")
     parser.add_argument("action", nargs="?", choices=["redraw"])
     parser.add_argument("ids", nargs="*", metavar="ID")
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
     if given.action == "redraw":
         redraw_all(given.ids)
-    for place, text in ((PAGE, page()), (README, readme(kept())), (TIMES, json.dumps(times(), indent=0) + "\n")):
+    for place, text in {**pages(), TIMES: json.dumps(times(), indent=0) + "\n"}.items():
         if not given.check:
             place.write_text(text)
             print(f"wrote {place.relative_to(ROOT)}")

@@ -6,7 +6,7 @@ import pytest
 
 from browsing import browser  # noqa: F401
 from certiformer.theory.core import find
-from website import finding, sliders
+from website import sliders
 from website.__main__ import ASSETS
 from website.sliders import PANELS, Panel, powers, table, tables_script
 
@@ -71,27 +71,6 @@ def test_moving_a_slider_changes_the_numbers(browser, address, width):  # noqa: 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert said == []
     context.close()
-
-
-def test_pages_are_found_by_words(browser, tmp_path):  # noqa: F811
-    index = finding.index_script(
-        {
-            "results/a.md": "# Heavy tails\n\nof inputs",
-            "b.md": "# Other\n\n<math>x</math> heavy words, `tails`",
-            "c.md": "# No",
-        }
-    )
-    script = (ASSETS / "find.js").read_text()
-    body = finding.finding_page().split("---", 2)[2].partition("<script")[0]
-    (tmp_path / "find.html").write_text(
-        f"<!doctype html><meta charset=utf-8>{body}<script>{index}</script><script>{script}</script>"
-    )
-    page = browser.new_page()
-    page.goto((tmp_path / "find.html").as_uri())
-    page.fill("#words-to-find", "heavy TAILS")
-    assert page.locator("#found a").all_inner_texts() == ["Heavy tails", "Other"]
-    assert page.locator("#found a").first.get_attribute("href") == "results/a.html"
-    page.close()
 
 
 def _number(text):

@@ -15,7 +15,7 @@ from pathlib import Path
 from certiformer.certificates import certificates
 from certiformer.theory.core import results as all_results
 from website import certificates as certificate_pages
-from website import finding, gallery, reference, sliders, staging, verdicts
+from website import gallery, reference, sliders, staging, verdicts
 from website import results as result_pages
 from website.markup import page
 from website.settings import navigation, settings
@@ -39,12 +39,15 @@ def pages(root: Path, stage: Path) -> Iterator[tuple[str, str]]:
     yield "reference/index.md", _reference_index()
     for package, purpose in reference.PACKAGES:
         yield f"reference/{package}.md", reference.reference_page(package, purpose)
+    lessons = gallery.tutorials(root)
+    yield "tutorials/index.md", gallery.tutorials_page(lessons)
+    for lesson in lessons:
+        yield f"tutorials/{lesson.name}.md", gallery.example_page(lesson, stage / "tutorials" / "pictures")
     found = gallery.examples(root)
     yield "gallery/index.md", gallery.index_page(found)
     for example in found:
         yield f"gallery/{example.name}.md", gallery.example_page(example, stage / "gallery" / "pictures")
     yield "sliders.md", sliders.sliders_page()
-    yield "find.md", finding.finding_page()
 
 
 def _reference_index() -> str:
@@ -70,7 +73,6 @@ def stage_pages(root: Path, stage: Path) -> None:
         _write(stage / path, staging.relinked(path, text, known, root))
     staging.copy_pictures(root, stage)
     shutil.copytree(ASSETS, stage / "assets")
-    _write(stage / "assets" / "pages.js", finding.index_script(known))
     _write(stage / "assets" / "tables.js", sliders.tables_script([sliders.table(panel) for panel in sliders.PANELS]))
     print(f"{len(known)} pages staged in {time.perf_counter() - began:.0f} s")
 

@@ -1,11 +1,12 @@
-"""The gallery: scripts in `examples/gallery`, run when the site is made, their output and figures on a page.
+"""Gallery and tutorials: scripts in `examples/gallery` and notebooks in `docs/tutorials`, run when the site is made.
 
 A script is Python in cells: a line `# %% [markdown]` begins prose (comment lines), a line `# %%` begins code. What a
-cell prints stands under it; what it returns as `figure = ...` (a matplotlib figure) is drawn.
+cell prints stands under it; what it leaves as `figure = ...` (a matplotlib figure) is drawn.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tempfile
@@ -18,7 +19,7 @@ from typing import Any
 from website.markup import fenced, page
 from website.running import output_of
 
-FOLDER = "examples/gallery"
+FOLDER, TUTORIALS = "examples/gallery", "docs/tutorials"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One script of the gallery."""
+    """One script of the gallery, or one notebook."""
 
     name: str
+    place: str
     title: str
     summary: str
     cells: tuple[Cell, ...]
@@ -42,6 +44,26 @@ class Example:
 def examples(root: Path) -> list[Example]:
     """All scripts, in the order of their names."""
     return [read(path) for path in sorted((root / FOLDER).glob("*.py"))]
+
+
+def tutorials(root: Path) -> list[Example]:
+    """All notebooks, in the order of `ORDER`."""
+    return [notebook(root / TUTORIALS / f"{name}.ipynb") for name in ORDER]
+
+
+ORDER = ("certify-a-classifier", "compare-language-models", "audit-a-theorem", "train-and-watch")
+"""The tutorials as a newcomer reads them."""
+
+
+def notebook(path: Path) -> Example:
+    """The cells of a notebook; the first one is its title and summary."""
+    kinds = {"markdown": "markdown", "code": "python"}
+    found = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    cells = [Cell(kinds[cell["cell_type"]], "".join(cell["source"])) for cell in found]
+    title, _, summary = cells[0].text.partition("\n")
+    return Example(
+        path.stem, f"{TUTORIALS}/{path.name}", title.removeprefix("# "), " ".join(summary.split()), tuple(cells[1:])
+    )
 
 
 def read(path: Path) -> Example:
@@ -58,7 +80,7 @@ def read(path: Path) -> Example:
             cells.append(Cell("markdown", prose))
         elif body.strip():
             cells.append(Cell("python", body.strip()))
-    return Example(path.stem, match[1].rstrip("."), " ".join(match[2].split()), tuple(cells))
+    return Example(path.stem, f"{FOLDER}/{path.name}", match[1].rstrip("."), " ".join(match[2].split()), tuple(cells))
 
 
 def example_page(example: Example, pictures: Path) -> str:
@@ -72,7 +94,7 @@ def example_page(example: Example, pictures: Path) -> str:
                 parts.append(cell.text)
                 continue
             parts.append(fenced(cell.text, "python"))
-            said = output_of(cell.text, f"{FOLDER}/{example.name}.py", space)
+            said = output_of(cell.text, example.place, space)
             if said.strip():
                 parts.append(fenced(said, "text"))
             shown = space.pop("shown", None)
@@ -83,7 +105,7 @@ def example_page(example: Example, pictures: Path) -> str:
                 file = pictures / f"{example.name}-{number}.svg"
                 figure.savefig(file, metadata={"Date": None})
                 parts.append(f"![{example.title}]({os.path.basename(pictures)}/{file.name})")
-    parts.append(f"The script: `{FOLDER}/{example.name}.py`.")
+    parts.append(f"To run it yourself: `{example.place}`.")
     return page(*parts)
 
 
@@ -97,5 +119,15 @@ def index_page(found: Sequence[Example]) -> str:
         "# Gallery",
         "Small examples that run in seconds. Every one is run by the tests, and what you see under the code is what it "
         "printed when this page was made.",
+        "\n".join(lines),
+    )
+
+
+def tutorials_page(found: Sequence[Example]) -> str:
+    lines = [f"- [{each.title}]({each.name}.md): {each.summary}" for each in found]
+    return page(
+        "# Tutorials",
+        "Each takes less than ten minutes. They are notebooks in `docs/tutorials`; what stands under the code is what "
+        "it printed when this page was made.",
         "\n".join(lines),
     )

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from certiformer.certificates import certificates
-from certiformer.theory.core import papers, results
+from certiformer.theory.core import Result, papers, results
+from website.gallery import ORDER
 from website.reference import PACKAGES
 
 Navigation = Sequence[Mapping[str, Any]]
@@ -16,7 +17,7 @@ def settings(navigation: Navigation, source: str, target: str) -> dict[str, Any]
     """Written as JSON, which is YAML too."""
     return {
         "site_name": "certiformer",
-        "site_description": "The theory of Transformer generalization as numbers a person can rely on",
+        "site_description": "Error limits for your model, and checked generalization bounds for Transformers",
         "docs_dir": source,
         "site_dir": target,
         "use_directory_urls": False,
@@ -24,13 +25,20 @@ def settings(navigation: Navigation, source: str, target: str) -> dict[str, Any]
         "theme": {
             "name": "material",
             "font": False,
-            "features": ["navigation.indexes", "navigation.prune", "navigation.top", "content.code.copy", "toc.follow"],
+            "features": [
+                "navigation.indexes",
+                "navigation.prune",
+                "navigation.top",
+                "content.code.copy",
+                "toc.follow",
+                "search.highlight",
+            ],
             "palette": [
                 {"media": "(prefers-color-scheme: light)", "scheme": "default", "primary": "indigo"},
                 {"media": "(prefers-color-scheme: dark)", "scheme": "slate", "primary": "indigo"},
             ],
         },
-        "plugins": [],
+        "plugins": ["search", "offline"],
         "extra": {"generator": False},
         "extra_css": ["assets/site.css"],
         "markdown_extensions": [
@@ -51,101 +59,111 @@ def settings(navigation: Navigation, source: str, target: str) -> dict[str, Any]
 
 
 def navigation(gallery: Sequence[str]) -> list[dict[str, Any]]:
-    """The table of contents."""
+    """The table of contents, by what a reader wants: learn, do, look up, understand."""
     return [
         {"Home": "index.md"},
-        {"Find": "find.md"},
         {"Install": "install.md"},
         {
-            "Five minutes": [
-                {"for the theorist": "tours/theorist.md"},
-                {"for the practitioner": "tours/practitioner.md"},
-                {"for the student": "tours/student.md"},
-                {"for the contributor": "tours/contributor.md"},
-                {"a longer tour": "guide.md"},
+            "Tutorials": [
+                "tutorials/index.md",
+                *(f"tutorials/{name}.md" for name in ORDER),
+                {"Gallery": ["gallery/index.md", *gallery]},
             ]
         },
-        {"Gallery": ["gallery/index.md", *gallery]},
-        {"Sliders": "sliders.md"},
+        {
+            "How to": [
+                {"Gate a pipeline": "gates.md"},
+                {"Groups and repeats": "how-to/groups-and-repeats.md"},
+                {"Regression, multi-label": "how-to/regression-and-multi-label.md"},
+                {"Any model or function": "how-to/any-function.md"},
+                {"Use a held-out set again": "how-to/adaptive-use.md"},
+                {"Compare, watch, abstain": "evaluation.md"},
+                {"Train and certify": "recipes.md"},
+                {"Train a language model": "language-model.md"},
+                {"Bound an architecture": "compose.md"},
+                {"Inspect a checkpoint": "checkpoints.md"},
+                {"Several machines": "how-to/clusters.md"},
+                {"Add a bound": "add-a-bound.md"},
+                {"Add a certificate": "add-a-certificate.md"},
+                {"Add an experiment": "add-an-experiment.md"},
+            ]
+        },
+        {
+            "Papers": [
+                {"Experiments": "reproduction.md"},
+                *({papers()[key].short: f"papers/{key}.md"} for key in PAPERS),
+                {"Every item": "papers/items.md"},
+                {"Published runs": "reproduction/runs/README.md"},
+            ]
+        },
         {
             "Results": [
                 "results/index.md",
+                {"Sliders": "sliders.md"},
                 *(
                     {
                         paper.short if key not in ("toolbox", "certificates") else f"Our own: {key}": [
-                            {f"{result.id}": f"results/{result.id}.md"}
+                            {named(result): f"results/{result.id}.md"}
                             for result in results().values()
                             if result.paper.key == key
                         ]
                     }
                     for key, paper in papers().items()
                 ),
-                {"Proofs": [{name: f"proofs/{name}.md"} for name in PROOFS]},
-            ]
-        },
-        {
-            "Certificates": [
-                "certificates/index.md",
-                {"What is claimed": "certificates.md"},
-                *({id: f"certificates/{id}.md"} for id in certificates()),
-                {"The demo": "demo.md"},
-                {"Recipes": "recipes.md"},
-                {"Evaluation": "evaluation.md"},
-                {"Gates": "gates.md"},
-                {"What a Sample records": "sample.md"},
-                {"Security": "security.md"},
-            ]
-        },
-        {"Networks": [{"Compose": "compose.md"}, {"Checkpoints": "checkpoints.md"}]},
-        {
-            "Truth": [
-                {"CLAIMS": "CLAIMS.md"},
-                {"LIMITATIONS": "LIMITATIONS.md"},
-                {"The audit": "audit.md"},
-                {"The proof kernel": "proof-kernel.md"},
-                {"Status": "status.md"},
-            ]
-        },
-        {
-            "Reproduction": [
-                {"Every item of the papers": "papers/items.md"},
-                {"The papers' experiments": "reproduction.md"},
-                {"Nine words": "verdicts.md"},
-                {"Readings of Mwigo & Dasgupta": "mwigo-readings.md"},
-                {"Published runs": "reproduction/runs/README.md"},
+                {"Proofs": [{title: f"proofs/{name}.md"} for name, title in PROOFS.items()]},
             ]
         },
         {
             "Reference": [
-                "reference/index.md",
-                *({package: f"reference/{package}.md"} for package, _ in PACKAGES),
+                {"Input files and options": "sample.md"},
+                {"Certificates": "certificates.md"},
+                {
+                    "Each certificate": [
+                        "certificates/index.md",
+                        *({results()[id].title: f"certificates/{id}.md"} for id in certificates()),
+                    ]
+                },
+                {"Python": ["reference/index.md", *({package: f"reference/{package}.md"} for package, _ in PACKAGES)]},
+                {"Glossary": "glossary.md"},
+                {"Speed": "benchmarks.md"},
+                {"Changelog": "changelog.md"},
+                {"Contributing": "contributing.md"},
             ]
         },
         {
-            "Contribute": [
-                {"Contributing": "contributing.md"},
-                {"Add a bound": "add-a-bound.md"},
-                {"Add a certificate": "add-a-certificate.md"},
-                {"Add an experiment": "add-an-experiment.md"},
-                {"Speed": "benchmarks.md"},
-                {"Changelog": "changelog.md"},
+            "Explanation": [
+                {"What a certificate is": "what-a-certificate-is.md"},
+                {"Why bounds are vacuous": "vacuous.md"},
+                {"What is claimed": "claims.md"},
+                {"How verdicts are made": "verdicts.md"},
+                {"The audit": "audit.md"},
+                {"The demo": "demo.md"},
+                {"The proof kernel": "proof-kernel.md"},
+                {"Security": "security.md"},
             ]
         },
     ]
 
 
-PROOFS = (
-    "trauger",
-    "mwigo",
-    "deora",
-    "arda",
-    "li",
-    "certificates",
-    "compression",
-    "coordinate-covers",
-    "covers",
-    "chaining",
-    "layers",
-    "tails",
-    "evaluation",
-)
+def named(result: type[Result]) -> str:
+    """A result in the navigation: its place in the paper and its title."""
+    return result.title if result.paper.key in ("toolbox", "certificates") else f"{result.place}: {result.title}"
+
+
+PAPERS = ("mwigo", "trauger", "deora", "arda", "li")
+PROOFS = {
+    "trauger": "Trauger & Tewari",
+    "mwigo": "Mwigo & Dasgupta",
+    "deora": "Deora et al.",
+    "arda": "Arda et al.",
+    "li": "Li et al.",
+    "certificates": "Certificates",
+    "compression": "Compression and hold-out ledgers",
+    "coordinate-covers": "Covers in coordinates",
+    "covers": "Covering numbers",
+    "chaining": "Chaining",
+    "layers": "Layers",
+    "tails": "Tails",
+    "evaluation": "Evaluation and gates",
+}
+"""Pages of proofs and what they are called."""

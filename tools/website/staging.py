@@ -34,6 +34,7 @@ def relinked(path: str, text: str, known: Mapping[str, str], root: Path) -> str:
             return match[0]
         inside = posixpath.normpath(posixpath.join("." if top else posixpath.join("docs", where), name))
         goal = FROM_THE_TOP.get(inside, inside.removeprefix("docs/"))
+        goal = goal.removesuffix(".ipynb") + ".md" if goal.endswith(".ipynb") else goal
         if goal in known or picture or (inside.startswith("docs/") and goal.endswith(COPIED)):
             return f"{picture}[{shown}]({posixpath.relpath(goal, where or '.')}{hash_sign}{part})"
         if not (root / inside).exists():
