@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 
 SEED := $(or $(SEED),$(shell date +%s))
 
-.PHONY: demo test lint types layers pytest random deep proofs real bench mutants reproduction verify-runs docs audit release picture ratios clean
+.PHONY: demo test lint types layers pytest random deep proofs real bench mutants reproduction verify-runs docs audit release versions picture ratios clean
 
 demo: $(STAMP)
 	mkdir -p out
@@ -82,6 +82,10 @@ audit build/audit.json: $(STAMP)
 # What would be released: wheel and source built, each installed in a fresh environment, the demo run.
 release: $(STAMP)
 	$(BIN)/python tools/release_check.py --write docs/install.md
+
+# Every Python that this machine has, with the newest and the lowest dependencies that are allowed.
+versions: $(STAMP)
+	PYTHONPATH=tools $(BIN)/python tools/versions.py --write docs/install.md
 
 # The picture of the README, from the certificates of the demo.
 picture: $(STAMP)

@@ -1,4 +1,4 @@
-"""certiformer: the theory of Transformer generalization as numbers a person can rely on.
+"""certiformer: error limits for your model, and checked generalization bounds for Transformers.
 
 >>> import certiformer
 >>> certiformer.bound("trauger.lem3.6", Bw=1, Bx=1, eps=0.5, d=4, k=4).best
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from certiformer.auditing.runner import Audit
+    from certiformer.certification.along import BoundsAlong
     from certiformer.certification.api import Subject, certify, demo
     from certiformer.certification.comparing import compare
     from certiformer.certification.declaration import Declaration
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from certiformer.theory.core.registry import register
 
 _ELSEWHERE = {
+    "BoundsAlong": "certiformer.certification.along",
     "Declaration": "certiformer.certification.declaration",
     "Sample": "certiformer.certification.sample",
     "Subject": "certiformer.certification.api",
@@ -58,6 +60,7 @@ _ELSEWHERE = {
 """Names that are imported when they are first used: editors and mypy see their own signatures."""
 
 __all__ = [
+    "BoundsAlong",
     "Declaration",
     "Sample",
     "Subject",

@@ -197,6 +197,7 @@ def test_what_is_assumed_unused_stands_in_the_headline(tmp_path):
     assert "grows at most" in told
     document = inspect(folder, Options(assume_unused=("bert.adapter.*",)))
     assert document["assumed_unused"] == ["bert.adapter.*"]
+    assert document.headline in told
     found = certiformer.compose(folder, assume_unused=["bert.adapter.*"])
     assert "bert.adapter.*" in found.hypotheses[0]["requires"]
 

@@ -76,16 +76,17 @@ class Inspection(Reported, dict[str, Any]):
     def report(self) -> Report:
         """How many examples the covering bound of this class needs, as a statement; none where there is no network."""
         name, missing = Path(self["path"]).name, self["no_network"]
-        size, needed = f"{self['parameters']:,} parameters", self["log10_n_needed"]
+        needed = self["log10_n_needed"]
         log10 = None if needed is None else math.inf if needed == "inf" else float(needed)
-        about = f"{name} ({self['title']}, {size})"
+        about = f"{name} ({self['title']}, {self['parameters']:,} parameters)"
         if log10 is None:
-            headline = f"{about}: no covering bound. {missing}"
-        elif log10 == math.inf:
-            headline = f"{about}: its covering bound is trivial for every number of examples."
+            headline = f"{about}: sizes only, no network, because {missing}"
         else:
-            words = f"10^{math.ceil(10 * log10) / 10:.1f} examples"
-            headline = f"{about}: its covering bound is below the trivial one from {words} on."
+            unused, moved = self["assumed_unused"], "of fine-tuned models as far from the reference"
+            said = f", if {', '.join(unused)} play no part" if unused else ""
+            kind = moved if self["reference"] else "of networks of these norms"
+            count = "infinitely many" if log10 == math.inf else f"10^{math.ceil(10 * log10) / 10:.1f}"
+            headline = f"{about}{said}: the covering bound of the class {kind} needs {count} examples"
         only = Statement(
             id="inspect",
             version="sound",

@@ -125,7 +125,7 @@ class Keys:
     # --- values ----------------------------------------------------------------------------------------------------
 
     def take(self, *names: str) -> Any:
-        """The first of these keys that says something; all of them count as read."""
+        """The first of these keys that is set; all of them count as read."""
         self.read.update(names)
         return next((self.config[name] for name in names if self.config.get(name) is not None), None)
 

@@ -112,3 +112,10 @@ def test_samples_are_as_one_would_type_them():
         "eps=0.5", "q=0.1", "n=1000", "C=1,2", "j=0,-1", "activation=tanh", "odd=1",
     ]  # fmt: skip
     assert replace(count("", example=1_000_000), name="n").sample == "n=1000000"
+
+
+def test_an_error_repeats_the_beginning_of_a_long_value():
+    text = str(InputError("params", list(range(10_000)), "an option", "It is said elsewhere"))
+    assert text.startswith("params: got [0, 1, 2,")
+    assert text.endswith("..., expected an option. It is said elsewhere")
+    assert len(text) < 500

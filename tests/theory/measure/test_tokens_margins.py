@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from certiformer.theory.core.errors import InputError
-from certiformer.theory.measure.margins import margin_errors, margins, smallest_margin
+from certiformer.theory.measure.margins import margin_errors, margins
 from certiformer.theory.measure.measured import Measured
 from certiformer.theory.measure.tokens import half_diameter, token_norm
 
@@ -37,7 +37,7 @@ def test_margins():
     logits = [[1.0, 3.0, 2.0], [0.0, 0.0, -1.0]]
     assert margins(logits, [1, 0]).tolist() == [1.0, 0.0]
     assert margin_errors(logits, [1, 0], 0.0) == 1
-    assert smallest_margin(logits, [2, 0]).value == -1.0
+    assert margins(logits, [2, 0]).tolist() == [-1.0, 0.0]
     for outputs, labels in (([1.0], [0.5]), ([[1.0, 2.0]], [2]), ([1.0, 2.0], [1]), ([math.nan], [1])):
         with pytest.raises(InputError):
             margins(outputs, labels)

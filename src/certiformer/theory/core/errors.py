@@ -11,6 +11,10 @@ Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
 
 
+MOST_SHOWN = 400
+"""Characters of a value that an error repeats: weights and tables are longer."""
+
+
 class CertiformerError(Exception):
     """Base of every error that is the caller's to mend; the command line prints it as one line without a traceback."""
 
@@ -23,7 +27,9 @@ class InputError(CertiformerError, ValueError):
 
     def __init__(self, name: str, got: object, expected: str, fix: str = "") -> None:
         self.name, self.got, self.expected, self.fix = name, got, expected, fix
-        message = f"{name}: got {got!r}, expected {expected}"
+        shown = repr(got)
+        cut = shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]}..."
+        message = f"{name}: got {cut}, expected {expected}"
         super().__init__(f"{message}. {fix}" if fix else message)
 
 

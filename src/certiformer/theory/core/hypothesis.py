@@ -1,4 +1,4 @@
-"""What a number rests on, and who vouches for it."""
+"""What a number rests on, and who states it."""
 
 from __future__ import annotations
 

@@ -283,7 +283,7 @@ def choice(meaning: str, choices: tuple[str, ...], *, default: str = REQUIRED) -
 
 
 def flag(meaning: str, *, default: bool | None = None) -> Any:
-    """A statement that the caller vouches for (1) or denies (0); left out, nobody vouches for it."""
+    """A statement that the caller makes (1) or denies (0); left out, it stays open."""
     return Input(meaning, "flag", default=default, example=True)
 
 

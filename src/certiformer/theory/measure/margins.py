@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.theory.core.errors import InputError
-from certiformer.theory.measure.measured import Measured
 
 
 def margins(outputs: npt.ArrayLike, labels: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -31,8 +30,3 @@ def margins(outputs: npt.ArrayLike, labels: npt.ArrayLike) -> npt.NDArray[np.flo
 def margin_errors(outputs: npt.ArrayLike, labels: npt.ArrayLike, margin: float) -> int:
     """#{i : margin_i <= margin}; at margin 0 ties count as errors."""
     return int(np.sum(margins(outputs, labels) <= margin))
-
-
-def smallest_margin(outputs: npt.ArrayLike, labels: npt.ArrayLike) -> Measured:
-    """min_i of the margins on this sample."""
-    return Measured(float(np.min(margins(outputs, labels))), "exact", "smallest margin on the sample")

@@ -87,7 +87,7 @@ def measure(
     tensors: Mapping[str, npt.ArrayLike],
     inputs: npt.ArrayLike | None,
     outputs: npt.ArrayLike,
-    labels: npt.ArrayLike,
+    labels: npt.ArrayLike | None,
     *,
     initial: Mapping[str, npt.ArrayLike] | None = None,
     features: npt.ArrayLike | None = None,
@@ -95,10 +95,11 @@ def measure(
 ) -> Profile:
     """Measure weights (by name, leading axes stack matrices), a sample, and the model's outputs on it.
 
-    Outputs are scalars with labels +-1, or logits with class indices. `initial` holds the weights before training;
-    `features` (n, width) what the readout sees. `description` fills the other fields of `Profile`.
+    Outputs are scalars with labels +-1, or logits with class indices; without labels there are no margins.
+    `initial` holds the weights before training; `features` (n, width) what the readout sees. `description` fills the
+    other fields of `Profile`.
     """
-    values, classes = np.asarray(outputs, np.float64), np.asarray(labels)
+    values = np.asarray(outputs, np.float64)
     entries: dict[str, Measured] = {}
     for name, tensor in tensors.items():
         before = None if initial is None else initial.get(name)
@@ -118,13 +119,14 @@ def measure(
             "estimate",
             "singular value decomposition in float64",
         )
-    entries.update(output_entries(values, classes))
+    if labels is not None:
+        entries.update(output_entries(values, np.asarray(labels)))
     count = values.shape[1] if values.ndim == 2 else 2
     return Profile(
         len(values),
         count,
         entries,
-        margins(values, classes),
+        np.empty(0) if labels is None else margins(values, np.asarray(labels)),
         initial_known=initial is not None,
         tokens=0 if inputs is None else int(np.shape(inputs)[-2]) if np.ndim(inputs) == 3 else 1,
         **description,

@@ -110,7 +110,7 @@ class ShallowEncoder(Result):
 
     @property
     def initial_norms(self) -> Hypothesis:
-        """The initial norms: measured and given, or LeCun's typical ones, for which nobody has vouched."""
+        """The initial norms: measured and given, or LeCun's typical ones, which nobody has stated."""
         left_out = [name for name in ("WQF", "WKF", "WVF", "wOF") if name in self.derived]
         names = ",".join(left_out) or "WQF,WKF,WVF,wOF"
         return stated("the initial weights are within their norms", None if left_out else True, names)

@@ -62,7 +62,7 @@ class Theorem42(DeepTransformer):
         }
 
     def _engine(self, proper: Hypothesis) -> dict[str, Bound]:
-        """On the engine: with proper covers where the caller vouches for them, otherwise with external ones."""
+        """On the engine: with proper covers where the caller states them, otherwise with external ones."""
         if self.proper:
             return engine_variants(self, _analysis(self.network, True), hypotheses=(proper,))
         return engine_variants(self, _analysis(self.network, False), name="engine_external")
