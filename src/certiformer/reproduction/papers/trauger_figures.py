@@ -94,7 +94,8 @@ def analyse_accuracy(rows: Sequence[Row]) -> Analysis:
 
 
 def _analyse(rows: Sequence[Row], main: Measure, judge: Callable[[Interval, float], Verdict], claim: str) -> Analysis:
-    table, notes = Table(rows), Notes()
+    everything, notes = Table(rows), Notes()
+    table = everything.where(lambda row: "loss" not in row.config)
     able = learned(table)
     # what the paper shows comes first: the largest of its five runs at each length; of the accuracy where it levels off
     late = able.where(lambda row: row.config["tokens"] >= LONG) if main is ACCURACY else able
