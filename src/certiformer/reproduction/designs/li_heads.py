@@ -36,7 +36,7 @@ GRIDS: dict[Scale, dict[str, Any]] = {
     "smoke": {"seeds": 2, "test": 512, "n": 512, "heads": (1, 2), "rate": (256,)},
     "quick": {"seeds": 8, "test": 4096, "n": 8192, "heads": (1, 2, 3, 4, 6, 8), "rate": (512, 1024, 2048, 4096)},
     "paper": {
-        "seeds": 20,
+        "seeds": 10,
         "test": 16384,
         "n": 32768,
         "heads": (1, 2, 3, 4, 6, 8, 12, 16),
