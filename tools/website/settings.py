@@ -80,6 +80,7 @@ def navigation(gallery: Sequence[str]) -> list[dict[str, Any]]:
                 {"Compare, watch, abstain": "evaluation.md"},
                 {"Train and certify": "recipes.md"},
                 {"Train a language model": "language-model.md"},
+                {"Bounds along training": "bounds-along-training.md"},
                 {"Bound an architecture": "compose.md"},
                 {"Inspect a checkpoint": "checkpoints.md"},
                 {"Several machines": "how-to/clusters.md"},
