@@ -313,8 +313,8 @@ def _labelled(random: Random, wrong: npt.NDArray[np.bool_], judge: npt.NDArray[A
     return {"id": random.integers(2**60, size=len(wrong)), "human": label, "judge": judge.astype(np.float64)}
 
 
-SAID: dict[str, Any] = {"human": "human", "judge": "judge", "labelled": "random", "better": "lower"}
-SAID |= {"expect": 0.5, "correlation": 0.8}
+ASKED = {"human": "human", "judge": "judge", "labelled": "random", "expect": 0.5, "correlation": 0.8}
+SAID = {"judging": ASKED, "better": "lower"}
 
 
 def judged(random: Random) -> Trial:

@@ -179,7 +179,7 @@ def _refuse(error: Any, against: Any, margin: Any, anytime: Any, ledger: Any, de
         raise InputError("--anytime", other, "a state alone", "It spends delta once, for one threshold, for ever")
     if against is not None and (declared.slices is not None or declared.models != 1):
         raise InputError("--against", "slices or models", "one comparison", "Compare several: certiformer compare")
-    if declared.human is not None and (against is not None or anytime is not None or ledger is not None):
+    if declared.judging is not None and (against is not None or anytime is not None or ledger is not None):
         raise InputError("human, judge", "--against, --anytime or --ledger", "a fixed gate with --error alone")
     if declared.two_sided:
         raise InputError("two_sided", True, "nothing: a gate has both sides")
@@ -411,7 +411,7 @@ def _report(
         near = question.figure(question.threshold)
         advice = f"What was seen is so near to {near} that no number of items is likely to decide."
         if lead.n_needed is not None:
-            items = "items" if sample.declaration.human is None else "items with a human label"
+            items = "items" if sample.declaration.judging is None else "items with a human label"
             which, old = ("more", "") if pooled else ("new", "; the old ones are not counted again")
             how = f"would decide with a chance of 80 %, if they come as these did{old}"
             advice = f"About {int(lead.n_needed):,} {which} {items} {how}."

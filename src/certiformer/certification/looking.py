@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -91,10 +91,7 @@ def _column(cells: list[Any]) -> str:
 def _said(declared: Declaration) -> list[str]:
     """The options that were said, to be said again in every command."""
     words: list[str] = []
-    for one in fields(declared):
-        value = getattr(declared, one.name)
-        if value == one.default:
-            continue
+    for one, value in declared.said():
         if one.name == "better":
             words.append(f"--{value}-is-better")
         elif isinstance(value, bool):

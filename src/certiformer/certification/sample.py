@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.certification import answers, frameworks
-from certiformer.certification.declaration import Declaration
+from certiformer.certification.declaration import Declaration, Judging
 from certiformer.certification.losses import Units
 from certiformer.certification.sources import files, metrics, repeats, scores
 from certiformer.certification.sources.coding import Coding, decide, distinct
@@ -253,14 +253,14 @@ def sample_of(given: Given, declared: Declaration) -> Sample:
         warnings=(*looked.warnings, *given.warnings),
     )
     _refuse_idle(found)
-    return found if declared.human is None else _by_humans(found, rows)
+    return found if declared.judging is None else _by_humans(found, rows, declared.judging)
 
 
-def _by_humans(sample: Sample, rows: Mapping[str, Rows]) -> Sample:
+def _by_humans(sample: Sample, rows: Mapping[str, Rows], asked: Judging) -> Sample:
     """The rows with a human label as the sample; the judge's verdicts on the others in blocks, if the rule says so."""
-    declared, units = sample.declaration, sample.units
-    assert declared.expect is not None
-    assert declared.correlation is not None
+    units = sample.units
+    assert asked.expect is not None
+    assert asked.correlation is not None
     if units.groups is not None:
         raise InputError("group", "rows that belong together", "independent rows", "A judge is paired with single rows")
     labelled, verdicts = (np.asarray(whole(rows[f"heldout_{name}"])) for name in ("labelled", "judge"))
@@ -276,16 +276,16 @@ def _by_humans(sample: Sample, rows: Mapping[str, Rows]) -> Sample:
     if r < 1:
         raise InputError(
             "human", f"labels of {m:,} of {len(labelled):,} rows", "at least as many rows without a label as with one",
-            f"With so many labels the judge adds little: take the labelled rows alone, --metric {declared.human}",
+            f"With so many labels the judge adds little: take the labelled rows alone, --metric {asked.human}",
         )  # fmt: skip
     outcome = replace(sample.outcomes[0], losses=sample.outcomes[0].losses[mine])
-    used = judge_helps(m, r, declared.expect, declared.correlation)
+    used = judge_helps(m, r, asked.expect, asked.correlation)
     said, why = f"used: each of {m:,} labels with {r:,} other items of its own", "as expected beforehand"
     if used:
         blocks = paired_blocks(outcome.losses, verdicts[mine], verdicts[others])
         outcome = replace(outcome, blocks=blocks, what="human-judged error rate")
     else:
-        rare = m * declared.expect < LEAST_ERRORS
+        rare = m * asked.expect < LEAST_ERRORS
         why = "for rare errors no judge improves this limit" if rare else "it is not expected to follow the humans"
         said = f"not used, humans alone: {why}; a limit from {m:,} labels is at least about {3 / m:.2g}"
     chance = f"the {m:,} rows with a human label were drawn at random, blind to the judge and to all else"
@@ -322,7 +322,7 @@ def _refuse_idle(sample: Sample) -> None:
         "abstain": declared.abstain is not None and sample.coding is None,
         "estimand": declared.estimand == "rows" and not grouped and sample.weights is None,
         "better": declared.better is not None
-        and declared.human is None
+        and declared.judging is None
         and not any(one.subject == "outcome" for one in sample.decisions),
         "unscored": declared.unscored != "refuse"
         and not any(one.subject == "rows without an outcome" for one in sample.decisions),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import Field
+from dataclasses import Field, fields
 from typing import Annotated, Any
 
 import typer
 
-from certiformer.certification.declaration import MEANING, Declaration
+from certiformer.certification.declaration import MEANING, Declaration, Judging
 from certiformer.cli._output import console
 from certiformer.theory.core.errors import InputError
 
@@ -20,7 +20,7 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.
 
 TEXTS = {"classes": "N|NAMES", "abstain": "LABEL"}
 """Fields of several kinds are typed as text."""
-JUDGE = ("human", "judge", "labelled", "expect", "correlation")
+JUDGE = tuple(one.name for one in fields(Judging))
 """What belongs to human labels beside a judge: for verbs that certify one rate."""
 
 
@@ -119,4 +119,4 @@ def _declaration(said: dict[str, Any]) -> Declaration:
     if found.get("abstain") is not None:
         text = found["abstain"]
         found["abstain"] = int(text) if text.lstrip("-").isdigit() else text
-    return Declaration(**found)
+    return Declaration.of_options(found)

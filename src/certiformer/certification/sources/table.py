@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certification.declaration import Declaration
+from certiformer.certification.declaration import Declaration, Judging
 from certiformer.certification.sources import metrics
 from certiformer.certification.sources.arrow_csv import Coded
 from certiformer.certification.sources.files import Column, Table, filtered
@@ -123,7 +123,7 @@ def _named_arrays(arrays: dict[str, Any], table: Table, declared: Declaration) -
     for name in arrays:
         if name not in ARRAYS and not (name.startswith(SEVERAL) and len(name) > len(SEVERAL)):
             raise UnknownNameError("array", name, ARRAYS, place=f" in {table.name} (known: {', '.join(ARRAYS)})")
-    for option in ("label", "prediction", "id", "group", "confidence_column", "filter", "better", "human"):
+    for option in ("label", "prediction", "id", "group", "confidence_column", "filter", "better", "judging"):
         if getattr(declared, option) is not None:
             raise InputError(
                 option, getattr(declared, option), "a table or a log",
@@ -302,8 +302,8 @@ class _Reading:
     def _outcomes(self, confidence: str | None) -> tuple[dict[str, Any], tuple[Outcome, ...]]:
         """The metrics that were named, or labels with predictions, or the one metric there is."""
         declared = self.declared
-        if declared.human is not None and declared.judge is not None:
-            return self._judged(declared.human, declared.judge)
+        if declared.judging is not None:
+            return self._judged(declared.judging)
         if declared.metric:
             return {}, self._metrics(declared.metric, "declared")
         taken = {confidence, declared.id, declared.group, declared.slices, declared.label, declared.prediction}
@@ -408,10 +408,9 @@ class _Reading:
         self._decide("outcome", f"column {name}: {said}, {better} is better", why)
         return Outcome(name=name, losses=losses, kind=kind, what=what, low=low, high=high, label=label)
 
-    def _judged(self, human: str, judge: str) -> tuple[dict[str, Any], tuple[Outcome, ...]]:
+    def _judged(self, asked: Judging) -> tuple[dict[str, Any], tuple[Outcome, ...]]:
         """Human labels of some rows, 1 where wrong, and a judge's verdicts on all; an empty cell is no label."""
-        if human == judge:
-            raise InputError("human, judge", human, "two columns")
+        human, judge = str(asked.human), str(asked.judge)
         found = {}
         for name, gaps in ((human, True), (judge, False)):
             column = self._column(name)
@@ -434,7 +433,7 @@ class _Reading:
             )
         losses, labelled = found[human]
         verdicts = found[judge][0]
-        if self.declared.correlation is not None and self.declared.correlation < 0.0:
+        if asked.correlation is not None and asked.correlation < 0.0:
             verdicts = 1.0 - verdicts
         outcome = Outcome(name=human, losses=np.where(labelled, losses, 0.0), kind="rate", what="error rate")
         return {"heldout_judge": verdicts, "heldout_labelled": labelled}, (outcome,)
