@@ -21,6 +21,7 @@ MODULES = {
     "mwigo.fig2": "papers.mwigo_figures",
     "mwigo.fig3": "papers.mwigo_figures",
     "mwigo.table1": "papers.mwigo_table_1",
+    "mwigo.test_set": "papers.mwigo_test_set",
     "trauger.bounds": "papers.trauger_bounds",
     "trauger.fig1": "papers.trauger_figures",
     "trauger.fig2": "papers.trauger_figures",
