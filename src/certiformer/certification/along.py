@@ -83,7 +83,12 @@ class BoundsAlong:
 
     def __call__(self, step: int, model: Any, train: Part, test: Part) -> None:
         """Look at the model if its step is due; a step that was seen is not looked at again."""
-        if step % self.every or (self.looks and step <= self.looks[-1].step):
+        if step % self.every == 0:
+            self.look(step, model, train, test)
+
+    def look(self, step: int, model: Any, train: Part, test: Part) -> None:
+        """Look at the model at any step, such as the last one."""
+        if self.looks and step <= self.looks[-1].step:
             return
         from certiformer.certification.frameworks import outputs_along, tensors_of
 

@@ -153,7 +153,7 @@ def train(
             running=running if along is None else None,
             resume=resume,
             progress=progress,
-            look=along,
+            look=None if along is None else along.look,
         )
         models.save(out, fitted.model, fitted.facts)
     kept = task_name if given_file else _write_examples(examples, fitted.task, select=recipe.select)
@@ -296,7 +296,7 @@ def _list(presets: Any, json: bool) -> None:
 
 def _show(report: dict[str, Any]) -> None:
     table = Table(box=None, show_header=False)
-    for name, value in report["final"].items():
+    for name, value in {**report["final"], **report["compare_with"]}.items():
         table.add_row(name.replace("_", " "), f"{value:.6g}")
     ended = report["run"]
     table.add_row("steps", f"{ended['steps']} ({ended['ended']}), {ended['seconds']:.1f} s")

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from certiformer.theory.calculus import strata
-from certiformer.theory.core import Hypothesis, verified
+from certiformer.theory.core import Bound, Hypothesis, verified
 from certiformer.theory.measure.losses import ramp
 from certiformer.theory.measure.profile import Profile
 
@@ -100,6 +100,8 @@ class Application:
     """Why the sound side does not apply, where only the printed formula can be evaluated."""
     printed_radius: float | None = None
     """sup |f|, where the printed result is a covering number that Dudley's integral, as printed, has to turn."""
+    printed_bound: Bound | None = None
+    """The printed number itself, where it is made of printed numbers that are negative here, which no input may be."""
     at: Callable[[float], Mapping[str, Any]] | None = None
 
 
