@@ -34,7 +34,7 @@ class Problem(NamedTuple):
 def run(config: Config) -> Outcome:
     """The three errors of a network of one width, at its initialisation and after projected gradient descent."""
     heads, n = config["width"], config["n"]
-    problem = _problem(config["teacher"], config["seed"], n, config["n_more"], config["pool"])
+    problem = _problem_of(config)
     with jax.enable_x64(True):
         network = _network(config, "float64")
         exact = (problem.x.astype(jnp.float64), problem.y.astype(jnp.float64))
@@ -58,8 +58,41 @@ def run(config: Config) -> Outcome:
     )
 
 
+def run_stochastic(config: Config) -> Outcome:
+    """Projected stochastic gradient descent, `batch` examples drawn afresh with replacement; 0 is the whole sample.
+
+    The loss on the whole sample, at LOOKS evenly spaced steps: their mean, which the theory bounds, and the lowest.
+    """
+    n, steps, batch = config["n"], config["steps"], config["batch"]
+    problem = _problem_of(config)
+    x, y = np.asarray(problem.x[:n]), np.asarray(problem.y[:n])
+    rng = np.random.default_rng([config["seed"], steps, batch])
+    start, whole, rate = _weights(config), kernels.HeadDescent(x, y), np.float32(step_size(steps))
+    weights, losses, every = start, [], max(1, steps // LOOKS)
+    for step in range(steps):
+        if step % every == 0 or not batch:
+            loss, gradient = whole.gradient(weights)
+            if not math.isfinite(loss):
+                raise CertiformerError(f"training diverged at step {step}: loss {loss:g}")
+            losses += [loss] if step % every == 0 else []
+        if batch:
+            drawn = rng.integers(n, size=batch)
+            gradient = kernels.HeadDescent(x[drawn], y[drawn]).gradient(weights)[1]
+        weights = _projected_step(weights, start, gradient, rate)
+    values = {"mean": float(np.mean(losses)), "lowest": min(losses), "start": losses[0]}
+    return Outcome({**values, "travelled": _travelled(start, weights)}, {"losses": np.array(losses, np.float32)})
+
+
+LOOKS = 64
+
+
+def _problem_of(config: Config) -> Problem:
+    sizes = (config["n"], config["n_more"], config["pool"], config.get("tokens", TOKENS))
+    return _problem(config["teacher"], config["seed"], *sizes)
+
+
 @functools.lru_cache(maxsize=4)
-def _problem(teacher: str, seed: int, n: int, n_more: int, pool: int) -> Problem:
+def _problem(teacher: str, seed: int, n: int, n_more: int, pool: int, tokens: int) -> Problem:
     """The same inputs and labels for every width, as released; kept, because labels cost as much as a short run."""
     task = ntk_teacher(
         jax.random.key(seed),
@@ -67,7 +100,7 @@ def _problem(teacher: str, seed: int, n: int, n_more: int, pool: int) -> Problem
         n_test=n_more,
         variant=teacher,
         d=DIMENSION,
-        tokens=TOKENS,
+        tokens=tokens,
         anchors=ANCHORS,
         pool=pool,
         nu=(RADIUS, RADIUS, RADIUS),
@@ -140,18 +173,22 @@ def _weights(config: Config) -> Weights:
 def _descend(start: Weights, x: Array, y: Array, steps: int) -> tuple[list[float], Weights]:
     """Projected gradient descent: the loss before every step, and the last weights."""
     descent, rate = kernels.HeadDescent(x, y), np.float32(step_size(steps))
-    allowed = {name: radius / math.sqrt(len(start["c"])) for name, radius in RADII.items()}
     weights, losses = start, []
     for step in range(steps):
         loss, gradient = descent.gradient(weights)
         if not math.isfinite(loss):
             raise CertiformerError(f"training diverged at step {step}: loss {loss:g}")
         losses.append(loss)
-        weights = {
-            name: kernels.onto_ball(value - rate * gradient[name], start[name], allowed[name])
-            for name, value in weights.items()
-        }
+        weights = _projected_step(weights, start, gradient, rate)
     return losses, weights
+
+
+def _projected_step(weights: Weights, start: Weights, gradient: Weights, rate: np.float32) -> Weights:
+    allowed = {name: radius / math.sqrt(len(start["c"])) for name, radius in RADII.items()}
+    return {
+        name: kernels.onto_ball(value - rate * gradient[name], start[name], allowed[name])
+        for name, value in weights.items()
+    }
 
 
 def _travelled(start: Weights, end: Weights) -> float:

@@ -1,0 +1,126 @@
+"""Arda et al., the teacher and student of figure 1: errors against the sample size N and the sequence length T."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from certiformer.reproduction.panel import Panel, Plot
+from certiformer.reproduction.papers._arda_width_grid import DIMENSION, TOKENS
+from certiformer.reproduction.study import Analysis, Scale, Study, seed_by_seed
+from certiformer.reproduction.sweep import Experiment, Row, Shortened, two_lengths
+from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.table import Table
+from certiformer.reproduction.trend import Notes, Theory, Trend
+
+MEASURES = {
+    "linearisation_largest": "largest linearisation error",
+    "approximation": "largest approximation error",
+    "training": "lowest training loss",
+}
+AXES = {"n": ("sample size N", "N"), "tokens": ("sequence length T", "T")}
+
+
+def experiment(scale: Scale) -> Experiment:
+    """One width and the paper's teacher: N at the figure's T, then T at one N."""
+    sizes, lengths, n, seeds, base = {
+        "smoke": ((32,), (2, TOKENS), 32, 2, {"width": 4, "pool": 64, "steps": 32}),
+        "quick": ((125, 250, 500), (8, TOKENS, 32), 250, 5, {"width": 16, "pool": 512, "steps": 250}),
+        "paper": (
+            (250, 500, 1000, 2000, 4000),
+            (4, 8, TOKENS, 32, 64),
+            1000,
+            10,
+            {"width": 64, "pool": 2048, "steps": 1000},
+        ),
+    }[scale]
+    pairs = dict.fromkeys([*((size, TOKENS) for size in sizes), *((n, length) for length in lengths)])
+    cells = [{"teacher": "paper", **base, "n": size, "n_more": size // 4, "tokens": T} for size, T in pairs]
+    return Experiment(
+        "arda.independence",
+        run="certiformer.reproduction.papers._arda_width_runs:run",
+        version=1,
+        shorten=_shorten,
+        configs=seed_by_seed(cells, seeds),
+    )
+
+
+def _shorten(config: Config) -> Shortened:
+    return two_lengths(config, "steps", 50, 200)
+
+
+def analyse(rows: Sequence[Row]) -> Analysis:
+    """Exponents of medians over seeds, in N and in T."""
+    table, notes = Table(rows), Notes()
+    by_size = table.by("n")
+    along = {
+        "n": table.where(tokens=TOKENS),
+        "tokens": max(by_size.values(), key=lambda part: len(part.by("tokens"))),
+    }
+    trends = {(x, measure): _trend(part, x, measure) for x, part in along.items() for measure in MEASURES}
+    panels = []
+    for x, part in along.items():
+        series = [notes.note(trends[x, measure])[0] for measure in MEASURES if trends[x, measure].points]
+        name, letter = AXES[x]
+        setting = f"lowest training loss as a part of that at the start, exponent in {letter}"
+        notes.note(Trend(setting, part, x, _part, centre="median", paired=True))
+        panels.append(Panel(name, "error", series, f"against {letter}", "xy"))
+    told = [
+        f"{AXES[x][1]} from {min(trend.points):,g} to {max(trend.points):,g} with exponent {trend.slope.value:z.2f}"
+        for (x, measure), trend in trends.items()
+        if measure == "training" and len(trend.points) > 1
+    ]
+    headline = f"the lowest training loss changes along {' and '.join(told)}." if told else "one cell only: no trend."
+    caption = (
+        "The three errors of figure 1 at one width, with the paper's teacher, against the sample size and against the "
+        "sequence length. Lines: medians over seeds, with fitted slopes; bands: their 95 % intervals."
+    )
+    return notes.analysis(headline, independence=Plot(panels, caption, columns=2, shared=True))
+
+
+def _part(row: Row) -> float:
+    return float(row.values["training"] / row.values["training_at_start"])
+
+
+def _trend(table: Table, x: str, measure: str) -> Trend:
+    letter = AXES[x][1]
+    flat = Theory("does not grow", exponent=0.0, relation="<=")
+    logarithmic = Theory("at most √log N", lambda part: math.sqrt(math.log(part.config["n"])), relation="<=")
+    return Trend(
+        f"{MEASURES[measure]}, exponent in {letter}",
+        table,
+        x,
+        measure,
+        printed=logarithmic if x == "n" and measure != "linearisation_largest" else flat,
+        centre="median",
+        paired=True,
+        label=MEASURES[measure],
+    )
+
+
+STUDIES = (
+    Study(
+        "arda.independence",
+        "arda",
+        "The errors of figure 1 against the sample size and the sequence length",
+        "The width that is needed grows only logarithmically with the sample size N, and the optimisation error does "
+        "not depend on the sequence length T.",
+        experiment,
+        analyse,
+        readings=(
+            (
+                "The paper varies neither N nor T: the grid is ours, around figure 1 with the paper's teacher, at one "
+                "width and a quarter of its steps. Both claims are about bounds; we ask whether the errors themselves "
+                "grow."
+            ),
+            (
+                "At a fixed width, a bound whose width grows like log N allows errors that grow like √log N. The "
+                "linearisation error is bounded without N."
+            ),
+            (
+                f"Tokens have dimension {DIMENSION} as in figure 1. Longer sequences give smaller labels, for attention "
+                "averages more tokens: the loss as a part of that at the start stands beside it."
+            ),
+        ),
+    ),
+)
