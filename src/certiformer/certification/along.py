@@ -7,8 +7,6 @@ are the results that were asked for.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -25,6 +23,7 @@ from certiformer.certification.profile import described
 from certiformer.certification.rows.papers import paper_rows
 from certiformer.certification.rows.statement import does_not_apply
 from certiformer.theory.core import find
+from certiformer.theory.core.csv_writer import csv_text
 from certiformer.theory.core.errors import CertiformerError, InputError, UnknownNameError
 from certiformer.theory.core.report import Statement
 from certiformer.theory.measure.losses import cross_entropy
@@ -178,11 +177,8 @@ class BoundsAlong:
         if file.suffix == ".json":
             write_bytes(file, (json.dumps(self.as_json(), indent=1) + "\n").encode())
         elif file.suffix == ".csv":
-            text, rows = io.StringIO(newline=""), self.table
-            writer = csv.DictWriter(text, list(rows[0]) if rows else ["step"], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
-            write_bytes(file, text.getvalue().encode())
+            rows = self.table
+            write_bytes(file, csv_text(rows, list(rows[0]) if rows else ["step"]).encode())
         else:
             figure.save(self.plot(), file)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import sys
@@ -16,6 +15,8 @@ from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+from certiformer.theory.core.csv_writer import csv_text
 
 PIPED = 100_000
 """The width of a pipe or a file: nothing is wrapped there."""
@@ -151,12 +152,16 @@ def print_rows(rows: Sequence[Mapping[str, Any]], *, markdown: bool = False) -> 
     """
     rows = [_spread(row) for row in rows]
     names = list(dict.fromkeys(name for row in rows for name in row))
-    cells = [[_flat(row.get(name)) for name in names] for row in rows]
-    if not markdown:
-        csv.writer(sys.stdout, lineterminator="\n").writerows([names, *cells] if names else [])
+    cells = [{name: _flat(row.get(name)) for name in names} for row in rows]
+    if not names:
         return
-    lines = [names, ["---"] * len(names), *([str(cell).replace("|", "\\|") for cell in row] for row in cells)]
-    sys.stdout.writelines(f"| {' | '.join(line)} |\n" for line in lines if names)
+    if not markdown:
+        sys.stdout.write(csv_text(cells, names))
+        return
+    lines = [names, *([str(cell) for cell in row.values()] for row in cells)]
+    safe = [[cell.replace("|", "\\|").replace("<", "&lt;") for cell in line] for line in lines]
+    texts = [f"| {' | '.join(line)} |\n" for line in safe]
+    sys.stdout.writelines([texts[0], f"|{' --- |' * len(names)}\n", *texts[1:]])
 
 
 def _spread(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,6 +14,7 @@ from rich.text import Text
 
 from certiformer.report.numbers import short
 from certiformer.report.page import environment
+from certiformer.theory.core.csv_writer import csv_text
 
 if TYPE_CHECKING:
     from certiformer.checkpoints.inspection import Inspection
@@ -232,11 +231,7 @@ def layer_rows(documents: Sequence[Document]) -> list[dict[str, Any]]:
 
 def tensors_csv(documents: Sequence[Document]) -> str:
     """`tensor_rows` as comma-separated values."""
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, ("path", *COLUMNS), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(tensor_rows(documents))
-    return buffer.getvalue()
+    return csv_text(tensor_rows(documents), ("path", *COLUMNS))
 
 
 def checkpoint_page(documents: Sequence[Inspection]) -> str:
