@@ -668,6 +668,25 @@ def test_an_option_that_changes_nothing_is_refused(given, said):
         certified(given, **said)
 
 
+@pytest.mark.parametrize("verb", ["gate", "select", "compare", "watch"])
+def test_a_verb_refuses_what_it_has_no_use_for(verb, run, tmp_path):
+    table = {**TABLE, "confidence": np.linspace(0.1, 0.9, 60)}
+    calls = {
+        "gate": lambda said: certiformer.gate(table, error=0.3, declaration=said),
+        "select": lambda said: certiformer.select(table, error=0.3, declaration=said),
+        "compare": lambda said: certiformer.compare(table, table, declaration=said),
+        "watch": lambda said: certiformer.watch(["0", "1"], declaration=said),
+    }
+    calls[verb]({})
+    for said in ({"two_sided": True}, {"seed": 3}, {"population": "reviews"}, {"order": "hash"}, {"outputs": "logits"}):
+        if verb == "compare" and "order" in said:
+            continue  # pairs are bet on
+        with pytest.raises(InputError, match=next(iter(said))):
+            calls[verb](said)
+    (tmp_path / "s.txt").write_text("0\n1\n")
+    assert "No such option" in run(verb, "s.txt", "--seed", "3").err
+
+
 def test_a_declaration_is_small_and_explained():
     found = dataclasses.fields(Declaration)
     assert len(found) <= 25

@@ -198,16 +198,13 @@ def compare(
     A model is a file of predictions, losses or scores, or whatever else `Sample.of` takes. `margin` asks whether the
     other is at most that much worse. All comparisons hold together with the confidence.
     """
-    level, declared = failure_probability(delta, confidence), Declaration.of(declaration)
+    level = failure_probability(delta, confidence)
     paths = (first, *others)
     if not others:
         raise InputError("files", [str(first)], "at least two files of predictions")
-    found = [Sample.of(path, declared) for path in paths]
-    said = [one.declaration for one in found]
-    if any(one.models != 1 or one.two_sided or one.slices is not None for one in said):
-        raise InputError(
-            "declaration", "models, two_sided or slices", "what a comparison can use", "Models are counted here"
-        )
+    found = [Sample.of(path, declaration) for path in paths]
+    for one in found:
+        one.declaration.for_verb("compare")
     if len({one.name for one in found}) < len(found):
         files = all(isinstance(path, (str, Path)) for path in paths)
         names = [str(path) if files else f"model {place}" for place, path in enumerate(paths, 1)]

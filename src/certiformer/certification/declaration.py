@@ -132,7 +132,7 @@ class Declaration:
     two_sided: bool = _said(False, CLAIM, "Lower limits as well.")
     seed: int | None = _said(None, CLAIM, "The seed of splits and draws.")
     title: str = _said("", CLAIM, "What stands above the report.", metavar="TEXT")
-    judging: Judging | None = _said(None, JUDGE, "Human labels of some rows and a judge's verdicts on all.")
+    judging: Judging | None = _said(None, JUDGE, "Human labels of some rows and a judge's verdicts on all.")  # noqa: RUF009 (as the others)
 
     def __post_init__(self) -> None:
         named: Any = self.metric
@@ -179,6 +179,13 @@ class Declaration:
         if len(given) != 2 or not all(isinstance(end, (int, float)) for end in given) or not given[0] < given[1]:
             raise InputError("range", self.range, "two numbers, the smaller one first")
         object.__setattr__(self, "range", (float(given[0]), float(given[1])))
+
+    def for_verb(self, verb: str) -> Declaration:
+        """The declaration, unless it says something that would change nothing in the answer of this verb."""
+        for one, value in self.said():
+            if one.name in UNUSED[verb]:
+                raise InputError(one.name, value, f"nothing: {verb} has no use for it", WHY.get(verb, ""))
+        return self
 
     @property
     def draws(self) -> int:
@@ -256,3 +263,22 @@ class Declaration:
             inside = [one for one in cls.options() if one.metadata["group"] == group]
             lines += [f"| `{one.name}` | `{cls.flag(one)}` | {one.metadata['says']} |" for one in inside]
         return "\n".join(lines)
+
+
+_WORDS = ("title", "seed", "population")
+_JUDGED = tuple(one.name for one in fields(Judging))
+UNUSED: Mapping[str, tuple[str, ...]] = {
+    "certify": (),
+    "gate": ("two_sided", "seed", "population"),
+    "compare": ("models", "two_sided", "slices", "confidence_column", *_WORDS, *_JUDGED),
+    "select": ("slices", "two_sided", "estimand", "max_size", "order", "range", "clip", *_WORDS, *_JUDGED),
+    "look": ("two_sided", "seed", "title", "models", *_JUDGED),
+    "watch": tuple(one.name for one in Declaration.options() if one.name not in ("metric", "better", "range")),
+}
+"""The options that a verb has no use for: it does not have them, and refuses them in Python."""
+WHY = {
+    "gate": "A gate has both sides",
+    "compare": "Models are counted here, and both sides are given",
+    "select": "A selection answers about the error rate among the answered",
+    "watch": "A stream has no other columns: range, better or metric",
+}

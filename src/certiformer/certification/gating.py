@@ -143,7 +143,7 @@ def gate(
 
     tries = {"pass_all": pass_all, "pass_any": pass_any}
     sample = read(source)
-    declared = sample.declaration
+    declared = sample.declaration.for_verb("gate")
     _refuse(error, against, margin, anytime, ledger, declared)
     if against is not None:
         assert margin is not None
@@ -155,6 +155,7 @@ def gate(
         with book.run(items_of(sample), digest(sample, baseline)) as run:
             return _spent(_against(sample, baseline, margin, run.share), run, level)
     assert error is not None
+    sample.refuse_idle_order()
     questions = _questions(sample, error)
     if anytime is not None:
         return _anytime(sample, questions, level, Path(anytime), {"error": _thresholds(error), **tries})
@@ -181,8 +182,6 @@ def _refuse(error: Any, against: Any, margin: Any, anytime: Any, ledger: Any, de
         raise InputError("--against", "slices or models", "one comparison", "Compare several: certiformer compare")
     if declared.judging is not None and (against is not None or anytime is not None or ledger is not None):
         raise InputError("human, judge", "--against, --anytime or --ledger", "a fixed gate with --error alone")
-    if declared.two_sided:
-        raise InputError("two_sided", True, "nothing: a gate has both sides")
 
 
 def _thresholds(error: float | Mapping[str, float]) -> float | dict[str, float]:

@@ -85,6 +85,13 @@ class Sample:
             raise InputError("--metric", [one.name for one in self.outcomes], "one outcome", f"Say which: {options}")
         return self.outcomes[0]
 
+    def refuse_idle_order(self) -> None:
+        """An order that was declared where errors are counted."""
+        counted = self.units.groups is None and all(one.kind == "rate" for one in self.outcomes)
+        if counted and self.declaration.order != "average":
+            why = "Errors are counted: their order does not matter"
+            raise InputError("order", self.declaration.order, "losses or groups", why)
+
     # --- ways in ------------------------------------------------------------------------------------------------------
 
     @classmethod
@@ -101,7 +108,8 @@ class Sample:
         if isinstance(given, (str, Path)):
             return cls.read(given, declared)
         if frameworks.is_trainer_output(given):
-            return cls.of_arrays(answers.trainer_output(given, declared), declared)
+            arrays = answers.trainer_output(given, declared)
+            return cls.of_arrays(arrays, answers.spent(declared, arrays))
         if isinstance(given, Mapping):
             return cls.of_arrays(given, declared)
         if hasattr(given, "columns") and hasattr(given, "__getitem__"):
@@ -314,6 +322,9 @@ HASHED = (
 def _refuse_idle(sample: Sample) -> None:
     """An option that would change nothing here was meant for something else."""
     declared, kinds = sample.declaration, {one.kind for one in sample.outcomes}
+    if declared.outputs is not None and not {"heldout_logits", "heldout_probabilities"} & set(sample.hashes):
+        fix = "These are predicted classes" if "heldout_predictions" in sample.hashes else "There are none"
+        raise InputError("outputs", declared.outputs, "logits or probabilities", fix)
     numbers = kinds - {"rate"}
     grouped = sample.units.groups is not None
     idle = {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Every = Annotated[bool, typer.Option("--all", help="The table of all limits too.")]
 
 
-@reading.declared()
+@reading.declared("certify")
 def certify(
     declaration: Declaration,
     source: Annotated[

@@ -25,7 +25,7 @@ MOST_LINES = 21
 COLUMNS = ("id", "sound", "variant", "printed")
 
 
-@reading.declared("models", "two_sided", "slices", "seed", "title", "confidence_column", *reading.JUDGE)
+@reading.declared("compare")
 def compare(
     declaration: Declaration,
     what: Annotated[

@@ -13,7 +13,7 @@ from certiformer.cli._output import Csv, Markdown, console, print_json, print_ro
 from certiformer.theory.core.errors import InputError
 
 
-@reading.declared("two_sided", "seed")
+@reading.declared("gate")
 def gate(
     declaration: Declaration,
     source: Annotated[Path, typer.Argument(metavar="FILE", help="Predictions, losses or a log of evaluations.")],
