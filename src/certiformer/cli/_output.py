@@ -16,6 +16,8 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from certiformer.report.latex import latex_table
+from certiformer.theory.core import Result
 from certiformer.theory.core.csv_writer import csv_text
 
 PIPED = 100_000
@@ -23,10 +25,11 @@ PIPED = 100_000
 NARROW = 16
 """A column of words that gets less room than this is read more easily as a line of its own."""
 
-Form = Literal["", "json", "csv", "markdown"]
+Form = Literal["", "json", "csv", "markdown", "latex"]
 """How rows are written: for people, or as asked for."""
 Csv = Annotated[bool, typer.Option("--csv", help="Comma-separated values.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="A Markdown table.")]
+Latex = Annotated[bool, typer.Option("--latex", help="A LaTeX table.")]
 
 
 class Whole(Console):
@@ -145,14 +148,17 @@ def print_json(document: Any) -> None:
     sys.stdout.write("\n")
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], *, markdown: bool = False) -> None:
-    """Rows as comma-separated values, or as a Markdown table.
+def print_rows(rows: Sequence[Mapping[str, Any]], *, markdown: bool = False, latex: bool = False) -> None:
+    """Rows as comma-separated values, or as a table in Markdown or LaTeX.
 
     Lists inside a cell are joined by spaces; a mapping is a column for each of its names.
     """
     rows = [_spread(row) for row in rows]
     names = list(dict.fromkeys(name for row in rows for name in row))
     cells = [{name: _flat(row.get(name)) for name in names} for row in rows]
+    if latex:
+        sys.stdout.write(latex_table(names, [list(row.values()) for row in cells]))
+        return
     if not names:
         return
     if not markdown:
@@ -162,6 +168,15 @@ def print_rows(rows: Sequence[Mapping[str, Any]], *, markdown: bool = False) -> 
     safe = [[cell.replace("|", "\\|").replace("<", "&lt;") for cell in line] for line in lines]
     texts = [f"| {' | '.join(line)} |\n" for line in safe]
     sys.stdout.writelines([texts[0], f"|{' --- |' * len(names)}\n", *texts[1:]])
+
+
+def print_results(results: Sequence[type[Result]], *, markdown: bool, latex: bool) -> None:
+    """Results as rows; a LaTeX table leaves out what is wider than a page."""
+    rows = [each.listing() for each in results]
+    narrow = ("id", "title", "place", "bounds", "printed")
+    print_rows(
+        [{name: row[name] for name in narrow} for row in rows] if latex else rows, markdown=markdown, latex=latex
+    )
 
 
 def _spread(row: Mapping[str, Any]) -> dict[str, Any]:

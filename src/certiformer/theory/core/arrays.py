@@ -168,6 +168,12 @@ class Evaluations:
         """The rows as a pandas data frame."""
         return frame(self.rows())
 
+    def plot(self) -> Any:
+        """Printed and sound bounds as a matplotlib figure: curves along one input, a map of two."""
+        from certiformer.report.figure import sweep_figure
+
+        return sweep_figure(self)
+
     def as_json(self) -> dict[str, Any]:
         return {
             "id": self.result.id,

@@ -278,6 +278,10 @@ class Reported:
         """Every statement with a number as a row of a pandas DataFrame."""
         return self.report.to_frame()
 
+    def plot(self) -> Any:
+        """The limits that say more than guessing, with what was observed, as a matplotlib figure."""
+        return self.report.plot()
+
     def _repr_html_(self) -> str:
         return self.report._repr_html_()
 
