@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -87,7 +87,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     numbers = list(readings[ALL].seen)
     lead = _scored(notes, scores, len(numbers))
     p = {size: _p_values([each], numbers) for size, each in readings.items()} | {"m": _p_values(parts, numbers)}
-    notes.fits |= {"p": {str(size): each for size, each in p.items()}, "cells": _counted(table)}
+    notes.fits["p"] = {str(size): each for size, each in p.items()}
     for number in numbers:
         found = _predicted(parts, number)
         setting = f"{number}, with m of the test images"
@@ -243,37 +243,32 @@ def _told(notes: Notes, p: Mapping[Size, Mapping[str, float]], numbers: Sequence
     notes.remarks.append(f"As a whole, all images are {adequacy(p[ALL])}; m of them are {adequacy(p['m'])}.")
 
 
-def _counted(table: Table) -> dict[str, list[Any]]:
-    """Which seeds each cell has."""
-    return {f"{cell[0]}, {cell[1]}": sorted(part.seeds) for cell, part in table.by(cell_of).items()}
-
-
 def _left_out(notes: Notes, table: Table) -> None:
-    """The error of keeping a few images one by one."""
-    for cell, part in table.by(cell_of).items():
-        errors = [row.values["error"] for row in part]
-        told = [
-            f"{max(e[m]['loss'] for e in errors):.1g} of the lowest loss with {int(m):,} images "
-            f"({sum(e[m]['epochs'] for e in errors)} of {sum(e[m]['of'] for e in errors)} epochs off by a tenth)"
-            for m in errors[0]
-        ]
-        seeds = ", ".join(map(str, sorted(part.seeds)))
-        notes.remarks.append(
-            f"d_m = {cell[0]:,}, N = {cell[1]:,} (seed {seeds}): keeping {len(part.rows[0].arrays['hard'])} images one "
-            f"by one errs at most by {', '.join(told)}; they have {_share(part):.3%} of the sum of squared losses at "
-            "the lowest test loss."
-        )
+    """Which runs there are, and the error of keeping a few images one by one."""
+    cells = {f"({cell[0]:,}, {cell[1]:,})": part for cell, part in table.by(cell_of).items()}
+    have = [f"{cell} seed {', '.join(map(str, sorted(part.seeds)))}" for cell, part in cells.items()]
+    notes.remarks.append(f"Runs at (d_m, N): {'; '.join(have)}.")
+    errors = [row.values["error"] for row in table]
+    told = [
+        f"{max(e[m]['loss'] for e in errors):.1g} of the lowest loss with {int(m):,} images "
+        f"({sum(e[m]['epochs'] for e in errors)} of {sum(e[m]['of'] for e in errors)} epochs are off by a tenth)"
+        for m in sorted(errors[0], key=int)
+    ]
+    shares = {cell: float(part.column(_share).min()) for cell, part in cells.items()}
+    least = min(shares, key=shares.__getitem__)
+    notes.fits["kept images' least share of the sum of squared losses"] = shares
+    kept = len(table.rows[0].arrays["hard"])
+    notes.remarks.append(
+        f"Keeping {kept} images one by one errs, at worst in any run, by {', '.join(told)}. "
+        f"They have at least {shares[least]:.1%} of the sum of squared losses where the loss is lowest ({least})."
+    )
 
 
-def _share(table: Table) -> float:
-    """The least that the kept images have of the sum of squared losses, at the epoch of the lowest loss."""
-
-    def of(row: Row) -> float:
-        at = int(np.argmin(row.arrays["test"]))
-        hard = float(np.sum(row.arrays["losses"][at].astype(float) ** 2))
-        return hard / (hard + float(row.arrays["rest_squares"][at]))
-
-    return float(table.column(of).min())
+def _share(row: Row) -> float:
+    """What the kept images have of the sum of squared losses, at the epoch of the lowest loss."""
+    at = int(np.argmin(row.arrays["test"]))
+    hard = float(np.sum(row.arrays["losses"][at].astype(float) ** 2))
+    return hard / (hard + float(row.arrays["rest_squares"][at]))
 
 
 def _hard_images(table: Table) -> Plot:
