@@ -250,25 +250,21 @@ def _left_out(notes: Notes, table: Table) -> None:
     notes.remarks.append(f"Runs at (d_m, N): {'; '.join(have)}.")
     errors = [row.values["error"] for row in table]
     told = [
-        f"{max(e[m]['loss'] for e in errors):.1g} of the lowest loss with {int(m):,} images "
-        f"({sum(e[m]['epochs'] for e in errors)} of {sum(e[m]['of'] for e in errors)} epochs are off by a tenth)"
+        f"with {int(m):,} images typically by {np.median([_noise(row, int(m)) for row in table]):.1%}, in the worst of "
+        f"{sum(e[m]['of'] for e in errors)} test sets by {max(e[m]['loss'] for e in errors):.0%}, and "
+        f"{sum(e[m]['epochs'] for e in errors)} epochs are off by a tenth"
         for m in sorted(errors[0], key=int)
     ]
-    shares = {cell: float(part.column(_share).min()) for cell, part in cells.items()}
-    least = min(shares, key=shares.__getitem__)
-    notes.fits["kept images' least share of the sum of squared losses"] = shares
     kept = len(table.rows[0].arrays["hard"])
-    notes.remarks.append(
-        f"Keeping {kept} images one by one errs, at worst in any run, by {', '.join(told)}. "
-        f"They have at least {shares[least]:.1%} of the sum of squared losses where the loss is lowest ({least})."
-    )
+    notes.remarks.append(f"Keeping {kept} images one by one changes the lowest loss {'; '.join(told)}.")
 
 
-def _share(row: Row) -> float:
-    """What the kept images have of the sum of squared losses, at the epoch of the lowest loss."""
-    at = int(np.argmin(row.arrays["test"]))
-    hard = float(np.sum(row.arrays["losses"][at].astype(float) ** 2))
-    return hard / (hard + float(row.arrays["rest_squares"][at]))
+def _noise(row: Row, m: int) -> float:
+    """The standard deviation of what the images that are not kept add to the loss on m images, over the lowest loss."""
+    at, images = int(np.argmin(row.arrays["test"])), row.values["images"]
+    rest = max(1, images - len(row.arrays["hard"]))
+    mean, square = (float(row.arrays[name][at]) / rest for name in ("rest_sum", "rest_squares"))
+    return math.sqrt(max(0.0, square - mean**2) * rest / images * (1.0 - m / images) / m) / row.values["lowest"]
 
 
 def _hard_images(table: Table) -> Plot:
