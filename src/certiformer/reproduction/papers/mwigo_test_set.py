@@ -264,7 +264,8 @@ def _noise(row: Row, m: int) -> float:
     at, images = int(np.argmin(row.arrays["test"])), row.values["images"]
     rest = max(1, images - len(row.arrays["hard"]))
     mean, square = (float(row.arrays[name][at]) / rest for name in ("rest_sum", "rest_squares"))
-    return math.sqrt(max(0.0, square - mean**2) * rest / images * (1.0 - m / images) / m) / row.values["lowest"]
+    lowest: float = row.values["lowest"]
+    return math.sqrt(max(0.0, square - mean**2) * rest / images * (1.0 - m / images) / m) / lowest
 
 
 def _hard_images(table: Table) -> Plot:
