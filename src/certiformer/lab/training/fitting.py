@@ -61,7 +61,8 @@ def fit(
     """Draw the task, build the model, train it. Everything random comes from `seed`.
 
     running: where to keep the running state; with `resume`, an interrupted run continues.
-    look: called with the step, the model and the two samples before the first step, after every `chunk` steps and after the last.
+    look: called with the step, the model and the two samples before the first step, after every `chunk` steps, and
+    after the last.
     """
     key_task, key_model, key_train, key_signs = jax.random.split(jax.random.key(seed), 4)
     task = tasks.build(task_name, key_task, **dict(task_settings or {}))

@@ -235,7 +235,7 @@ STUDIES = (
             ),
             "Theorem 4.2 does not apply: its layers project onto the unit ball, and this network does not.",
             *READINGS[:2],
-            READINGS[3],
+            READINGS[-1],
         ),
     ),
 )
