@@ -39,6 +39,7 @@ class Margins:
     letter: str
     conditions: Mapping[str, Mapping[float, Interval]]
     smallest: Mapping[str, float | str]
+    log: str = "xy"
 
     def analysis(self, notes: Notes, headline: str, caption: str, *more: Panel) -> Analysis:
         """A row for each hypothesis at the ends, the smallest x, and the figure."""
@@ -48,7 +49,7 @@ class Margins:
         for what, least in self.smallest.items():
             notes.findings.append(Finding(f"smallest {self.letter} at which {what}", None, least))
         series = [Series.measured(name, points) for name, points in self.conditions.items()]
-        panels = [Panel(self.axis, "margin", series, "", "xy", HOLDS), *more] if series else []
+        panels = [Panel(self.axis, "margin", series, "", self.log, HOLDS), *more] if series else []
         return notes.analysis(headline, margins=Plot(panels, caption, columns=1 + len(more)))
 
 
@@ -194,7 +195,7 @@ def analyse_li(rows: Sequence[Row]) -> Analysis:
         "The teacher's training loss over that of the fitted network, geometric means and 95 % intervals: the theorems "
         "are about minimisers of the training loss, which never have more of it than the teacher."
     )
-    return Margins("sample size n", "n", conditions, smallest).analysis(notes, headline, caption)
+    return Margins("sample size n", "n", conditions, smallest, "x").analysis(notes, headline, caption)
 
 
 # Mwigo, Lemma 4
@@ -339,7 +340,7 @@ def analyse_trauger(rows: Sequence[Row]) -> Analysis:
         return sum(asked(row)) ** 2
 
     parts = table.by("tokens")
-    name = "range of the formula, 2 B_X √C ≤ √n - √ln 2d"
+    name = "2 Bx √C ≤ √n - √ln 2d"
     conditions = {name: {T: _geometric(part.column(margin)) for T, part in parts.items()}}
     n = table.config["samples"]
     samples = {T: _geometric(part.column(needed)) for T, part in parts.items()}
@@ -358,7 +359,7 @@ def analyse_trauger(rows: Sequence[Row]) -> Analysis:
         "networks, geometric means and 95 % intervals; beyond that range the printed formula falls with the norms and "
         "turns negative. Right: the sample size from which on it would hold at these norms."
     )
-    return Margins("tokens T", "T", conditions, smallest).analysis(notes, headline, caption, panel)
+    return Margins("tokens T", "T", conditions, smallest, "y").analysis(notes, headline, caption, panel)
 
 
 def _study(paper: str, theorem: str, claim: str, experiment: object, analyse: object, *readings: str) -> Study:

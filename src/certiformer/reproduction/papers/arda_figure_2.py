@@ -94,7 +94,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     ]
     caption = (
         "Norms of the gradients of the memory's weights (recurrent or attention weights) and lowest validation loss, "
-        "against the lag. Lines: means over seeds; bands: 95 % intervals."
+        "against the lag. Lines: means over seeds; bands: 95 % intervals. The paper shows the first and the last panel."
     )
     return notes.analysis(_headline(notes, shown, trends), figure_2=Plot(panels, caption, columns=2))
 
@@ -224,7 +224,8 @@ def _series(trends: Mapping[tuple[str, str], Trend], measure: Measure) -> list[S
         # the bound leaves the panel: only where it is within three decades of what is seen
         top = 1e3 * max(max(one.y) for one in series)
         bound = {lag: value for lag in lags if (value := recurrent_bound(lag)) < top}
-        series.append(Series.theory("sound bound at the start, IndRNN", bound))
+        more = "" if len(bound) == len(lags) else " (leaves the panel)"
+        series.append(Series.theory(f"sound bound at the start{more}", bound))
     if measure.loss:
         series.append(Series.theory("noise: nobody does better", dict.fromkeys(lags, 1.0 - COEFFICIENT**2)))
     return series
