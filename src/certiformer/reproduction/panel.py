@@ -259,21 +259,22 @@ def _ticks_at_data(axes: Axes, panel: Panel) -> None:
             axes.xaxis.set_major_locator(MaxNLocator(5))
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
         return
-    named = _apart(at, "x" in panel.log)
+    slanted = len(at) > 5
+    named = _apart(at, "x" in panel.log, slanted)
     axes.xaxis.set_major_locator(FixedLocator(at))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value) if value in named else ""))
     axes.xaxis.set_minor_locator(NullLocator())
-    if len(at) > 5:
+    if slanted:
         axes.tick_params(axis="x", labelrotation=45)
 
 
-def _apart(at: Sequence[float], log: bool) -> list[float]:
-    """Those of the ticks whose names have room, from the right."""
+def _apart(at: Sequence[float], log: bool, slanted: bool) -> list[float]:
+    """Those of the ticks whose names have room, from the right; slanted ones need little."""
     place = np.log(at) if log and at[0] > 0 else np.asarray(at)
     place = (place - place[0]) / (place[-1] - place[0])
     named = [len(at) - 1]
     for index in range(len(at) - 2, -1, -1):
-        letters = 0.5 * (len(_short(at[index])) + len(_short(at[named[-1]])))
+        letters = 2.0 if slanted else 0.5 * (len(_short(at[index])) + len(_short(at[named[-1]])))
         if place[named[-1]] - place[index] >= NEAR * letters:
             named.append(index)
     return [at[index] for index in named]
@@ -285,8 +286,15 @@ def _few_ticks(axis: Axis) -> None:
     if low > 0 and high < 100 * low:
         subs = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0) if high < 4 * low else (1.0, 2.0, 5.0)
         axis.set_major_locator(LogLocator(subs=subs))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}" if value > 1.01e-3 else _tiny(value)))
     axis.set_minor_formatter(NullFormatter())
+
+
+def _tiny(value: float) -> str:
+    """5 · 10⁻⁵ rather than 5e-05."""
+    factor, power = f"{value:.3e}".split("e")
+    times = "" if float(factor) == 1.0 else rf"{float(factor):g} \cdot "
+    return f"${times}10^{{{int(power)}}}$"
 
 
 def _short(value: float) -> str:

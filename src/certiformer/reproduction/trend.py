@@ -7,8 +7,9 @@ theory by the same reading, the numbers behind them, and the curves of a panel w
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -110,12 +111,12 @@ class Trend:
         return {self.name: {**self.slope.as_json(), **said, "at": by_x}}
 
     def series(self) -> list[Series]:
-        """The measured curve with its slope in the legend, then the theories."""
+        """The measured curve with its slope in the legend, if it has one, then the theories."""
         if not self.points:
             return []
         middle = {x: self._middle(y) for x, y in self.points.items()}
         name = self.label or "measured"
-        slope = f"{name}: slope {told(self.slope)}" if len(middle) > 1 else self.label
+        slope = f"{name}: slope {self.slope.value:z.2f}" if self._one_way(middle) else self.label
         out = [Series.measured(slope, middle, name=name)]
         first = next(iter(middle))
         for theory, printed in ((self.printed, True), (self.sound, False)):
@@ -124,9 +125,14 @@ class Trend:
             curve = self._curve(theory)
             if theory.scaled or theory.curve is None:
                 curve = {x: middle[first].value * y / curve[first] for x, y in curve.items()}
-            exponent = f": slope {self.said(theory):z.2f}" if len(curve) > 1 else ""
+            exponent = f": slope {self.said(theory):z.2f}" if theory.curve is not None and len(curve) > 1 else ""
             out.append(Series.theory(f"{theory.name}{exponent}", curve, printed=printed, name=theory.name))
         return out
+
+    def _one_way(self, middle: Mapping[float, Interval]) -> bool:
+        """Whether there is a slope to show: the curve does not go clearly up and clearly down."""
+        steps = [(a, b) for a, b in itertools.combinations(middle.values(), 2) if a.high < b.low or b.high < a.low]
+        return len(middle) > 1 and len({a.value < b.value for a, b in steps}) < 2
 
     def _middle(self, values: Vector) -> Interval:
         if self.centre == "mean":

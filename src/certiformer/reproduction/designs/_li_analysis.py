@@ -12,7 +12,7 @@ from certiformer.reproduction.sweep import Row, Shortened, as_it_is, two_lengths
 from certiformer.reproduction.sweep.run import Config
 from certiformer.reproduction.table import Key, Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
-from certiformer.reproduction.verdicts import Claim, rate_allowed
+from certiformer.reproduction.verdicts import Claim, Relation, rate_allowed
 
 Bound = Callable[[Config], float]
 PROBED = (2048, 8192)  # examples of shortened runs: enough for passes over them to outweigh what a step costs besides
@@ -36,41 +36,48 @@ def at(bound: Bound) -> Callable[[Table], float]:
     return lambda table: bound(table.config)
 
 
-def growth(notes: Notes, table: Table, x: Key, name: str, printed: Bound, *, resolved: bool = True) -> list[Series]:
+def growth(notes: Notes, table: Table, x: Key, name: str, printed: Bound) -> list[Series]:
     """How n excess / sigma^2 grows along x, beside the free directions and the printed bound's own growth.
 
     The printed bound promises that the excess grows no faster than itself; classical asymptotics say that it is the
-    number of free directions, or at most that where the sample does not have all of them `resolved`.
+    number of free directions.
     """
     if not len(table):
         return []
-
-    def in_units(table: Table) -> float:
-        return float(printed(table.config) * table.config["n"] / table.config["sigma"] ** 2)
-
-    def free(table: Table) -> float:
-        return float(np.mean(table.column("directions")))
-
-    relation = "=" if resolved else "<="
     trend = Trend(
         name,
         table,
         x,
         scaled,
-        printed=Theory("printed bound, scaled", in_units, relation="<=", scaled=True),
-        sound=Theory("free directions P", free, relation="=" if resolved else "<="),
+        printed=Theory("printed bound, scaled", in_units(printed), relation="<=", scaled=True),
+        sound=Theory("free directions P", free_directions),
         label="started at the teacher",
     )
     series = notes.note(trend)
-    level = mean_interval(table.column(lambda row: scaled(row) / row.values["directions"]))
-    claim = Claim(1.0, "=" if relation == "=" else "<=")
-    setting = f"{name.split(',')[0]}: n·excess/(σ²P), all points"
-    notes.found(setting, level, claim.judge(level, LEVEL_MARGIN), sound=str(claim))
+    level(notes, table, name.split(",")[0], "=")
     searched = table.where(lambda row: "random" in row.values)
     if len(searched):
         reached = {f"{k:g}": float(np.mean(part.column("random_fits"))) for k, part in searched.by(x).items()}
         notes.fits[f"{name}: random starts that fit as well as the teacher"] = reached
     return series
+
+
+def in_units(bound: Bound) -> Callable[[Table], float]:
+    """A bound in units of sigma^2/n, as `scaled` has the excess."""
+    return lambda table: float(bound(table.config) * table.config["n"] / table.config["sigma"] ** 2)
+
+
+def free_directions(table: Table) -> float:
+    """P: in how many directions the class can move."""
+    return float(np.mean(table.column("directions")))
+
+
+def level(notes: Notes, table: Table, name: str, relation: Relation) -> None:
+    """The excess over what classical asymptotics say, over all points."""
+    found = mean_interval(table.column(lambda row: scaled(row) / row.values["directions"]))
+    claim = Claim(1.0, relation)
+    setting = f"{name}: n·excess/(σ²P), all points"
+    notes.found(setting, found, claim.judge(found, LEVEL_MARGIN), sound=str(claim))
 
 
 def rate(notes: Notes, table: Table, name: str) -> list[Series]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from certiformer.reproduction.panel import Panel, Plot
-from certiformer.reproduction.papers._arda_width_grid import DIMENSION, TOKENS
+from certiformer.reproduction.papers._arda_width_grid import TOKENS
 from certiformer.reproduction.study import Analysis, Scale, Study, seed_by_seed
 from certiformer.reproduction.sweep import Experiment, Row, Shortened, two_lengths
 from certiformer.reproduction.sweep.run import Config
@@ -118,8 +118,8 @@ STUDIES = (
                 "linearisation error is bounded without N."
             ),
             (
-                f"Tokens have dimension {DIMENSION} as in figure 1. Longer sequences give smaller labels, for attention "
-                "averages more tokens: the loss as a part of that at the start stands beside it."
+                "Longer sequences give smaller labels, for attention averages more tokens: the loss as a part of that "
+                "at the start stands beside it."
             ),
         ),
     ),

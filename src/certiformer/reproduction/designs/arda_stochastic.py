@@ -65,14 +65,11 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         setting = f"mean training loss over the {SIDES[side]} bound, largest of all cells"
         notes.found(setting, worst, rate_allowed(worst, 1.0), **{side: "≤ 1"})
     for steps, part in table.by("steps").items():
-        whole = part.where(batch=0)
-        for batch, few in part.by("batch").items():
-            if batch and len(whole):
-                pair = few.seeds & whole.seeds
-                over, under = (t.where(lambda row, pair=pair: row.config["seed"] in pair) for t in (few, whole))
-                if pair:
-                    found = ratio(over.column("mean"), under.column("mean"), paired=True)
-                    notes.found(f"mean training loss, {_called(batch)} / whole sample, {steps:,} steps", found)
+        points = part.points("batch", "mean", paired=True)
+        for batch in points:
+            if batch and 0.0 in points:
+                found = ratio(points[batch], points[0.0], paired=True)
+                notes.found(f"mean training loss, {_called(int(batch))} / the whole sample, {steps:,} steps", found)
     small = min(by_batch, key=lambda batch: (not batch, batch))
     told = [
         f"{trend.slope.value:z.2f} with {_called(batch)}"

@@ -8,14 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.reproduction.designs._li_analysis import OUR_DESIGN, calibration, growth, rate, scaled, shorten
+from certiformer.reproduction.designs._li_analysis import (
+    OUR_DESIGN,
+    calibration,
+    free_directions,
+    in_units,
+    level,
+    rate,
+    scaled,
+    shorten,
+)
 from certiformer.reproduction.designs._li_theory import inputs_of, printed_bound, sound_bound
 from certiformer.reproduction.panel import Panel, Plot, Series
+from certiformer.reproduction.statistics import ratio
 from certiformer.reproduction.study import Analysis, Scale, Study, seed_by_seed
 from certiformer.reproduction.sweep import Experiment, Outcome, Row
 from certiformer.reproduction.sweep.run import Config
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes
+from certiformer.reproduction.verdicts import rate_allowed
 
 ATTENTION = 1.0
 NETWORK = {
@@ -81,11 +92,10 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     searched = table.where(lambda row: row.config["restarts"] > 0)
     panels, told, most = [], list[str](), max(LAYER_CONSTANTS)
     for constant, chosen in searched.by("layer_constant").items():
-        series = growth(notes, chosen, "layers", f"Λ = {constant:g}, exponent in L", _printed, resolved=False)
-        resolved = chosen.curve("layers", lambda part: float(np.mean(part.column("resolved"))))
-        series.append(Series.theory("resolved at this n", resolved))
-        panels.append(Panel("layers L", "n · excess / σ²", series, f"Λ = {constant:g}", "y"))
-        told += _grown(notes, constant, chosen) if constant in (min(LAYER_CONSTANTS), most) else []
+        level(notes, chosen, f"Λ = {constant:g}", "<=")
+        panels.append(Panel("layers L", "n · excess / σ²", _curves(chosen), f"Λ = {constant:g}", "y"))
+        grown = _grown(notes, constant, chosen)
+        told += grown if constant in (min(LAYER_CONSTANTS), most) else []
         reached = float(np.mean(chosen.column("random_fits")))
         notes.remarks.append(f"Λ = {constant:g}: {reached:.0%} of the random starts reach the teacher's training loss.")
     along = table.where(layer_constant=most, layers=RATE_LAYERS)
@@ -108,6 +118,21 @@ def analyse(rows: Sequence[Row]) -> Analysis:
             "the excess risk of the shallowest."
         )
     return notes.analysis(headline, depth=Plot(panels, caption, 2, 3.0))
+
+
+def _curves(table: Table) -> list[Series]:
+    """What was measured, and both theories; no power law, for the excess does not always grow or fall with L."""
+    points = table.points("layers", scaled)
+    bound = table.curve("layers", in_units(_printed))
+    first = min(points)
+    resolved = table.curve("layers", lambda part: float(np.mean(part.column("resolved"))))
+    through = {L: float(np.mean(points[first])) * value / bound[first] for L, value in bound.items()}
+    return [
+        Series.means("started at the teacher", points),
+        Series.theory("printed bound, scaled", through, printed=True),
+        Series.theory("free directions P", table.curve("layers", free_directions)),
+        Series.theory("resolved at this n", resolved),
+    ]
 
 
 def _printed(config: Config) -> float:
@@ -137,8 +162,12 @@ def _grown(notes: Notes, constant: float, table: Table) -> list[str]:
     def grown(bound: Callable[[Config], float]) -> float:
         return bound(last.config) / bound(first.config)
 
+    found = ratio(last.column(scaled), first.column(scaled))
+    setting = f"Λ = {constant:g}: excess at L = {max(depths):g} over that at L = {min(depths):g}"
+    allowed = grown(_printed)
+    notes.found(setting, found, rate_allowed(found, allowed), paper=f"≤ {allowed:.3g}")
     ratios = {
-        "excess": float(np.mean(last.column(scaled)) / np.mean(first.column(scaled))),
+        "excess": found.value,
         "printed, Theorem 5.8": grown(_printed),
         "printed, Theorem 5.3": grown(lambda c: printed_bound(NORMS, _entrywise(c))),
         "sound, S2 of Theorem 5.8": grown(_sound),

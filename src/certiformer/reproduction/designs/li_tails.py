@@ -139,7 +139,9 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     slower = (
         f"heavy-tailed inputs slow the decay down as Remark 6.12 says in {told.count('agrees')} of {len(told)} cases"
     )
-    return notes.analysis(f"{slower}; it differs in {told.count('differs')}.", tails=Plot(panels, caption, 3, 2.7))
+    return notes.analysis(
+        f"{slower}; it differs in {told.count('differs')}.", tails=Plot(panels, caption, 3, 2.7, shared=True)
+    )
 
 
 def _clipped(config: Config) -> bool:
@@ -161,7 +163,7 @@ def remarks_of(tail: str, clipped: bool) -> tuple[Theory, Theory]:
 
     remark = "6.7" if tail == "gaussian" else "6.12"
     return (
-        Theory(f"printed rate, Remark {remark}", lambda p: rate(p).printed["rate"].value, relation="<=", scaled=True),
+        Theory(f"Remark {remark}", lambda p: rate(p).printed["rate"].value, relation="<=", scaled=True),
         Theory("sound rate", lambda p: rate(p).sound[repaired].value, relation="<=", scaled=True),
     )
 
