@@ -72,7 +72,8 @@ def navigation(gallery: Sequence[str]) -> list[dict[str, Any]]:
         },
         {
             "How to": [
-                {"Gate a pipeline": "gates.md"},
+                {"Gate a pipeline": "how-to/gate-a-pipeline.md"},
+                {"Pass, fail or undecided": "gates.md"},
                 {"Groups and repeats": "how-to/groups-and-repeats.md"},
                 {"Regression, multi-label": "how-to/regression-and-multi-label.md"},
                 {"Any model or function": "how-to/any-function.md"},

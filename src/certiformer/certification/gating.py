@@ -136,7 +136,7 @@ def gate(
         raise InputError("pass_all, pass_any", (pass_all, pass_any), "one of the two", "Each is a question of its own")
 
     def read(given: Any) -> Sample:
-        found = Sample.of(given, declared)
+        found = Sample.of(given, declared, stopped=anytime is not None)
         if pass_all is None and pass_any is None:
             return found
         return by_task(found, pass_any or pass_all or 0, "pass^k" if pass_any is None else "pass@k")
@@ -411,9 +411,11 @@ def _report(
         advice = f"What was seen is so near to {near} that no number of items is likely to decide."
         if lead.n_needed is not None:
             items = "items" if sample.declaration.judging is None else "items with a human label"
-            which, old = ("more", "") if pooled else ("new", "; the old ones are not counted again")
-            how = f"would decide with a chance of 80 %, if they come as these did{old}"
-            advice = f"About {int(lead.n_needed):,} {which} {items} {how}."
+            which = f"new {items} would decide with a chance of 80 %"
+            how = "if they come as these did; the old ones are not counted again"
+            if pooled:
+                which, how = f"more {items} decide", "if their mean is the one so far; fewer or many more by chance"
+            advice = f"About {int(lead.n_needed):,} {which}, {how}."
     declared = sample.declaration
     return GateReport(
         verdict=verdict,
@@ -472,6 +474,11 @@ def _looked(sample: Sample, questions: list[Question], delta: float, level: floa
             before = state.counted(one.label)
         else:
             state.refuse_moved(one.label, ids, before)
+        if "stopped_early" in sample.facts and not one.counted:
+            raise InputError(
+                "samples", "an evaluation that was stopped by its outcomes", "right or wrong of independent samples",
+                "What was shown about other scores stands in the log: results.early_stopping",
+            )  # fmt: skip
         low, high = one.outcome.low, one.outcome.high
         assert high is not None
         gate = state.gate(one.label, AnytimeGate(one.threshold, level, binary=one.counted, low=low, high=high))

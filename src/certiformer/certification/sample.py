@@ -95,8 +95,11 @@ class Sample:
     # --- ways in ------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def of(cls, given: Any, declaration: Declared = None) -> Sample:
-        """Whatever people have: a file, a folder, arrays by name, a frame, (y_true, y_pred), rows, Trainer's output."""
+    def of(cls, given: Any, declaration: Declared = None, *, stopped: bool = False) -> Sample:
+        """Whatever people have: a file, a folder, arrays by name, a frame, (y_true, y_pred), rows, Trainer's output.
+
+        `stopped`: logs of evaluations that a gate ended by their outcomes are taken, too.
+        """
         declared = Declaration.of(declaration)
         if isinstance(given, Sample):
             if declared not in (Declaration(), given.declaration):
@@ -106,7 +109,7 @@ class Sample:
                 )  # fmt: skip
             return given
         if isinstance(given, (str, Path)):
-            return cls.read(given, declared)
+            return cls.read(given, declared, stopped=stopped)
         if frameworks.is_trainer_output(given):
             arrays = answers.trainer_output(given, declared)
             return cls.of_arrays(arrays, answers.spent(declared, arrays))
@@ -125,10 +128,17 @@ class Sample:
         )  # fmt: skip
 
     @classmethod
-    def read(cls, path: str | Path, declaration: Declared = None) -> Sample:
+    def read(cls, path: str | Path, declaration: Declared = None, *, stopped: bool = False) -> Sample:
         """The sample in a file (npz, npy, CSV, JSONL, Parquet, a log), or in a folder of logs."""
-        declared = Declaration.of(declaration)
-        return sample_of(given_of(files.read(path), declared), declared)
+        declared, table = Declaration.of(declaration), files.read(path)
+        if table.stopped and not stopped:
+            raise InputError(
+                "samples", f"{table.name}, stopped early by its outcomes ({table.stopped})",
+                "a number of samples that was fixed beforehand",
+                "Only a gate that may stop at any time can read it: certiformer gate LOG --error X --anytime STATE",
+            )  # fmt: skip
+        found = sample_of(given_of(table, declared), declared)
+        return replace(found, facts={**found.facts, "stopped_early": table.stopped}) if table.stopped else found
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, Any], declaration: Declared = None, *, name: str = "predictions") -> Sample:
