@@ -474,12 +474,9 @@ def _units(
         not_checked.append("whether held-out examples repeat: neither inputs nor ids were given")
     if found.groups is None:
         not_checked.append("whether examples belong together (documents, writers, patients): no groups were given")
-    text = None if ids is None else repeats.as_text(ids)
-    if text is None and inputs is not None:
-        text = [digest.hex() for digest in repeats.hashes(inputs)]
-    if text is None and (losses or found.groups is not None):
+    if found.names is None and (losses or found.groups is not None):
         not_checked.append("the order of the rows: no ids were given, so it must have been made before scoring")
-    return Units(n, text, found.groups, sizes), found, facts, not_checked
+    return Units(n, found.names, found.groups, sizes), found, facts, not_checked
 
 
 def _overlap(rows: Mapping[str, Rows], allow_twins: bool) -> dict[str, Any]:

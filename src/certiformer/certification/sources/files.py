@@ -245,10 +245,14 @@ def _jsonl(path: Path) -> Table:
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
-                if not line.strip():
+                text = line.strip()
+                if not text:
                     blank += 1
                     continue
-                found = parsed(line, str(path), f"Line {number}")
+                try:
+                    found = parse_json(text, object, unique=True)
+                except NotJson as error:
+                    raise InputError("file", str(path), "JSON", f"Line {number}: {error}") from error
                 if not isinstance(found, dict):
                     raise InputError("file", str(path), "an object on every line", f"Line {number} is another value")
                 objects.append(found)
@@ -265,7 +269,7 @@ def of_objects(objects: Sequence[Mapping[str, Any]], name: str) -> Table:
     first = objects[0]
     if "doc_id" in first and ({"filtered_resps", "doc_hash", "resps"} & set(first)):
         return _harness(objects, name)
-    names = dict.fromkeys(key for entry in objects for key in entry)
+    names = dict.fromkeys(key for keys in dict.fromkeys(map(tuple, objects)) for key in keys)
     return Table(name, {key: [entry.get(key) for entry in objects] for key in names})
 
 

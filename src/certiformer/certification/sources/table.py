@@ -280,7 +280,13 @@ class _Reading:
         coded = column if isinstance(column, Coded) else None
         some = column if coded is None else coded.cells
         cells = some.tolist() if isinstance(some, np.ndarray) else list(some)
-        for place, cell in enumerate(cells):
+        kinds = set(map(type, cells))
+        if kinds == {str}:
+            cells = list(map(str.strip, cells))
+            whole = _GAPS.isdisjoint(cells)
+        else:
+            whole = kinds <= {bool, int, float} and all(cell == cell for cell in cells)
+        for place, cell in enumerate(() if whole else cells):
             if _missing(cell):
                 row = place if coded is None else coded.row_of(place)
                 raise InputError(
@@ -290,9 +296,10 @@ class _Reading:
                 raise InputError(f"column {name}", type(cell).__name__, "a plain value", self._place(place))
         if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
             return column, None
-        if all(isinstance(cell, (bool, int, float)) for cell in cells):
+        if all(issubclass(kind, (bool, int, float)) for kind in kinds):
             return np.array(cells), None
-        return np.array([str(cell).strip() for cell in cells]), None if coded is None else coded.codes
+        texts = cells if kinds == {str} else [str(cell).strip() for cell in cells]
+        return np.array(texts), None if coded is None else coded.codes
 
     def _place(self, row: int) -> str:
         return f"Row {row + 1} of {self.where}"
@@ -567,10 +574,13 @@ def _own_range(metric: metrics.Metric | None) -> bool:
     return metric is not None and metric.high is not None
 
 
+_GAPS = frozenset(("", "nan", "NaN", "<NA>", "NaT"))
+
+
 def _missing(cell: Any) -> bool:
     """No value: nothing, nan, a blank, or what pandas calls NA and NaT; these also as the text they are written as."""
     if isinstance(cell, str):
-        return cell.strip() in ("", "nan", "NaN", "<NA>", "NaT")
+        return cell.strip() in _GAPS
     return cell is None or (isinstance(cell, float) and cell != cell) or type(cell).__name__ in ("NAType", "NaTType")
 
 
