@@ -22,7 +22,7 @@ from certiformer.certification.document import summary
 from certiformer.certification.headline import advice, decisive, headline
 from certiformer.certification.rebuild import CannotRebuild, Rebuilt, rebuild
 from certiformer.certification.recount import CannotCount, Recount
-from certiformer.certification.rows.evidence import evidence_row
+from certiformer.certification.rows import evidence_row
 from certiformer.theory.core import Hypothesis, results
 from certiformer.theory.core.errors import CertiformerError, InputError, refuse_unknown_options
 from certiformer.theory.core.json_reader import read_json
