@@ -7,11 +7,11 @@ import jax
 import numpy as np
 import pytest
 
-from certiformer.certification.along import BoundsAlong, facts
-from certiformer.certification.paper_inputs import BINDINGS
-from certiformer.certification.profile import measured
-from certiformer.certification.rows.papers import paper_rows
 from certiformer.lab import models, tasks
+from certiformer.lab.paper_results import BINDINGS
+from certiformer.lab.paper_results.along import BoundsAlong, facts
+from certiformer.lab.paper_results.profile import measured
+from certiformer.lab.paper_results.rows import paper_rows
 from certiformer.lab.training.fitting import fit
 from certiformer.lab.training.presets import Recipe
 from certiformer.theory.core import find

@@ -42,7 +42,7 @@ from certiformer.report.numbers import confidence_text, percent_down, percent_up
 from certiformer.theory.core.errors import InputError, refuse_unknown_options
 from certiformer.theory.core.hypothesis import Hypothesis, assumed
 from certiformer.theory.core.lazy import scipy
-from certiformer.theory.core.report import Report, Statement, visible
+from certiformer.theory.core.report import Report, Statement, fitting, visible
 
 EXIT = {"pass": 0, "fail": 1, "undecided": 3}
 """The exit codes of the command line; 2 is wrong use."""
@@ -100,6 +100,15 @@ class Question:
         """What is asked about, in words."""
         over = "" if self.units.groups is None else ", a mean over groups,"
         return f"the {'error rate' if self.rate else f'mean {self.outcome.what}'} of {self.subject}{over}"
+
+    def answer(self, verdict: str) -> str:
+        """What is said of the mean."""
+        limit = self.figure(self.threshold)
+        return {
+            "pass": f"at most {limit}",
+            "fail": f"above {limit}",
+            "undecided": f"not shown to be at most {limit}, nor to be above it",
+        }[verdict]
 
     def figure(self, value: float) -> str:
         return f"{100 * value:.6g} %" if self.rate else f"{value:.6g}"
@@ -340,11 +349,7 @@ def _row(
     one: Question, found: Gate, limits: tuple[float, float], needed: int | None, seen: str, holds: Iterable[str]
 ) -> Statement:
     """The verdict on a question as a statement; its limits have a confidence of their own."""
-    claim = {
-        "pass": f"{one.mean} is at most {one.figure(one.threshold)}",
-        "fail": f"{one.mean} is above {one.figure(one.threshold)}",
-        "undecided": f"{one.mean} is not shown to be at most {one.figure(one.threshold)}, nor to be above it",
-    }[found.verdict]
+    claim = f"{one.mean} is {one.answer(found.verdict)}"
     conditions: tuple[Hypothesis, ...] = tuple(map(assumed, holds))
     return Statement(
         id=f"gate ({one.label})" if one.label else "gate",
@@ -392,10 +397,11 @@ def _report(
     place = verdicts.index(verdict)
     lead, question = rows[place], questions[place]
     sure = f"confidence {confidence_text(delta)}"
-    headline = f"{verdict.upper()}: {lead.claim}, {'at' if verdict == 'undecided' else 'with'} {sure}."
+    head, at = f"{verdict.upper()}:", f", {'at' if verdict == 'undecided' else 'with'} {sure}."
     if len(rows) > 1:
         counts = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in EXIT if kind in verdicts)
-        headline = f"{verdict.upper()} ({counts}; all of this together with {sure}): {lead.claim}."
+        head, at = f"{verdict.upper()} ({counts}; together {sure}):", "."
+    headline = fitting(lambda short: f"{head} {short(question.mean)} is {question.answer(verdict)}{at}")
     ln = lead.terms["ln p (pass)"], lead.terms["ln p (fail)"]
     p = math.exp(min(0.0, min(ln) if verdict == "undecided" else ln[verdict == "fail"]))
     low, high = lead.lower, lead.value

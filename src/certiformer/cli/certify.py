@@ -104,7 +104,7 @@ def certify(
     report, written = write(found, level, only, out)
     told = ""
     if proof is not None:
-        from certiformer.certification.proofs import write_proof
+        from certiformer.auditing.proofs import write_proof
 
         told = write_proof(report.document, out / "proof.v", predictions, proof)
     show(report, written, print_as(json, csv, markdown), table=every)

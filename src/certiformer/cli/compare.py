@@ -93,7 +93,7 @@ def _models(found: Comparisons, proof_file: Path | None, json: bool, form: Form)
         document["comparisons"] = [one.as_json() for one in found]
     told = ""
     if proof_file is not None:
-        from certiformer.certification.proofs import write_proof
+        from certiformer.auditing.proofs import write_proof
 
         told = write_proof(document, proof_file, None)
     if json:

@@ -79,8 +79,8 @@ def train(
     own_process(threads)
     import jax
 
-    from certiformer.certification.along import facts as along_facts
     from certiformer.lab import models, tasks
+    from certiformer.lab.paper_results.along import facts as along_facts
     from certiformer.lab.training.fitting import fit
     from certiformer.lab.training.presets import PRESETS, Recipe
     from certiformer.lab.training.presets import preset as find_preset
@@ -212,7 +212,7 @@ def _follow(bounds: str | None, every: int, delta: float, out: Path | None) -> A
     """The callback of --bounds."""
     if bounds is None:
         return None
-    from certiformer.certification.along import BoundsAlong
+    from certiformer.lab.paper_results.along import BoundsAlong
 
     if out is not None and out.suffix not in (".csv", ".json"):
         raise InputError("--bounds-out", str(out), "a file name ending in .csv or .json")

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.certificates._proof import (
+from certiformer.auditing import kernel
+from certiformer.auditing.proof_claims import (
     Claim,
     Counted,
     Gate,
@@ -28,7 +29,6 @@ from certiformer.certificates._proof import (
     refuse_many,
 )
 from certiformer.certificates._refutations import refutation_of
-from certiformer.certification import kernel
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources.rows import whole

@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.certification.outputs import coded_labels
-from certiformer.certification.paper_inputs import BINDINGS, Application
-from certiformer.certification.profile import described
-from certiformer.certification.rows.papers import paper_rows
-from certiformer.certification.rows.statement import does_not_apply
+from certiformer.certification.rows import does_not_apply
+from certiformer.lab.paper_results import BINDINGS, Application
+from certiformer.lab.paper_results.profile import described
+from certiformer.lab.paper_results.rows import paper_rows
 from certiformer.theory.core import find
 from certiformer.theory.core.csv_writer import csv_text
 from certiformer.theory.core.errors import CertiformerError, InputError, UnknownNameError
@@ -105,7 +105,7 @@ class BoundsAlong:
     def _profile(
         self, step: int, model: Any, tensors: Any, inputs: Any, outputs: Any, coded: Any, labels: Any
     ) -> Profile:
-        """As `certification.profile.measured`; what depends on the sample alone is measured once."""
+        """As `lab.paper_results.profile.measured`; what depends on the sample alone is measured once."""
         if self._of_sample is None or self._of_sample[0] is not inputs:
             values = np.asarray(inputs)
             self._of_sample = inputs, token_entries(values), int(values.shape[-2]) if values.ndim == 3 else 1

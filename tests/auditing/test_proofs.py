@@ -13,9 +13,9 @@ import pytest
 
 import certiformer
 import quotations
-from certiformer.certificates._proof import MOST_COUNTED, Counted, UpperLimit, proof_text
+from certiformer.auditing import kernel, proofs
+from certiformer.auditing.proof_claims import MOST_COUNTED, Counted, UpperLimit, proof_text
 from certiformer.certificates._refutations import refutation_of, refutations
-from certiformer.certification import kernel, proofs
 from certiformer.theory.core.errors import InputError
 from proving import FALSE, TRUE, run, table
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from certiformer.certification.paper_inputs._application import Application, Binding, Radii, of_complexity
+from certiformer.lab.paper_results._application import Application, Binding, Radii, of_complexity
 from certiformer.theory.core import Bound, Quantity, Result, find, printed_value
 from certiformer.theory.measure.profile import Profile
 
