@@ -88,7 +88,7 @@ class _Fitted:
         for column in table.columns:
             column.overflow = "fold"
             column.no_wrap = column.no_wrap or column.justify == "right"
-        if _room(console, options, table) <= options.max_width:
+        if options.max_width >= PIPED or _room(console, options, table) <= options.max_width:
             yield from _stripped(console.render_lines(table, options, pad=False))
         else:
             yield from _rows(console, table)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -42,7 +41,8 @@ def theorem_table(results: Sequence[type[Result]], width: int = 80) -> Renderabl
     table.add_column("why" if roomy else "title", overflow="fold")
     for result in results:
         status = Text(result.status.value, STATUS_STYLES[result.status])
-        table.add_row(result.id, result.bounds.value, status, escape(result.reason if roomy else result.title))
+        words = Text(result.reason if roomy else result.title)
+        table.add_row(Text(result.id), Text(result.bounds.value), status, words)
     hint = Text("certiformer explain ID tells the whole story; every result has a sound side.", "dim")
     return Group(table, Text(), hint)
 
