@@ -81,6 +81,7 @@ docs: $(STAMP) build/audit.json
 	$(BIN)/python tools/generate_docs.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
 	PYTHONPATH=tools $(BIN)/python -m website
+	PYTHONPATH=tools $(BIN)/python -m website.check
 	@echo "Open site/index.html in a browser."
 
 audit build/audit.json: $(STAMP)

@@ -39,14 +39,20 @@ def report_figure(report: Report) -> Figure:
         for place, row in enumerate(group):
             scale = 100.0 if row.rate else 1.0
             seen = row.terms.get("observed", row.terms.get("empirical error of Q"))
+            low, high = row.lower, scale * (row.value or 0.0)
+            if low is not None:
+                axes.plot([scale * low, high], [place, place], "|-", ms=10, color=SOUND_COLOURS[0], lw=1.6, zorder=1)
+            elif seen is not None:
+                axes.plot([scale * seen, high], [place, place], color="0.7", lw=1.2, zorder=1)
             if seen is not None:
-                axes.plot([scale * seen, scale * (row.value or 0.0)], [place, place], color="0.7", lw=1.2, zorder=1)
                 axes.plot(scale * seen, place, "o", mfc="white", color="0.4")
-            axes.plot(scale * (row.value or 0.0), place, "o", color=SOUND_COLOURS[0])
+            if low is None:
+                axes.plot(high, place, "o", color=SOUND_COLOURS[0])
         axes.set_yticks(range(len(group)), [row.key for row in group])
         axes.set_ylim(len(group) - 0.5, -0.5)
-        axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
-        axes.set_xlabel(f"{name}{' (%)' if name == 'error rate' else ''}: at most (dot), observed (ring)")
+        axes.set_xlim(min(0.0, axes.get_xlim()[0]), max(0.0, axes.get_xlim()[1]))
+        limits = "limits (bar)" if any(row.lower is not None for row in group) else "at most (dot)"
+        axes.set_xlabel(f"{name}{' (%)' if name == 'error rate' else ''}: {limits}, observed (ring)")
     figure.suptitle(report.headline, fontsize=9, wrap=True)
     return figure
 
