@@ -71,7 +71,7 @@ def gate(
     )
     told = "" if proof_file is None else "No proof was written: only a PASS is stated to a kernel."
     if proof_file is not None and report.verdict == "pass":
-        from certiformer.certification.proofs import write_proof
+        from certiformer.auditing.proofs import write_proof
 
         told = write_proof(report.document, proof_file, None)
     if json:
