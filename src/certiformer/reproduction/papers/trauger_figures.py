@@ -15,7 +15,7 @@ from certiformer.reproduction.study import Analysis, Study
 from certiformer.reproduction.sweep import Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes
-from certiformer.reproduction.verdicts import Verdict, no_more_than, number, sign
+from certiformer.reproduction.verdicts import Verdict, no_more_than, number, sign, small_effect
 
 TOKENS_PER_UNIT = 100.0
 LEARNED = 0.55
@@ -88,7 +88,8 @@ def analyse_accuracy(rows: Sequence[Row]) -> Analysis:
     """Figure 3."""
 
     def no_decrease(found: Interval, margin: float) -> Verdict:
-        return no_more_than(-found, margin)
+        said = no_more_than(-found, margin)
+        return small_effect(found.value, margin, said.p) if said.word == "small effect" else said
 
     return _analyse(rows, ACCURACY, no_decrease, "no decrease")
 
