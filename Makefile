@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 
 SEED := $(or $(SEED),$(shell date +%s))
 
-.PHONY: demo test lint types layers pytest random deep proofs real bench mutants reproduction verify-runs docs audit release versions picture ratios clean
+.PHONY: demo test lint types layers pytest random deep proofs real harnesses bench mutants reproduction verify-runs docs audit release versions picture ratios clean
 
 demo: $(STAMP)
 	mkdir -p out
@@ -45,6 +45,13 @@ real: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[real]'
 	$(BIN)/python -m pytest -q -m real --timeout 1800
 	$(BIN)/python tools/generate_checkpoints.py
+	$(MAKE) harnesses
+
+# The evaluation harnesses themselves, in an environment of their own: they need other versions than ours.
+harnesses:
+	test -x build/harnesses/bin/python || $(PYTHON) -m venv build/harnesses
+	build/harnesses/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[harnesses]'
+	build/harnesses/bin/python -m pytest -q -m real --timeout 1800 tests/real/test_logs.py
 
 # RELEASE=DIR: a checkout of the release that bounds are compared with; AUTHORS=DIR: of enesarda22/nonasymptotic-transformer.
 # What is measured is kept in build/, so that a run that was stopped goes on where it was; a whole run takes it away.
@@ -74,6 +81,7 @@ docs: $(STAMP) build/audit.json
 	$(BIN)/python tools/generate_docs.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
 	PYTHONPATH=tools $(BIN)/python -m website
+	PYTHONPATH=tools $(BIN)/python -m website.check
 	@echo "Open site/index.html in a browser."
 
 audit build/audit.json: $(STAMP)

@@ -18,7 +18,7 @@ from rich.console import Console
 from safetensors.numpy import load_file, save_file
 
 from certiformer.checkpoints import Options, inspect
-from certiformer.report.checkpoints import comparison_table, headline
+from certiformer.report.checkpoints import comparison_table
 
 UNUSED = ("pooler.*",)
 """Sentence embeddings do not read the pooler that is in the file."""
@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> None:
     documents = [inspect(first, chosen), inspect(second, replace(chosen, against=first))]
     console = Console()
     console.print(comparison_table(documents))
-    console.print("centred at the first:", headline(inspect(second, replace(chosen, reference=first))))
+    console.print("centred at the first:", inspect(second, replace(chosen, reference=first)).report.headline)
 
 
 if __name__ == "__main__":

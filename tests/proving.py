@@ -7,7 +7,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from certiformer.certificates._proof import (
+from certiformer.auditing.proof_claims import (
     HEADER,
     Claim,
     Counted,

@@ -50,7 +50,7 @@ def material(name: str) -> Path:
 
 def checkpoints() -> list[str]:
     lines = [
-        "| checkpoint | parameters | layers | largest W_QK | decades per layer | sensitivity | examples needed |",
+        "| checkpoint | parameters | layers | largest W_QK | log10 per layer | sensitivity | examples needed |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, title in NAMES.items():

@@ -12,7 +12,7 @@ from rich.console import Console
 from safetensors.numpy import save_file
 
 from certiformer.checkpoints import inspect
-from certiformer.report.checkpoints import headline, inspection_table
+from certiformer.report.checkpoints import inspection_table
 
 random = np.random.default_rng(0)
 d, wide, words = 16, 32, 50
@@ -59,5 +59,4 @@ save_file(tensors, folder / "model.safetensors")
 
 # %%
 document = inspect(folder)
-print(headline(document))
 Console(width=100, no_color=True).print(inspection_table(document))

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from certiformer.auditing.runner import Audit
-    from certiformer.certification.along import BoundsAlong
     from certiformer.certification.api import Subject, certify, demo
     from certiformer.certification.comparing import compare
     from certiformer.certification.declaration import Declaration
@@ -32,13 +31,14 @@ if TYPE_CHECKING:
     from certiformer.checkpoints import inspect
     from certiformer.checkpoints.composing import compose
     from certiformer.evaluation.planning import plan
+    from certiformer.lab.paper_results.along import BoundsAlong
     from certiformer.reproduction.reproduce import reproduce
     from certiformer.theory.core import Evaluation, Result
     from certiformer.theory.core.arrays import Evaluations
     from certiformer.theory.core.registry import register
 
 _ELSEWHERE = {
-    "BoundsAlong": "certiformer.certification.along",
+    "BoundsAlong": "certiformer.lab.paper_results.along",
     "Declaration": "certiformer.certification.declaration",
     "Sample": "certiformer.certification.sample",
     "Subject": "certiformer.certification.api",

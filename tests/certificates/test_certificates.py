@@ -284,6 +284,31 @@ def test_mean_loss_scales_with_its_range():
     assert wide == pytest.approx(6 * unit - 2, rel=1e-9)
 
 
+# An untouched model through a surrogate
+
+
+@pytest.mark.property_of("surrogate")
+def test_a_model_through_a_surrogate_costs_the_surrogate_and_every_disagreement():
+    def forms(**change):
+        found = certiformer.bound("surrogate", **{"errors": 8, "n": 200, "m": 300, "delta": DELTA} | change).sound
+        return {name: one.value for name, one in found.items()}
+
+    alone = binomial_upper(8, 200, math.log(DELTA))
+    found = [forms(disagreements=apart) for apart in (0, 5, 60)]
+    for name in ("split", "joint", "joint_unseen"):
+        values = [each[name] for each in found]
+        assert alone < values[0] < values[1] < values[2] <= 1.0
+    for each, apart in zip(found, (0, 5, 60), strict=True):
+        halves = binomial_upper(8, 200, math.log(DELTA / 2)) + binomial_upper(apart, 300, math.log(DELTA / 2))
+        assert each["split"] == pytest.approx(halves, rel=1e-9)
+        # The target that saw less is certified at least as well.
+        assert each["joint_unseen"] <= each["joint"]
+    # With endless unlabelled examples only the surrogate is paid for; k picks say nothing of a hold-out that h missed.
+    assert forms(disagreements=0, m=10**7)["joint_unseen"] == pytest.approx(alone, rel=1e-3)
+    assert "joint_unseen" not in forms(errors=None, k=8, disagreements=0)
+    assert forms(disagreements=300) == dict.fromkeys(found[0], 1.0)
+
+
 # Real losses through a surrogate
 
 

@@ -7,22 +7,22 @@ import jax
 import numpy as np
 import pytest
 
-from certiformer.certification.along import BoundsAlong, facts
-from certiformer.certification.paper_inputs import BINDINGS
-from certiformer.certification.profile import measured
-from certiformer.certification.rows.papers import paper_rows
 from certiformer.lab import models, tasks
+from certiformer.lab.paper_results import BINDINGS
+from certiformer.lab.paper_results.along import BoundsAlong, facts
+from certiformer.lab.paper_results.profile import measured
+from certiformer.lab.paper_results.rows import paper_rows
 from certiformer.lab.training.fitting import fit
 from certiformer.lab.training.presets import Recipe
 from certiformer.theory.core import find
 from certiformer.theory.core.errors import InputError, UnknownNameError
 
 
-def followed(model, task, recipe, ids, *, model_settings=None, task_settings=None, every=2):
+def followed(model, task, recipe, ids, *, model_settings=None, task_settings=None, every=2, look="__call__"):
     known = {**tasks.settings(task), **(task_settings or {})}
     along = BoundsAlong(ids, every, 0.05, training=facts(recipe, known, 0.05))
     settings = {"model_settings": model_settings, "task_settings": task_settings}
-    return along, fit(model, task, recipe, chunk=every, look=along, **settings)
+    return along, fit(model, task, recipe, chunk=every, look=getattr(along, look), **settings)
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +60,34 @@ def test_a_row_is_what_certify_says_of_these_weights():
         expected = {row.version: row.value for row in paper_rows(find(id), BINDINGS[id](profile), 0.01, profile)}
         found = {row["side"]: row["value"] for row in along.table if row["step"] == 1 and row["bound"] == id}
         assert found == {side: pytest.approx(value, rel=1e-5) for side, value in expected.items()}
+
+
+def test_masked_words_have_theorem_5_1_on_both_sides():
+    """Printed: sqrt(K) times Corollary 4.1.1, from the weights by hand; negative here, which is said and not hidden."""
+    sizes = {"n": 50, "n_test": 40, "vocabulary": 30, "tokens": 6, "topics": 3, "d": 8}
+    along, fitted = followed(
+        "cls_transformer",
+        "masked_words",
+        Recipe("adam", 3e-3, 3, loss="clipped_cross_entropy"),
+        ["trauger.thm5.1"],
+        model_settings={"k": 8, "readout": "classes", "classes": 30},
+        task_settings=sizes,
+        look="look",
+    )
+    assert [look.step for look in along.looks] == [0, 2, 3]  # every second step, and the last
+    sound, printed = along.table[-2:]
+    assert (sound["side"], printed["side"]) == ("sound", "printed")
+    assert sound["limit"] >= sound["test_error"]
+    weights = {name: np.asarray(value, np.float64).squeeze() for name, value in models.weights(fitted.model).items()}
+    Bc = np.abs(weights["W_c"]).sum(axis=0).max()
+    readout = np.abs(weights["w"]).sum(axis=weights["w"].shape.index(8)).max()
+    Bx = float(np.max(np.linalg.norm(np.asarray(fitted.task.train.inputs, np.float64), axis=-1)))
+    alpha = Bx**3 * np.abs(weights["W_QK"]).sum() * np.sqrt(2 * np.log(2 * 8**2 + 1))
+    rest = alpha / np.sqrt(50) * (1 + np.log(np.sqrt(50) * Bx / alpha)) + Bx * np.sqrt(np.log(16) / 50)
+    margin = along.looks[-1].rows[0].terms["margin"]
+    by_hand = 2 / margin * np.sqrt(30) * readout * Bc**2 * rest + np.sqrt(np.log(1 / 0.05) / 100)
+    assert printed["value"] == pytest.approx(by_hand, rel=1e-5)
+    assert (by_hand < 0) == (printed["verdict"] == "meaningless: negative")
 
 
 def test_a_limit_is_the_training_loss_and_the_gap(majority):

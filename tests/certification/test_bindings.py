@@ -6,10 +6,10 @@ import jax
 import numpy as np
 import pytest
 
-from certiformer.certification.paper_inputs import BINDINGS, Application
-from certiformer.certification.paper_inputs._application import Radii, ramp_margin
-from certiformer.certification.profile import measured
 from certiformer.lab import models
+from certiformer.lab.paper_results import BINDINGS, Application
+from certiformer.lab.paper_results._application import Radii, paid_margin
+from certiformer.lab.paper_results.profile import measured
 from certiformer.theory.calculus import strata
 from certiformer.theory.core import Quantity, find, registry
 from certiformer.theory.measure.losses import ramp
@@ -119,7 +119,7 @@ def test_radii_pay_once_per_name():
 
 def test_the_margin_is_the_largest_the_allowance_permits(profiles):
     profile = profiles["one head"]
-    chosen = ramp_margin(profile)
+    chosen = paid_margin(profile)
     error = float(np.mean(profile.margins <= 0))
     assert chosen.loss == float(np.mean(ramp(profile.margins, chosen.margin))) <= error + 0.1
     assert np.mean(ramp(profile.margins, 2 * chosen.margin)) > error + 0.1

@@ -5,7 +5,7 @@ import math
 import pytest
 
 import certiformer
-from certiformer.certification.rows.statement import confidence, does_not_apply, from_evaluation, size_needed, verdict
+from certiformer.certification.rows import confidence, does_not_apply, from_evaluation, size_needed, verdict
 from certiformer.theory.core import find, upper_bound
 
 
@@ -22,18 +22,10 @@ def test_an_informative_bound():
     assert found.as_json()["id"] == "dudley"
 
 
-def test_a_vacuous_bound_says_how_far_and_what_it_would_take():
+def test_a_vacuous_bound_says_how_far():
     found = from_evaluation(evaluate(4, C=1e6), bounds="gap", trivial=0.01, delta=0.05)
     assert found.verdict == "vacuous by a factor of 100"
     assert not found.informative
-    below = from_evaluation(evaluate(int(found.n_needed * 1.1), C=1e6), bounds="gap", trivial=0.01, delta=0.05)
-    above = from_evaluation(evaluate(int(found.n_needed / 1.5), C=1e6), bounds="gap", trivial=0.01, delta=0.05)
-    assert below.informative
-    assert not above.informative
-
-
-def test_no_sample_is_large_enough():
-    assert from_evaluation(evaluate(4), bounds="gap", trivial=1e-30, delta=None).n_needed is None
 
 
 def test_verdicts_of_extremes():

@@ -9,7 +9,8 @@ import certiformer
 from certiformer.certification.verify import verify
 from certiformer.theory.core.errors import InputError
 
-SAID = {"human": "human", "judge": "judge", "labelled": "random", "expect": 0.15, "correlation": 0.8}
+ASKED = {"human": "human", "judge": "judge", "labelled": "random", "expect": 0.15, "correlation": 0.8}
+SAID = {"judging": ASKED}
 
 
 def table(path, rows=1200, labelled=200, rate=0.15, seed=0, ids=True, turned=False):
@@ -33,7 +34,7 @@ def file(tmp_path):
 
 def test_a_judge_shortens_the_limit_and_humans_stand_beside_it(file, tmp_path):
     # in this file the judge says right where it means wrong: expected beforehand, by a negative correlation
-    report = certiformer.certify(predictions=file, declaration={**SAID, "correlation": -0.8})
+    report = certiformer.certify(predictions=file, declaration={"judging": {**ASKED, "correlation": -0.8}})
     found = report["mean_loss"]
     assert found.value < found.terms["humans alone"]
     assert found.value > 0.1
@@ -51,7 +52,7 @@ def test_a_wrong_expectation_costs_width_only(file):
 
 
 def test_rare_errors_are_left_to_humans(file):
-    report = certiformer.certify(predictions=file, declaration={**SAID, "expect": 0.01})
+    report = certiformer.certify(predictions=file, declaration={"judging": {**ASKED, "expect": 0.01}})
     assert report["holdout"].evidence.n == 200
     assert "for rare errors no judge improves this limit" in report.warnings[0]
     assert "at least about 0.015" in report.warnings[0]
@@ -90,8 +91,10 @@ def test_the_order_of_the_rows_does_not_matter_where_there_are_ids(file, tmp_pat
     ],
 )
 def test_what_is_missing_is_asked(file, change, word):
+    inside = {**ASKED, **{name: value for name, value in change.items() if name in ASKED}}
+    beside = {name: value for name, value in change.items() if name not in ASKED}
     with pytest.raises(InputError, match=word):
-        certiformer.certify(predictions=file, declaration={**SAID, **change})
+        certiformer.certify(predictions=file, declaration={"judging": inside, **beside})
 
 
 def test_columns_are_checked(tmp_path):

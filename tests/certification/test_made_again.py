@@ -1,6 +1,7 @@
 """A report is made again and compared, all of it; what it says is short and says what was counted."""
 
 import copy
+import dataclasses
 import importlib
 import json
 import math
@@ -325,6 +326,27 @@ def test_every_certificate_says_what_it_limits():
 def test_long_names_do_not_make_long_headlines():
     record = HoldOut(errors=1, n=100, subject=" ".join(["name"] * 60))
     assert len(certiformer.certify(evidence=record).headline.split()) <= 30
+
+
+def test_headlines_of_all_verbs_are_short():
+    many = "a name of many words that somebody gave once and nobody changed since"
+    rng = np.random.default_rng(0)
+    table = {"id": np.arange(300), "place": [f"{many} {k % 2}" for k in range(300)], "doc": np.arange(300) // 3}
+    table |= {"acc": rng.integers(0, 2, 300), many: rng.random(300)}
+    said = {"metric": many, "better": "lower", "range": (0, 1), "slices": "place", "group": "doc"}
+    one = certiformer.Sample.of(table, {"metric": "acc"})
+    two = dataclasses.replace(one, name=f"the second {many}")
+    reports = [certiformer.certify(predictions=table, declaration=said)]
+    reports += [certiformer.gate(table, error=error, declaration=said) for error in (0.2, 0.5, 0.8)]
+    reports += [
+        certiformer.gate(table, error=0.5, declaration={**said, "metric": ("acc",), "range": None, "better": None})
+    ]
+    reports += [certiformer.compare(one, two).report, certiformer.compare(two, one, margin=0.1).report]
+    reports += [certiformer.gate(one, against=two, margin=0.1)]
+    for report in reports:
+        assert len(report.headline.split()) <= 30, report.headline
+        assert "95 %" in report.headline
+        assert len(str(report).splitlines()) <= 12
 
 
 def test_control_characters_are_written_out():

@@ -589,6 +589,12 @@ OPINIONS = {
     "other": ["wrong" if k % 5 else "right" for k in range(360)],
 }
 ASKED = {"human": "human", "judge": "judge", "labelled": "random", "expect": 0.5, "correlation": 0.9}
+
+
+def judging(**other):
+    return {"judging": ASKED}, {"judging": {**ASKED, **other}}
+
+
 CHANGES = {
     "metric": ({"f1": LOSSES["heldout_losses"], "acc": TABLE["label"]}, {"metric": "f1"}, {"metric": "acc"}),
     "label": ({**TABLE, "truth": 1 - TABLE["label"]}, {}, {"label": "truth"}),
@@ -597,11 +603,11 @@ CHANGES = {
     "id": ({**TABLE, "key": np.arange(60) // 2}, {}, {"id": "key", "repeats": "group"}),
     "group": ({**TABLE, "doc": np.arange(60) // 3}, {}, {"group": "doc"}),
     "slices": (TABLE, {}, {"slices": "label"}),
-    "human": (OPINIONS, ASKED, {**ASKED, "human": "again"}),
-    "judge": (OPINIONS, ASKED, {**ASKED, "judge": "other"}),
-    "labelled": (OPINIONS, None, ASKED),
-    "expect": (OPINIONS, ASKED, {**ASKED, "expect": 0.01}),
-    "correlation": (OPINIONS, ASKED, {**ASKED, "correlation": 0.1}),
+    "human": (OPINIONS, *judging(human="again")),
+    "judge": (OPINIONS, *judging(judge="other")),
+    "labelled": (OPINIONS, None, {"judging": ASKED}),
+    "expect": (OPINIONS, *judging(expect=0.01)),
+    "correlation": (OPINIONS, *judging(correlation=0.1)),
     "filter": (FILTERED, {"filter": "a"}, {"filter": "b"}),
     "unscored": ([{"correct": 1 if k else None} for k in range(40)], None, {"unscored": "wrong"}),
     "better": ({"passed": TABLE["pred"] == 1}, {"metric": "passed", "better": "lower"},
@@ -634,7 +640,7 @@ def leaves(document):
     return json.dumps({**kept, **{name: document["provenance"].get(name) for name in own}}, sort_keys=True)
 
 
-@pytest.mark.parametrize("name", [one.name for one in dataclasses.fields(Declaration)])
+@pytest.mark.parametrize("name", [one.name for one in Declaration.options()])
 def test_every_option_changes_the_report(name):
     given, before, after = CHANGES[name]
     if before is None:
@@ -662,9 +668,28 @@ def test_an_option_that_changes_nothing_is_refused(given, said):
         certified(given, **said)
 
 
+@pytest.mark.parametrize("verb", ["gate", "select", "compare", "watch"])
+def test_a_verb_refuses_what_it_has_no_use_for(verb, run, tmp_path):
+    table = {**TABLE, "confidence": np.linspace(0.1, 0.9, 60)}
+    calls = {
+        "gate": lambda said: certiformer.gate(table, error=0.3, declaration=said),
+        "select": lambda said: certiformer.select(table, error=0.3, declaration=said),
+        "compare": lambda said: certiformer.compare(table, table, declaration=said),
+        "watch": lambda said: certiformer.watch(["0", "1"], declaration=said),
+    }
+    calls[verb]({})
+    for said in ({"two_sided": True}, {"seed": 3}, {"population": "reviews"}, {"order": "hash"}, {"outputs": "logits"}):
+        if verb == "compare" and "order" in said:
+            continue  # pairs are bet on
+        with pytest.raises(InputError, match=next(iter(said))):
+            calls[verb](said)
+    (tmp_path / "s.txt").write_text("0\n1\n")
+    assert "No such option" in run(verb, "s.txt", "--seed", "3").err
+
+
 def test_a_declaration_is_small_and_explained():
     found = dataclasses.fields(Declaration)
-    assert len(found) <= 29
+    assert len(found) <= 25
     assert all(one.metadata["says"].endswith(".") and one.metadata["group"] for one in found)
     said = Declaration(metric="f1", range=(0, 2), classes=["a", "b"], models=3)
     assert Declaration.from_json(json.loads(json.dumps(said.as_json()))) == said

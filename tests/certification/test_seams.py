@@ -12,9 +12,9 @@ import pytest
 import certiformer
 from certiformer.certificates.betting import Betting
 from certiformer.certificates.holdout import HoldOut
-from certiformer.certification.paper_inputs import BINDINGS, paying
 from certiformer.certification.split import data_hash
 from certiformer.lab import models
+from certiformer.lab.paper_results import BINDINGS, paying
 from certiformer.report.numbers import confidence_text
 from certiformer.theory.core.errors import InputError, UnknownNameError
 

@@ -1,5 +1,6 @@
 """What is certified is handed over, loads, predicts; and a report can be checked again."""
 
+import copy
 import json
 from dataclasses import replace
 
@@ -212,6 +213,15 @@ def test_a_model_of_this_package_is_handed_over_and_verified(tmp_path):
         ("holdout", "betting", "disagreement"), (True, True)
     )
     assert found.unchecked == ()
+    document = json.loads((tmp_path / "report.json").read_text())
+    for index, entry in enumerate(document["statements"]):  # a network's figures too: equal counts, equal limits
+        if entry["evidence"] is None:
+            continue
+        forged = copy.deepcopy(document)
+        forged["statements"][index]["value"] *= 1 - 1e-7
+        (tmp_path / "forged.json").write_text(json.dumps(forged))
+        told = certiformer.verify(tmp_path / "forged.json", data=tmp_path / "data.npz")
+        assert [one.field for one in told.differences] == [f"statements[{index}].value"]
     np.savez(tmp_path / "less.npz", inputs=x[:40], labels=y[:40])
     less = certiformer.verify(tmp_path / "report.json", data=tmp_path / "less.npz")
     assert less.exit_code != 0

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import certiformer
 from certiformer import __version__
 from certiformer.cli import main
 
@@ -132,3 +133,26 @@ def test_sweep_and_plot(run, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert [path.name for path in tmp_path.iterdir()] == ["out.png"]
     assert "sound" in run("bound", "dudley", "C=1", "D=1", "--sweep", "n=10:1000:3").stdout
+
+
+@pytest.mark.parametrize("second", ["C=1:3:2:linear", "C=0.5:3:9:linear"], ids=["a family of curves", "a map"])
+def test_a_sweep_of_two_inputs_is_drawn(run, tmp_path, second):
+    picture = tmp_path / "two.png"
+    words = ("bound", "dudley", "D=1", "--sweep", "n=10:1e6:9", "--sweep", second)
+    done = run(*words, "--plot", str(picture), "--csv")
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 1 + 9 * int(second.split(":")[2])
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "linear" in run("bound", "dudley", "D=1", "n=9", "--sweep", "C=0:1:3").stderr  # a range from zero
+
+
+def test_tables_and_references_in_latex(run):
+    bound = run("bound", "trauger.lem3.1", "gamma=0.5", "b=1", "f=0.5", "k=1", "d=1", "--latex").stdout.splitlines()
+    assert bound[0] == r"\begin{tabular}{lllrrlll}"
+    assert bound[-1] == r"\end{tabular}"
+    assert all(line.count(" & ") == 7 for line in bound if line.endswith(r"\\"))
+    assert r"$-\infty$" in bound[3]
+    listed = run("theorems", "trauger", "--latex").stdout.splitlines()
+    assert len(listed) == 4 + len(certiformer.results("trauger"))
+    assert "eprint = {2310.13088}" in run("explain", "trauger.lem3.1", "--bibtex").stdout
+    assert run("theorems", "--status", "true").returncode == 0

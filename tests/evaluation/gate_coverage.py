@@ -101,7 +101,8 @@ def ledger(random):
         return any(verdict(one, ledger=Path(folder) / "ledger.json") == "fail" for one in runs)
 
 
-SAID = {"human": "human", "judge": "judge", "labelled": "random", "better": "lower", "expect": 0.5, "correlation": 0.8}
+ASKED = {"human": "human", "judge": "judge", "labelled": "random", "expect": 0.5, "correlation": 0.8}
+SAID = {"better": "lower", "judging": ASKED}
 
 
 def opinions(random, n, rate, chosen):

@@ -9,6 +9,7 @@ What is raised must be an error that the command line prints in one line with ex
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import json
 import os
 import pickle
@@ -292,6 +293,7 @@ def main(count: int, seed: int, folder: Path, names: list[str]) -> int:
             os._exit(1)
 
     sys.addaudithook(watch)
+    faulthandler.register(signal.SIGPROF, chain=True)  # says where it hangs, then ends
     failures: list[str] = []
     valid = 0
     for number in range(count):
@@ -299,7 +301,7 @@ def main(count: int, seed: int, folder: Path, names: list[str]) -> int:
         data = chosen[name].mutate(originals[name], rng)
         targets[name].write_bytes(data)
         problem = ""
-        signal.alarm(MOST_SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)  # of the processor: a busy machine takes nothing away
         try:
             chosen[name].use(targets[name])
             valid += 1
@@ -311,7 +313,7 @@ def main(count: int, seed: int, folder: Path, names: list[str]) -> int:
             ours = next((frame for frame in reversed(last) if "certiformer" in frame.filename), last[-1])
             problem = f"{Path(ours.filename).name}:{ours.lineno}: {type(error).__name__}: {error}"
         finally:
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
         if problem:
             failures.append(problem)
             (folder / f"failure-{name.replace(' ', '-')}-{number}").write_bytes(data)

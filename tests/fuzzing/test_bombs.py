@@ -11,8 +11,9 @@ import pytest
 
 from certiformer.checkpoints import open_checkpoint
 from certiformer.checkpoints.errors import CheckpointError
-from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.errors import CertiformerError, InputError, UnknownNameError
 from certiformer.theory.core.json_reader import NotJson, parse_json
+from certiformer.theory.networks.description import load as load_network
 from checkpoints import tiny
 
 
@@ -100,3 +101,12 @@ def test_json_as_it_should_be():
     assert parse_json(deep, list) == ["9" * 400, {"a": "\U0001f600"}]
     with pytest.raises(NotJson, match="not a JSON object"):
         parse_json("[1]")
+
+
+@pytest.mark.parametrize("letter", ["9", "a"])
+def test_a_name_of_any_length_makes_a_short_line(tmp_path, letter):
+    (tmp_path / "x.toml").write_text(f"[[blocks]]\n{letter * 100_000} = 1\n")
+    with pytest.raises(CertiformerError) as refused:
+        load_network(tmp_path / "x.toml")
+    assert len(str(refused.value)) < 2_000
+    assert len(str(UnknownNameError("result", letter * 100_000, ["deora.thm1"]))) < 2_000

@@ -6,9 +6,18 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from certiformer.reproduction.interpretations import Spread, log_density, p_value, pooled, survivors
+from certiformer.reproduction.interpretations import (
+    Spread,
+    log_density,
+    p_value,
+    pooled,
+    survivors,
+    tails,
+    two_sided,
+)
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "verdicts.json").read_text())
 
@@ -47,3 +56,27 @@ def test_readings_are_compared_on_what_both_have():
     # whoever fits better excludes, however few its numbers
     assert survivors({**scores, "d": {"y": 5.0}}, lead) == {"a": -4.0, "b": pytest.approx(-3.8), "c": -6.0, "d": 0.0}
     assert survivors({}, lead) == {}
+
+
+def test_predictions_with_variation_within_seeds_are_calibrated():
+    """One more run of a planted law: a normal seed, a skewed deviation within it, and three of ten without a number."""
+    draw = np.random.default_rng(3)
+    within = np.log(draw.exponential(size=1000) + 0.2)
+    within -= within.mean()
+    found = []
+    for _ in range(2000):
+        cells = [np.exp(0.3 * draw.normal(size=5)) for _ in range(4)]
+        number = math.exp(0.3 * draw.normal() + draw.choice(within)) if draw.random() < 0.7 else 1e9
+        found.append(tails(cells[0], number, pooled(cells), within, 0.7)[0])
+    for level in (0.025, 0.1, 0.35, 0.6):
+        assert np.mean(np.array(found) <= level) == pytest.approx(level, abs=0.03)
+    assert two_sided(0.01, 0.99) == 0.02
+
+
+def test_densities_with_variation_within_seeds_are_those_of_the_tails():
+    values, spread, within = [0.1, 0.12, 0.09], Spread(0.2, 6), np.array([-0.5, 0.1, 0.4])
+    step = 1e-4
+    for truth in (0.05, 0.1, 0.3):
+        below = [tails(values, truth * math.exp(s * step), spread, within, 0.8)[0] for s in (-1, 1)]
+        density = 0.95 * (below[1] - below[0]) / (2 * step) + 0.05 / math.log(1000.0)
+        assert log_density(values, truth, spread, within, 0.8) == pytest.approx(math.log(density), rel=1e-5)

@@ -15,8 +15,9 @@ from pathlib import Path
 from certiformer.certificates import certificates
 from certiformer.theory.core import results as all_results
 from website import certificates as certificate_pages
-from website import gallery, reference, sliders, staging, verdicts
+from website import commands, gallery, reference, report_json, sliders, staging, verdicts
 from website import results as result_pages
+from website.formulas import typeset
 from website.markup import page
 from website.settings import navigation, settings
 
@@ -37,6 +38,8 @@ def pages(root: Path, stage: Path) -> Iterator[tuple[str, str]]:
     for id, kind in certificates().items():
         yield certificate_pages.file_of(id), certificate_pages.certificate_page(kind)
     yield "reference/index.md", _reference_index()
+    yield commands.FILE, commands.commands_page()
+    yield report_json.FILE, report_json.schema_page()
     for package, purpose in reference.PACKAGES:
         yield f"reference/{package}.md", reference.reference_page(package, purpose)
     lessons = gallery.tutorials(root)
@@ -66,11 +69,11 @@ def stage_pages(root: Path, stage: Path) -> None:
     texts: dict[str, str] = {}
     for path, text in pages(root, stage):
         texts[path] = text
-        _write(stage / path, text)
+        _write(stage / path, staging.weighted(path, text))
     by_hand = staging.hand_written(root)
     known = {**texts, **by_hand}
     for path, text in by_hand.items():
-        _write(stage / path, staging.relinked(path, text, known, root))
+        _write(stage / path, staging.weighted(path, typeset(staging.relinked(path, text, known, root))))
     staging.copy_pictures(root, stage)
     shutil.copytree(ASSETS, stage / "assets")
     _write(stage / "assets" / "tables.js", sliders.tables_script([sliders.table(panel) for panel in sliders.PANELS]))

@@ -36,3 +36,46 @@ def _signs(found: str) -> str:
     for written, sign in ((r"\{", "{"), (r"\}", "}"), (r"\|", "‖")):
         found = found.replace(f">{written}<", f">{sign}<")
     return found
+
+
+_NAMES = (
+    "alpha", "beta", "gamma", "delta", "eps", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi", "pi", "rho",
+    "sigma", "tau", "phi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Sigma", "Phi", "Psi", "Omega",
+)  # fmt: skip
+_GREEK = dict(zip(_NAMES, "αβγδεζηθκλμνξπρστφψωΓΔΘΛΣΦΨΩ", strict=True))
+_BASE = rf"(?<![A-Za-z0-9_\\/])(?:{'|'.join(_GREEK)}|ln|log|[A-Za-z]|\d+(?:\.\d+)?)|[)\]}}‖]"
+_SCRIPT = (
+    rf"[_^](?:\{{[^{{}}\n]*\}}|\([^()\n]*\)|-?\d+|-?(?:{'|'.join(_GREEK)}|[A-Za-z][A-Za-z0-9]{{0,3}})(?![A-Za-z0-9_]))"
+)
+_SCRIPTED = re.compile(rf"({_BASE})((?:{_SCRIPT})+)")
+_KEPT = re.compile(
+    r"(^(?:```|~~~).*?^(?:```|~~~)[^\n]*$|^\#[^\n]*$|<!--.*?-->|</?[a-zA-Z][^>\n]*>|`+[^`]*`+|\]\([^)\n]*\)|https?://\S+)",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def typeset(text: str) -> str:
+    """Prose with its plain mathematics set: W_QK, d^2, ||x||, sqrt(n), <=; code, links, tags and headings are kept."""
+    parts = _KEPT.split(text)
+    return "".join(part if number % 2 else _set(part) for number, part in enumerate(parts))
+
+
+def _set(text: str) -> str:
+    for written, sign in (("\\|\\|", "‖"), ("||", "‖"), ("&lt;=", "≤"), ("&gt;=", "≥"), ("<=", "≤"), (">=", "≥")):
+        text = text.replace(written, sign)
+    text = re.sub(r"\bsqrt\(", "√(", text)
+    return _SCRIPTED.sub(lambda found: _letters(found[1]) + _scripts(found[2]), text)
+
+
+def _scripts(text: str) -> str:
+    shown = ""
+    for sign, script in re.findall(r"([_^])(\{[^{}\n]*\}|\([^()\n]*\)|-?\d+|-?[A-Za-z][A-Za-z0-9]*)", text):
+        inner = _letters(re.sub(r"^[{(](.*)[})]$", r"\1", script)).replace("-", "−")
+        shown += f"<sub>{inner}</sub>" if sign == "_" else f"<sup>{inner}</sup>"
+    return shown
+
+
+def _letters(text: str) -> str:
+    """Names of Greek letters, and inf, as signs."""
+    named = _GREEK | {"inf": "∞"}
+    return re.sub(r"[A-Za-z]+", lambda found: named.get(found[0], found[0]), text)

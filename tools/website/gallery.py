@@ -51,7 +51,13 @@ def tutorials(root: Path) -> list[Example]:
     return [notebook(root / TUTORIALS / f"{name}.ipynb") for name in ORDER]
 
 
-ORDER = ("certify-a-classifier", "compare-language-models", "audit-a-theorem", "train-and-watch")
+ORDER = (
+    "certify-a-classifier",
+    "compare-language-models",
+    "audit-a-theorem",
+    "train-and-watch",
+    "certify-a-language-model",
+)
 """The tutorials as a newcomer reads them."""
 
 

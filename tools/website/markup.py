@@ -6,16 +6,16 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
-from website.formulas import display
+from website.formulas import display, typeset
 
 
 def words(text: str) -> str:
-    """Text on one line as HTML; `code` between backticks."""
+    """Text on one line as HTML, its mathematics set; `code` between backticks."""
     parts = re.split(r"(`[^`]+`)", text)
     return "".join(
         f"<code>{html.escape(part[1:-1])}</code>"
         if part.startswith("`") and part.endswith("`") and len(part) > 2
-        else html.escape(part, quote=False)
+        else typeset(html.escape(part, quote=False))
         for part in parts
     )
 

@@ -39,7 +39,7 @@ def settings(navigation: Navigation, source: str, target: str) -> dict[str, Any]
             ],
         },
         "plugins": ["search", "offline"],
-        "extra": {"generator": False},
+        "extra": {"generator": False, "polyfills": ["assets/iframe-worker.js"]},
         "extra_css": ["assets/site.css"],
         "markdown_extensions": [
             "admonition",
@@ -72,14 +72,17 @@ def navigation(gallery: Sequence[str]) -> list[dict[str, Any]]:
         },
         {
             "How to": [
-                {"Gate a pipeline": "gates.md"},
+                {"Gate a pipeline": "how-to/gate-a-pipeline.md"},
+                {"Pass, fail or undecided": "gates.md"},
                 {"Groups and repeats": "how-to/groups-and-repeats.md"},
                 {"Regression, multi-label": "how-to/regression-and-multi-label.md"},
                 {"Any model or function": "how-to/any-function.md"},
                 {"Use a held-out set again": "how-to/adaptive-use.md"},
                 {"Compare, watch, abstain": "evaluation.md"},
                 {"Train and certify": "recipes.md"},
+                {"Bounds along training": "bounds-along-training.md"},
                 {"Train a language model": "language-model.md"},
+                {"Bounds along training": "bounds-along-training.md"},
                 {"Bound an architecture": "compose.md"},
                 {"Inspect a checkpoint": "checkpoints.md"},
                 {"Several machines": "how-to/clusters.md"},
@@ -115,7 +118,9 @@ def navigation(gallery: Sequence[str]) -> list[dict[str, Any]]:
         },
         {
             "Reference": [
+                {"Commands, exit codes": "reference/commands.md"},
                 {"Input files and options": "sample.md"},
+                {"report.json": "reference/report-json.md"},
                 {"Certificates": "certificates.md"},
                 {
                     "Each certificate": [

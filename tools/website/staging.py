@@ -11,6 +11,12 @@ from pathlib import Path
 COPIED = (".png", ".svg", ".jpg")
 FROM_THE_TOP = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 """Pages of the repository that are pages of the site."""
+WEIGHTS = {
+    "changelog": 0.05, "proofs/": 0.2, "papers/": 0.5, "reproduction": 0.5, "contributing": 0.5, "benchmarks": 0.3,
+    "reference/certiformer": 0.4, "results.md": 0.3, "audit": 0.8, "how-to/": 3, "tutorials/": 2, "gates": 3,
+    "install": 2, "what-a-certificate-is": 2, "vacuous": 2, "reference/commands": 1.2,
+}  # fmt: skip
+"""Weights in the search, by the beginning of a page's path."""
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 
@@ -42,6 +48,12 @@ def relinked(path: str, text: str, known: Mapping[str, str], root: Path) -> str:
         return shown if f"`{inside}`" in shown or inside in shown else f"{shown} (`{inside}`)"
 
     return _LINK.sub(link, text)
+
+
+def weighted(path: str, text: str) -> str:
+    """A page with its weight in the search: what tells a newcomer how comes before what tells what was."""
+    weight = next((weight for start, weight in WEIGHTS.items() if path.startswith(start)), 1)
+    return text if weight == 1 else f"---\nsearch:\n  boost: {weight}\n---\n\n{text}"
 
 
 def copy_pictures(root: Path, target: Path) -> None:

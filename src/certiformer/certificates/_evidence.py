@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
-import numpy.typing as npt
-
 from certiformer.certificates._law import Law
 from certiformer.certificates._predictor import Predictor
 from certiformer.theory.core import Hypothesis, Result, assumed
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import npt
 
 THE_MODEL = "the model"
 """The subject of a certificate that speaks about the user's own model."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
+from certiformer.theory.core.lazy import np, npt
 
 if TYPE_CHECKING:
     from certiformer.certificates._evidence import Evidence
 
-Random = np.random.Generator
+Random: TypeAlias = "np.random.Generator"
 RISK, EXAMPLES, MANY = 0.1, 200, 64
 """The risk of every predictor of a simulated class, the sample size, and how many predictors there are."""
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
+from certiformer.theory.core.lazy import np, npt
 
 if TYPE_CHECKING:
     from certiformer.certificates._evidence import Evidence
 
-Array = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.int64]
-Tensors = Mapping[str, npt.NDArray[Any]]
+Array: TypeAlias = "npt.NDArray[np.float64]"
+Labels: TypeAlias = "npt.NDArray[np.int64]"
+Tensors: TypeAlias = "Mapping[str, npt.NDArray[Any]]"
 COUNTED = ("errors", "n", "models", "seed", "draws", "parts", "two_sided")
 """What a predictor and examples tell, and what is declared and not counted."""
 

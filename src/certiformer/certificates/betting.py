@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from certiformer.certificates._evidence import THE_MODEL, Evidence, scaled
 from certiformer.certificates._law import EXAMPLES, Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
 from certiformer.theory.calculus.betting import betting_upper
 from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, flag, real, reals, upper_bound
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import np
 
 
 class BettingBound(Result):

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from certiformer.certificates._evidence import THE_MODEL, Evidence, scaled
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
@@ -27,6 +25,7 @@ from certiformer.theory.core import (
     upper_bound,
 )
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import np
 
 FORMS = ("value", "window")
 

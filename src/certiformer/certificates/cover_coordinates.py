@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from certiformer.certificates._covers import CoverEvidence, Scale, SumForm
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.theory.calculus.coordinate_covers import box_nats
 from certiformer.theory.core import Result, Variants
+from certiformer.theory.core.lazy import np
 
 
 class CoverOfCoordinatesBound(SumForm):
@@ -57,15 +56,15 @@ class CoverOfCoordinates(CoverEvidence):
 
 
 POINTS, GAMMA = 60, 0.1
-NETWORKS = np.linspace(0.0, 1.0, 201)
 
 
-def worst_threshold(random: Random) -> tuple[int, float]:
+def worst_threshold(random: Random, margin: float = GAMMA) -> tuple[int, float]:
     """f_z(x) = x - z on [0, 1], y the sign of x - 1/2 with noise: margin errors and risk of the z that looks best."""
+    z = np.linspace(0.0, 1.0, 201)
     x = random.random(POINTS)
     y = np.where(x > 0.5, 1.0, -1.0) * np.where(random.random(POINTS) < 0.1, -1.0, 1.0)
-    errors = np.sum(y * (x - NETWORKS[:, None]) <= GAMMA, axis=1)
-    risks = 0.1 + 0.8 * np.abs(NETWORKS - 0.5)
+    errors = np.sum(y * (x - z[:, None]) <= margin, axis=1)
+    risks = 0.1 + 0.8 * np.abs(z - 0.5)
     best = int(np.argmax(risks - errors / POINTS))
     return int(errors[best]), float(risks[best])
 

@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-import scipy
-
 from certiformer.certificates._covers import CoverEvidence, InCoordinates, Scale
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.theory.core import Result, Variants, real
+from certiformer.theory.core.lazy import np, scipy
 
 
 class CoverWithFloorsBound(InCoordinates):
@@ -68,7 +66,6 @@ class CoverWithFloors(CoverEvidence):
 
 
 FLOOR, GAMMA, RANGE, NOISE = 0.05, 0.2, 0.5, 0.05
-SHIFTS = np.linspace(-RANGE, RANGE, 201)
 
 
 def threshold(random: Random) -> Trial:
@@ -76,15 +73,15 @@ def threshold(random: Random) -> Trial:
 
     A grid of t with spacing 2e, e = FLOOR gamma/2, covers at gamma/2, and the norm's input is off by at most e.
     """
-    n = 400
+    n, shifts = 400, np.linspace(-RANGE, RANGE, 201)
     error = FLOOR * GAMMA / 2.0
     x = random.standard_normal((n, 2))
     y = np.where(x[:, 0] > 0.0, 1.0, -1.0) * np.where(random.random(n) < NOISE, -1.0, 1.0)
-    moved = x[:, 0] - SHIFTS[:, None]
+    moved = x[:, 0] - shifts[:, None]
     deviation = np.sqrt((moved**2 + x[:, 1] ** 2) / 2.0 + 1e-12)
     counted = (y * moved / deviation <= GAMMA) | (deviation < FLOOR + 2.0 * error / math.sqrt(2.0))
     errors = np.sum(counted, axis=1)
-    risks = NOISE + (1.0 - 2.0 * NOISE) * np.abs(scipy.special.ndtr(SHIFTS) - 0.5)
+    risks = NOISE + (1.0 - 2.0 * NOISE) * np.abs(scipy.special.ndtr(shifts) - 0.5)
     best = int(np.argmax(risks - errors / n))
     nats = math.log(math.ceil(RANGE / error))
     return Trial(CoverWithFloors(n=n, scales=(Scale(int(errors[best]), nats, 0.0, GAMMA),)), float(risks[best]))

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from certiformer.certificates._covers import CoverEvidence, InCoordinates, Scale
 from certiformer.certificates._law import Law, Random, Trial
-from certiformer.certificates.cover_coordinates import NETWORKS, POINTS
+from certiformer.certificates.cover_coordinates import POINTS, worst_threshold
 from certiformer.theory.calculus.coordinate_covers import ball_nats, cap_nats
 from certiformer.theory.core import Result, Variants, count, real
 from certiformer.theory.core.errors import InputError
@@ -77,13 +75,9 @@ RADIUS = 0.05
 
 def thresholds(random: Random) -> Trial:
     """f_z(x) = x - z: an example is safe if it stays right under changes of z by twice the radius."""
-    x = random.random(POINTS)
-    y = np.where(x > 0.5, 1.0, -1.0) * np.where(random.random(POINTS) < 0.1, -1.0, 1.0)
-    errors = np.sum(y * (x - NETWORKS[:, None]) <= 2 * RADIUS, axis=1)
-    risks = 0.1 + 0.8 * np.abs(NETWORKS - 0.5)
-    best = int(np.argmax(risks - errors / POINTS))
-    scale = Scale(int(errors[best]), ball_nats(1, 0.5, RADIUS), 0.0, RADIUS)
-    return Trial(LocalCover(n=POINTS, scales=(scale,)), float(risks[best]))
+    errors, risk = worst_threshold(random, 2 * RADIUS)
+    scale = Scale(errors, ball_nats(1, 0.5, RADIUS), 0.0, RADIUS)
+    return Trial(LocalCover(n=POINTS, scales=(scale,)), risk)
 
 
 def unpaid_mass(random: Random) -> Trial:

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from certiformer.certificates._covers import CoverEvidence, Scale, SumForm
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.certificates.cover_coordinates import GAMMA, POINTS, paid_cover, worst_threshold
 from certiformer.theory.calculus.coordinate_covers import cross_polytope_nats
 from certiformer.theory.core import Result, Variants
+from certiformer.theory.core.lazy import np
 
 
 class SoftCoverBound(SumForm):

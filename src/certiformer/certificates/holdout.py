@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from certiformer.certificates._evidence import Evidence
 from certiformer.certificates._law import EXAMPLES, MANY, RISK, Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
@@ -16,6 +14,7 @@ from certiformer.theory.calculus.tail_check import confirm_lower, confirm_upper
 from certiformer.theory.calculus.tails import binomial_lower, binomial_upper
 from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, count, real, upper_bound
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import np
 
 
 class HoldOutBound(Result):

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from certiformer.certificates._evidence import Evidence, scaled
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
 from certiformer.theory.calculus.tails import binomial_upper
 from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, count, flag, real, upper_bound
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import np
 
 
 class MarginBound(Result):
@@ -151,7 +150,6 @@ class Margin(Evidence):
         }
 
 
-GRID = np.linspace(-1.0, 1.0, 101)
 GAMMAS = (0.1, 0.2, 0.4)
 NOISE = 0.1
 
@@ -161,11 +159,11 @@ def lines(random: Random) -> Trial:
 
     Steps of gamma/2 in w and in c give a cover at gamma/4 + gamma/4 = gamma/2 over the whole domain.
     """
-    n = 1000
-    x = random.choice(GRID, size=n)
+    n, grid = 1000, np.linspace(-1.0, 1.0, 101)
+    x = random.choice(grid, size=n)
     y = np.where(x > 0.2, 1.0, -1.0) * np.where(random.random(n) < NOISE, -1.0, 1.0)
     w, c = random.uniform(-1, 1, size=(2, 100))
-    clean = np.where(GRID > 0.2, 1.0, -1.0) * (w[:, None] * GRID + c[:, None])
+    clean = np.where(grid > 0.2, 1.0, -1.0) * (w[:, None] * grid + c[:, None])
     risks = np.mean(np.where(clean <= 0, 1.0 - NOISE, NOISE), axis=1)
     counts = np.sum((y * (w[:, None] * x + c[:, None]))[:, :, None] <= np.array(GAMMAS), axis=1)
     worst = int(np.argmax(risks - np.min(counts, axis=1) / n))

@@ -8,9 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-import numpy as np
-import numpy.typing as npt
-
 from certiformer.certificates._evidence import THE_MODEL, Evidence, scaled
 from certiformer.certificates._law import EXAMPLES, Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
@@ -31,6 +28,7 @@ from certiformer.theory.core import (
     upper_bound,
 )
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import np, npt
 from certiformer.theory.core.rounding import down, up
 
 
@@ -313,8 +311,8 @@ def _labelled(random: Random, wrong: npt.NDArray[np.bool_], judge: npt.NDArray[A
     return {"id": random.integers(2**60, size=len(wrong)), "human": label, "judge": judge.astype(np.float64)}
 
 
-SAID: dict[str, Any] = {"human": "human", "judge": "judge", "labelled": "random", "better": "lower"}
-SAID |= {"expect": 0.5, "correlation": 0.8}
+ASKED = {"human": "human", "judge": "judge", "labelled": "random", "expect": 0.5, "correlation": 0.8}
+SAID = {"judging": ASKED, "better": "lower"}
 
 
 def judged(random: Random) -> Trial:

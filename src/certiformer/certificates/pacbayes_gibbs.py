@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from certiformer.certificates._evidence import FEW_EXAMPLES, Evidence, scaled
 from certiformer.certificates._law import EXAMPLES, MANY, RISK, Law, Random, Trial, leaning_posterior
 from certiformer.certificates._paper import CERTIFICATES
 from certiformer.theory.calculus.tails import binomial_upper, kl_inverse
 from certiformer.theory.core import Hypothesis, Quantity, Result, Status, Variants, assumed, count, real, upper_bound
+from certiformer.theory.core.lazy import np
 
 MONTE_CARLO_SHARE = 0.1
 

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from certiformer.certificates._evidence import Evidence, scaled
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
 from certiformer.theory.calculus.betting import azuma_upper, progressive_grid, progressive_upper
 from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, count, flag, real, stated, upper_bound
+from certiformer.theory.core.lazy import np
 
 
 class ProgressiveBound(Result):

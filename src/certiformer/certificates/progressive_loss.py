@@ -8,9 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-import numpy as np
-import numpy.typing as npt
-
 from certiformer.certificates._evidence import Evidence
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
@@ -28,8 +25,7 @@ from certiformer.theory.core import (
     upper_bound,
 )
 from certiformer.theory.core.errors import InputError
-
-Array = npt.NDArray[np.float64]
+from certiformer.theory.core.lazy import Array, np, npt
 
 
 class ProgressiveLossBound(Result):

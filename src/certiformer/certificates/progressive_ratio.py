@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
-from certiformer.certificates.progressive_loss import LENGTH, Array, ProgressiveLoss, checked, hypotheses
+from certiformer.certificates.progressive_loss import LENGTH, ProgressiveLoss, checked, hypotheses
 from certiformer.theory.calculus.log_form import ratio_upper
 from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, count, real, reals, upper_bound
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import Array, np
 
 
 class ProgressiveRatioBound(Result):

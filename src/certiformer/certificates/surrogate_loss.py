@@ -7,9 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-import numpy as np
-import numpy.typing as npt
-
 from certiformer.certificates._evidence import Evidence
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.certificates._paper import CERTIFICATES
@@ -17,8 +14,7 @@ from certiformer.theory.calculus.compression import compression_upper
 from certiformer.theory.calculus.target_betting import target_upper
 from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, count, real, reals, upper_bound
 from certiformer.theory.core.errors import InputError
-
-Array = npt.NDArray[np.float64]
+from certiformer.theory.core.lazy import Array, np, npt
 
 
 class SurrogateLossBound(Result):
@@ -196,8 +192,7 @@ def _described(values: Array) -> dict[str, float]:
 
 
 EXAMPLES, RARE = 40, 0.1
-LEVELS = np.array([0.05, 0.3, 1.0])
-CHANCES = np.array([0.6, 0.3, 0.1])
+LEVELS, CHANCES = (0.05, 0.3, 1.0), (0.6, 0.3, 0.1)
 
 
 def worst_label(random: Random) -> Trial:
@@ -230,4 +225,4 @@ def _levels(random: Random) -> Array:
 
 
 def _mean() -> float:
-    return float(LEVELS @ CHANCES)
+    return float(np.dot(LEVELS, CHANCES))

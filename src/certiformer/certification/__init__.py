@@ -1,5 +1,5 @@
 """The main job: what theory guarantees about a trained model's error on new data.
 
-`plan` splits the data and divides delta, `paper_inputs` say which result applies to which model and with what inputs,
-`certificates` turns evaluations into verdicts, `recipes` train what a certificate needs to be informative.
+`sources` and `sample` read, `counting` and `predictions` count, `pipeline` divides delta and makes the report, `verify`
+makes it again. What has to be trained for a certificate is in `lab`.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -175,6 +176,12 @@ def _regression(outputs: Array, labels: Array) -> bool:
     single = outputs.ndim <= 2 and outputs.size == len(outputs) and labels.size == len(labels)
     numbers = outputs.dtype.kind in "fiu" and labels.dtype.kind == "f"
     return single and numbers and not bool(np.all(labels == np.round(labels)))
+
+
+def spent(reading: Declaration, arrays: Mapping[str, Any]) -> Declaration:
+    """What outputs are has nothing more to say once they have become classes or losses."""
+    kept = {"heldout_logits", "heldout_probabilities"} & set(arrays)
+    return reading if kept else replace(reading, outputs=None)
 
 
 def trainer_output(value: Any, reading: Declaration) -> dict[str, Any]:

@@ -235,8 +235,6 @@ def _by_procedures(subject: Subject, train: Pair | None, by: Sequence[Any], decl
 def _from_predictions(predictions: Any, declared: Declaration, *, checkpoint: str | Path | None = None) -> Findings:
     """Findings from a sample; with a checkpoint, the covering bound of its class too."""
     sample = Sample.of(predictions, declared)
-    if declared.outputs in ("logits", "probabilities") and "heldout_predictions" in sample.hashes:
-        raise InputError("outputs", declared.outputs, "logits or probabilities", "These are predicted classes")
     facts = {"predictions": str(predictions)} if isinstance(predictions, (str, Path)) else {}
     found = of_sample(sample, provenance=facts)
     if checkpoint is None:

@@ -5,7 +5,7 @@ All models have to be fixed before any of them was scored on these items. K of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from certiformer.evaluation._given import failure_probability
 from certiformer.report.numbers import rounded_up
 from certiformer.theory.core.errors import InputError, refuse_unknown_options
 from certiformer.theory.core.lazy import scipy
-from certiformer.theory.core.report import Report, Reported, Statement, visible
+from certiformer.theory.core.report import Report, Reported, Statement, fitting, visible
 
 CONDITIONS = (
     "both models were fixed before either was scored on these items",
@@ -114,11 +114,17 @@ class Comparisons(Reported, tuple[Comparison, ...]):
         """The intervals of the differences as statements; the first of them leads."""
         first, more = self[0], len(self) - 1
         low, high = first.interval
-        words = f"{first.a} against {first.b}: {first.verdict}. Their difference in the {_measured(first)} is between"
         joint = self[0].delta * len(self)
+
+        def sentence(short: Callable[[str], str]) -> str:
+            one = replace(first, a=short(first.a), b=short(first.b))
+            head = one.verdict if one.margin is not None else f"{one.a} against {one.b}: {one.verdict}"
+            words = f"{head}. Their difference in the {short(_measured(one))} is between"
+            return f"{words} {_floor(low)} and {_ceiling(high)}, with confidence {100 * (1 - joint):g} %."
+
         return Report(
             title=f"{first.a} against {', '.join(one.b for one in self)}",
-            headline=f"{words} {_floor(low)} and {_ceiling(high)}, with confidence {100 * (1 - joint):g} %.",
+            headline=fitting(sentence),
             statements=tuple(_statement(one) for one in self),
             decisive=_id(first),
             basis=_seen(first),
@@ -198,16 +204,13 @@ def compare(
     A model is a file of predictions, losses or scores, or whatever else `Sample.of` takes. `margin` asks whether the
     other is at most that much worse. All comparisons hold together with the confidence.
     """
-    level, declared = failure_probability(delta, confidence), Declaration.of(declaration)
+    level = failure_probability(delta, confidence)
     paths = (first, *others)
     if not others:
         raise InputError("files", [str(first)], "at least two files of predictions")
-    found = [Sample.of(path, declared) for path in paths]
-    said = [one.declaration for one in found]
-    if any(one.models != 1 or one.two_sided or one.slices is not None for one in said):
-        raise InputError(
-            "declaration", "models, two_sided or slices", "what a comparison can use", "Models are counted here"
-        )
+    found = [Sample.of(path, declaration) for path in paths]
+    for one in found:
+        one.declaration.for_verb("compare")
     if len({one.name for one in found}) < len(found):
         files = all(isinstance(path, (str, Path)) for path in paths)
         names = [str(path) if files else f"model {place}" for place, path in enumerate(paths, 1)]

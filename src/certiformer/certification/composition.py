@@ -15,12 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from certiformer.certificates import THE_MODEL
 from certiformer.certification.predictions import Margins
-from certiformer.certification.rows.papers import GUARANTEES, paper_quantity
-from certiformer.certification.rows.statement import MOST_EXAMPLES, confidence, does_not_apply, verdict
+from certiformer.certification.rows import MOST_EXAMPLES, confidence, does_not_apply, verdict
 from certiformer.checkpoints.adapters import is_adapter
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder
@@ -35,12 +33,11 @@ from certiformer.theory.calculus.rademacher import gap_uniform
 from certiformer.theory.core import Bound, assumed, find, upper_bound, verified
 from certiformer.theory.core.errors import CertiformerError
 from certiformer.theory.core.report import Statement
-from certiformer.theory.measure.losses import ramp
+from certiformer.theory.measure.losses import ramp, ramp_margin
 from certiformer.theory.networks import Analysis, analyse
 
 ID = "composition"
 TITLE = "Covering bound of the checkpoint's architecture"
-SMALLEST, ALLOWANCE = -60, 0.1
 SCALES = (0.05, 0.25)
 
 
@@ -62,6 +59,8 @@ class Composed:
 
     def rows(self, share: float | None) -> list[Statement]:
         """The composition, then every theorem with what fails."""
+        from certiformer.lab.paper_results.rows import paper_quantity
+
         found = [self._row(share) if self.analysis is not None and share is not None else self._absent()]
         for id, reason in (self.broken or {}).items():
             result = find(id)
@@ -72,6 +71,8 @@ class Composed:
         return Statement(ID, "sound", TITLE, "gap", None, None, None, None, "does not apply", reason=self.reason)
 
     def _row(self, share: float) -> Statement:
+        from certiformer.lab.paper_results.rows import GUARANTEES
+
         analysis, n = self.analysis, self.n
         assert analysis is not None
 
@@ -148,7 +149,7 @@ def composed(path: str | Path, margins: Margins | str, given: Mapping[str, Any] 
     reasons = {id: "; ".join(sentences) for id, sentences in broken.items()}
     if isinstance(margins, str):
         return Composed(margins, broken=reasons, pays=True)
-    index, margin = _margin(margins.values)
+    index, margin = ramp_margin(margins.values)
     account: dict[str, int] = {}
 
     def pay(name: str, norm: float) -> float:
@@ -177,12 +178,3 @@ def composed(path: str | Path, margins: Margins | str, given: Mapping[str, Any] 
         broken=reasons,
         pays=True,
     )
-
-
-def _margin(values: npt.NDArray[np.float64]) -> tuple[int, float]:
-    """The largest power of two at which the ramp loss exceeds the error by at most a tenth; its exponent first."""
-    error, top = float(np.mean(values <= 0.0)), float(np.max(np.abs(values)))
-    place = math.ceil(math.log2(top)) if 0.0 < top < math.inf else 0
-    while place > SMALLEST and np.mean(ramp(values, 2.0**place)) > error + ALLOWANCE:
-        place -= 1
-    return place, 2.0**place

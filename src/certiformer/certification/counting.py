@@ -90,9 +90,7 @@ def of_model(
             "unlabelled_inputs": frameworks.comparable(unlabelled),
         }
     chosen = reading if reading.classes is not None else replace(reading, **said)
-    if "heldout_predictions" in arrays:
-        chosen = replace(chosen, outputs=None)  # it chose the method, and has nothing more to say
-    found = of_predictions(arrays, replace(chosen, title=title))
+    found = of_predictions(arrays, replace(answers.spent(chosen, arrays), title=title))
     if known:
         handed = predictor_of(model)
     sampled = known and train is not None

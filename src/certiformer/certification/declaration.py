@@ -7,8 +7,8 @@ command line and the reference page (docs/sample.md) are made from its fields.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, Literal, Self
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from certiformer.theory.core.errors import InputError, UnknownNameError
 
@@ -16,12 +16,69 @@ Repeats = Literal["refuse", "group", "natural"]
 
 COLUMNS, MEANING = "Which columns are meant", "What the numbers mean"
 UNITS, CLAIM = "What was drawn independently", "What is claimed"
-GROUPS = (COLUMNS, MEANING, UNITS, CLAIM)
+JUDGE = "Human labels and a judge (judging)"
+GROUPS = (COLUMNS, MEANING, UNITS, CLAIM, JUDGE)
 
 
 def _said(default: Any, group: str, says: str, *, option: str = "", metavar: str = "") -> Any:
     """A field with its group, its sentence, and its name on the command line where that differs."""
     return field(default=default, metadata={"group": group, "says": says, "option": option, "metavar": metavar})
+
+
+def _by_name(kind: Any, what: str, given: Mapping[str, Any]) -> Any:
+    """A value from its fields by name."""
+    known = [one.name for one in fields(kind)]
+    for name in given:
+        if name not in known:
+            raise UnknownNameError(what, name, known, f"(known: {', '.join(known)})")
+    return kind(**given)
+
+
+def _refuse_unknown_choices(declared: Any) -> None:
+    """A field of a few words is one of them."""
+    for name, kind in get_type_hints(type(declared)).items():
+        parts = get_args(kind) if get_origin(kind) is not Literal else (kind,)
+        words = [word for part in parts if get_origin(part) is Literal for word in get_args(part)]
+        if words and getattr(declared, name) not in (words if type(None) not in parts else [*words, None]):
+            raise InputError(name, getattr(declared, name), " or ".join(f'"{word}"' for word in words))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judging:
+    """Human labels of some rows beside a judge's verdicts on all: what is random, and what was expected, is asked."""
+
+    human: str | None = _said(
+        None, JUDGE, "Human labels, right or wrong, of some rows; others are empty.", metavar="COLUMN"
+    )
+    judge: str | None = _said(
+        None, JUDGE, "A judge's verdicts on all rows, in [0, 1], beside --human.", metavar="COLUMN"
+    )
+    labelled: Literal["random"] | None = _said(
+        None, JUDGE, "How rows were chosen for human labels: random, blind to all else."
+    )
+    expect: float | None = _said(None, JUDGE, "The error rate expected before the judge was run.")
+    correlation: float | None = _said(None, JUDGE, "The correlation of judge and humans expected before that.")
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.human, str) or not isinstance(self.judge, str) or self.human == self.judge:
+            given = ", ".join(one.name for one in fields(self) if getattr(self, one.name) is not None)
+            raise InputError("human, judge", given, "two columns", "Say --human COLUMN --judge COLUMN")
+        if self.labelled is None:
+            raise InputError(
+                "labelled", None, "how the rows with a human label were chosen",
+                "If at random, blind to the judge's verdicts and to all else, say --labelled random; if more were "
+                "taken where the judge says bad, or where it was easy, nothing here is valid",
+            )  # fmt: skip
+        _refuse_unknown_choices(self)
+        if self.expect is None or self.correlation is None:
+            raise InputError(
+                "expect, correlation", (self.expect, self.correlation),
+                "the error rate and the correlation of judge and humans that were expected beforehand",
+                "From a pilot or a guess before the judge was run on these items: --expect 0.1 --correlation 0.8. They "
+                "decide whether the judge is used; a wrong guess costs width, never validity",
+            )  # fmt: skip
+        if not 0.0 <= self.expect <= 1.0 or not -1.0 <= self.correlation <= 1.0:
+            raise InputError("expect, correlation", (self.expect, self.correlation), "a rate, and a number in [-1, 1]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,13 +101,6 @@ class Declaration:
         None, COLUMNS, "A column whose values are certified each, too; `label` is each class.", option="--slice",
         metavar="COLUMN",
     )  # fmt: skip
-    human: str | None = _said(
-        None, COLUMNS, "Human labels, right or wrong, of some rows; others are empty.",
-        metavar="COLUMN",
-    )  # fmt: skip
-    judge: str | None = _said(
-        None, COLUMNS, "A judge's verdicts on all rows, in [0, 1], beside --human.", metavar="COLUMN"
-    )
     filter: str | None = _said(None, COLUMNS, "Which filter of a log of lm-evaluation-harness.", metavar="NAME")
     unscored: Literal["refuse", "wrong"] = _said(
         "refuse", COLUMNS, "Rows without an outcome: refuse, or count as wrong (the worst loss)."
@@ -74,19 +124,15 @@ class Declaration:
     )
     estimand: Literal["groups", "rows"] = _said("groups", UNITS, "The mean over groups, or over their rows.")
     population: str = _said("examples", UNITS, "What the rows are, in words: reviews, images.", metavar="WORDS")
-    labelled: Literal["random"] | None = _said(
-        None, UNITS, "How rows were chosen for human labels: random, blind to all else."
-    )
     max_size: int | None = _said(None, UNITS, "The most rows or tokens of a unit, for means over rows.")
     order: Literal["average", "hash"] = _said(
         "average", UNITS, "Order of the units for betting: average (of 16), or hash."
     )
-    expect: float | None = _said(None, CLAIM, "The error rate expected before the judge was run.")
-    correlation: float | None = _said(None, CLAIM, "The correlation of judge and humans expected before that.")
     models: int = _said(1, CLAIM, "Models compared on these examples, all fixed before any was scored.")
     two_sided: bool = _said(False, CLAIM, "Lower limits as well.")
     seed: int | None = _said(None, CLAIM, "The seed of splits and draws.")
     title: str = _said("", CLAIM, "What stands above the report.", metavar="TEXT")
+    judging: Judging | None = _said(None, JUDGE, "Human labels of some rows and a judge's verdicts on all.")  # noqa: RUF009 (as the others)
 
     def __post_init__(self) -> None:
         named: Any = self.metric
@@ -95,20 +141,17 @@ class Declaration:
             object.__setattr__(self, "classes", tuple(str(name) for name in self.classes))
         if self.range is not None:
             self._checked_range()
-        for name in ("label", "prediction", "confidence_column", "id", "group", "slices", "filter", "human", "judge"):
+        for name in ("label", "prediction", "confidence_column", "id", "group", "slices", "filter"):
             if not isinstance(getattr(self, name), (str, type(None))):
                 raise InputError(name, getattr(self, name), "the name of a column")
-        for name, allowed in _CHOICES.items():
-            if getattr(self, name) not in allowed:
-                known = " or ".join(f'"{one}"' for one in allowed if one is not None)
-                raise InputError(name, getattr(self, name), known)
+        _refuse_unknown_choices(self)
         if self.models < 1:
             raise InputError(
                 "models", self.models, "the number of models compared on the held-out examples, at least 1"
             )
         if self.clip is not None and (self.range is not None or not self.clip > 0.0):
             raise InputError("clip", self.clip, "a number above 0, or a range; not both")
-        self._checked_judge()
+        self._checked_judging()
         if self.max_size is not None and self.estimand != "rows":
             raise InputError(
                 "max_size", self.max_size, "a mean over rows beside it", 'Say estimand="rows" (--estimand rows)'
@@ -116,29 +159,14 @@ class Declaration:
         if isinstance(self.classes, int) and self.classes < 2:
             raise InputError("classes", self.classes, "a whole number of at least 2, or names")
 
-    def _checked_judge(self) -> None:
-        """Human labels and a judge's verdicts go together; what must be random, and what was expected, is asked."""
-        told = {name: getattr(self, name) for name in ("human", "judge", "labelled", "expect", "correlation")}
-        if all(value is None for value in told.values()):
+    def _checked_judging(self) -> None:
+        given: Any = self.judging
+        if given is None:
             return
-        if self.human is None or self.judge is None:
-            given = ", ".join(name for name, value in told.items() if value is not None)
-            raise InputError("human, judge", given, "two columns", "Say --human COLUMN --judge COLUMN")
-        if self.labelled is None:
-            raise InputError(
-                "labelled", None, "how the rows with a human label were chosen",
-                "If at random, blind to the judge's verdicts and to all else, say --labelled random; if more were "
-                "taken where the judge says bad, or where it was easy, nothing here is valid",
-            )  # fmt: skip
-        if self.expect is None or self.correlation is None:
-            raise InputError(
-                "expect, correlation", (self.expect, self.correlation),
-                "the error rate and the correlation of judge and humans that were expected beforehand",
-                "From a pilot or a guess before the judge was run on these items: --expect 0.1 --correlation 0.8. They "
-                "decide whether the judge is used; a wrong guess costs width, never validity",
-            )  # fmt: skip
-        if not 0.0 <= self.expect <= 1.0 or not -1.0 <= self.correlation <= 1.0:
-            raise InputError("expect, correlation", (self.expect, self.correlation), "a rate, and a number in [-1, 1]")
+        if isinstance(given, Mapping):
+            object.__setattr__(self, "judging", _by_name(Judging, "judging", given))
+        elif not isinstance(given, Judging):
+            raise InputError("judging", given, "its fields by name: human, judge, labelled, expect, correlation")
         if self.unscored != "refuse":
             raise InputError("unscored", self.unscored, "nothing: rows without a label are what the judge is for")
         beside = ("metric", "label", "prediction", "group", "slices", "clip", "range", "abstain", "classes", "outputs")
@@ -152,6 +180,13 @@ class Declaration:
             raise InputError("range", self.range, "two numbers, the smaller one first")
         object.__setattr__(self, "range", (float(given[0]), float(given[1])))
 
+    def for_verb(self, verb: str) -> Declaration:
+        """The declaration, unless it says something that would change nothing in the answer of this verb."""
+        for one, value in self.said():
+            if one.name in UNUSED[verb]:
+                raise InputError(one.name, value, f"nothing: {verb} has no use for it", WHY.get(verb, ""))
+        return self
+
     @property
     def draws(self) -> int:
         """The seed that is used where none was said."""
@@ -164,19 +199,33 @@ class Declaration:
 
     def as_json(self) -> dict[str, Any]:
         """The fields that differ from their defaults, as JSON values: a report is made again from them."""
-        said = {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in said.items()}
+        found: dict[str, Any] = {}
+        for one, value in self.said():
+            part = found if one.metadata["group"] != JUDGE else found.setdefault("judging", {})
+            part[one.name] = list(value) if isinstance(value, tuple) else value
+        return found
+
+    def said(self) -> Iterator[tuple[Field[Any], Any]]:
+        """The options that differ from their defaults."""
+        for one in self.options():
+            value = getattr(self.judging if one.metadata["group"] == JUDGE else self, one.name, one.default)
+            if value != one.default:
+                yield one, value
 
     @classmethod
     def of(cls, given: Declaration | Mapping[str, Any] | None) -> Declaration:
         """A declaration as it is, from its fields by name, or the one that says nothing."""
         if isinstance(given, Declaration):
             return given
-        known = [one.name for one in fields(cls)]
-        for name in given or {}:
-            if name not in known:
-                raise UnknownNameError("declaration", name, known, f"(known: {', '.join(known)})")
-        return cls(**dict(given or {}))
+        found: Declaration = _by_name(cls, "declaration", given or {})
+        return found
+
+    @classmethod
+    def of_options(cls, said: Mapping[str, Any]) -> Declaration:
+        """The declaration that options of the command line make, by the names of their fields."""
+        inside = {one.name: said[one.name] for one in fields(Judging) if said.get(one.name) is not None}
+        own = {name: value for name, value in said.items() if name not in {one.name for one in fields(Judging)}}
+        return cls(**own, judging=Judging(**inside) if inside else None)
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> Self:
@@ -193,9 +242,10 @@ class Declaration:
 
     @classmethod
     def options(cls) -> Iterator[Field[Any]]:
-        """The fields in the order of their groups."""
-        assert all(one.default is not MISSING for one in fields(cls))
-        yield from sorted(fields(cls), key=lambda one: GROUPS.index(one.metadata["group"]))
+        """The fields in the order of their groups; those of `judging` in its place."""
+        own = [one for one in fields(cls) if one.name != "judging"]
+        yield from sorted(own, key=lambda one: GROUPS.index(one.metadata["group"]))
+        yield from fields(Judging)
 
     @staticmethod
     def flag(one: Field[Any]) -> str:
@@ -215,12 +265,20 @@ class Declaration:
         return "\n".join(lines)
 
 
-_CHOICES: Mapping[str, tuple[str | None, ...]] = {
-    "outputs": (None, "logits", "probabilities", "labels"),
-    "order": ("average", "hash"),
-    "estimand": ("groups", "rows"),
-    "repeats": ("refuse", "group", "natural"),
-    "unscored": ("refuse", "wrong"),
-    "better": (None, "higher", "lower"),
-    "labelled": (None, "random"),
+_WORDS = ("title", "seed", "population")
+_JUDGED = tuple(one.name for one in fields(Judging))
+UNUSED: Mapping[str, tuple[str, ...]] = {
+    "certify": (),
+    "gate": ("two_sided", "seed", "population"),
+    "compare": ("models", "two_sided", "slices", "confidence_column", *_WORDS, *_JUDGED),
+    "select": ("slices", "two_sided", "estimand", "max_size", "order", "range", "clip", *_WORDS, *_JUDGED),
+    "look": ("two_sided", "seed", "title", "models", *_JUDGED),
+    "watch": tuple(one.name for one in Declaration.options() if one.name not in ("metric", "better", "range")),
+}
+"""The options that a verb has no use for: it does not have them, and refuses them in Python."""
+WHY = {
+    "gate": "A gate has both sides",
+    "compare": "Models are counted here, and both sides are given",
+    "select": "A selection answers about the error rate among the answered",
+    "watch": "A stream has no other columns: range, better or metric",
 }

@@ -42,7 +42,7 @@ from certiformer.report.numbers import confidence_text, percent_down, percent_up
 from certiformer.theory.core.errors import InputError, refuse_unknown_options
 from certiformer.theory.core.hypothesis import Hypothesis, assumed
 from certiformer.theory.core.lazy import scipy
-from certiformer.theory.core.report import Report, Statement, visible
+from certiformer.theory.core.report import Report, Statement, fitting, visible
 
 EXIT = {"pass": 0, "fail": 1, "undecided": 3}
 """The exit codes of the command line; 2 is wrong use."""
@@ -101,6 +101,15 @@ class Question:
         over = "" if self.units.groups is None else ", a mean over groups,"
         return f"the {'error rate' if self.rate else f'mean {self.outcome.what}'} of {self.subject}{over}"
 
+    def answer(self, verdict: str) -> str:
+        """What is said of the mean."""
+        limit = self.figure(self.threshold)
+        return {
+            "pass": f"at most {limit}",
+            "fail": f"above {limit}",
+            "undecided": f"not shown to be at most {limit}, nor to be above it",
+        }[verdict]
+
     def figure(self, value: float) -> str:
         return f"{100 * value:.6g} %" if self.rate else f"{value:.6g}"
 
@@ -136,14 +145,14 @@ def gate(
         raise InputError("pass_all, pass_any", (pass_all, pass_any), "one of the two", "Each is a question of its own")
 
     def read(given: Any) -> Sample:
-        found = Sample.of(given, declared)
+        found = Sample.of(given, declared, stopped=anytime is not None)
         if pass_all is None and pass_any is None:
             return found
         return by_task(found, pass_any or pass_all or 0, "pass^k" if pass_any is None else "pass@k")
 
     tries = {"pass_all": pass_all, "pass_any": pass_any}
     sample = read(source)
-    declared = sample.declaration
+    declared = sample.declaration.for_verb("gate")
     _refuse(error, against, margin, anytime, ledger, declared)
     if against is not None:
         assert margin is not None
@@ -155,6 +164,7 @@ def gate(
         with book.run(items_of(sample), digest(sample, baseline)) as run:
             return _spent(_against(sample, baseline, margin, run.share), run, level)
     assert error is not None
+    sample.refuse_idle_order()
     questions = _questions(sample, error)
     if anytime is not None:
         return _anytime(sample, questions, level, Path(anytime), {"error": _thresholds(error), **tries})
@@ -179,10 +189,8 @@ def _refuse(error: Any, against: Any, margin: Any, anytime: Any, ledger: Any, de
         raise InputError("--anytime", other, "a state alone", "It spends delta once, for one threshold, for ever")
     if against is not None and (declared.slices is not None or declared.models != 1):
         raise InputError("--against", "slices or models", "one comparison", "Compare several: certiformer compare")
-    if declared.human is not None and (against is not None or anytime is not None or ledger is not None):
+    if declared.judging is not None and (against is not None or anytime is not None or ledger is not None):
         raise InputError("human, judge", "--against, --anytime or --ledger", "a fixed gate with --error alone")
-    if declared.two_sided:
-        raise InputError("two_sided", True, "nothing: a gate has both sides")
 
 
 def _thresholds(error: float | Mapping[str, float]) -> float | dict[str, float]:
@@ -341,11 +349,7 @@ def _row(
     one: Question, found: Gate, limits: tuple[float, float], needed: int | None, seen: str, holds: Iterable[str]
 ) -> Statement:
     """The verdict on a question as a statement; its limits have a confidence of their own."""
-    claim = {
-        "pass": f"{one.mean} is at most {one.figure(one.threshold)}",
-        "fail": f"{one.mean} is above {one.figure(one.threshold)}",
-        "undecided": f"{one.mean} is not shown to be at most {one.figure(one.threshold)}, nor to be above it",
-    }[found.verdict]
+    claim = f"{one.mean} is {one.answer(found.verdict)}"
     conditions: tuple[Hypothesis, ...] = tuple(map(assumed, holds))
     return Statement(
         id=f"gate ({one.label})" if one.label else "gate",
@@ -393,10 +397,11 @@ def _report(
     place = verdicts.index(verdict)
     lead, question = rows[place], questions[place]
     sure = f"confidence {confidence_text(delta)}"
-    headline = f"{verdict.upper()}: {lead.claim}, {'at' if verdict == 'undecided' else 'with'} {sure}."
+    head, at = f"{verdict.upper()}:", f", {'at' if verdict == 'undecided' else 'with'} {sure}."
     if len(rows) > 1:
         counts = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in EXIT if kind in verdicts)
-        headline = f"{verdict.upper()} ({counts}; all of this together with {sure}): {lead.claim}."
+        head, at = f"{verdict.upper()} ({counts}; together {sure}):", "."
+    headline = fitting(lambda short: f"{head} {short(question.mean)} is {question.answer(verdict)}{at}")
     ln = lead.terms["ln p (pass)"], lead.terms["ln p (fail)"]
     p = math.exp(min(0.0, min(ln) if verdict == "undecided" else ln[verdict == "fail"]))
     low, high = lead.lower, lead.value
@@ -411,10 +416,12 @@ def _report(
         near = question.figure(question.threshold)
         advice = f"What was seen is so near to {near} that no number of items is likely to decide."
         if lead.n_needed is not None:
-            items = "items" if sample.declaration.human is None else "items with a human label"
-            which, old = ("more", "") if pooled else ("new", "; the old ones are not counted again")
-            how = f"would decide with a chance of 80 %, if they come as these did{old}"
-            advice = f"About {int(lead.n_needed):,} {which} {items} {how}."
+            items = "items" if sample.declaration.judging is None else "items with a human label"
+            which = f"new {items} would decide with a chance of 80 %"
+            how = "if they come as these did; the old ones are not counted again"
+            if pooled:
+                which, how = f"more {items} decide", "if their mean is the one so far; fewer or many more by chance"
+            advice = f"About {int(lead.n_needed):,} {which}, {how}."
     declared = sample.declaration
     return GateReport(
         verdict=verdict,
@@ -473,6 +480,11 @@ def _looked(sample: Sample, questions: list[Question], delta: float, level: floa
             before = state.counted(one.label)
         else:
             state.refuse_moved(one.label, ids, before)
+        if "stopped_early" in sample.facts and not one.counted:
+            raise InputError(
+                "samples", "an evaluation that was stopped by its outcomes", "right or wrong of independent samples",
+                "What was shown about other scores stands in the log: results.early_stopping",
+            )  # fmt: skip
         low, high = one.outcome.low, one.outcome.high
         assert high is not None
         gate = state.gate(one.label, AnytimeGate(one.threshold, level, binary=one.counted, low=low, high=high))

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from certiformer.report.numbers import confidence_text, percent_down, percent_up, rounded_up
-from certiformer.theory.core.report import Statement, cut
+from certiformer.theory.core.report import Statement, cut, fitting
 
-LONGEST = 14
-"""Words of a subject in a headline; a longer name is cut there."""
 OWN = ("the model", "the smoothed predictor")
 """Subjects that are the caller's own model: they lead, if their limit is useful."""
 
 
-def claim(row: Statement) -> str:
+def claim(row: Statement, short: Callable[[str], str] = cut) -> str:
     """The limit in words, without its confidence: the model errs on at most 5.18 % of new examples."""
     if row.value is None:
         return ""
-    subject = _subject(row.subject)
+    subject = _subject(row.subject, short)
     limit = _between(row, row.value)
     if row.bounds == "mean_loss":
         record = row.evidence
@@ -27,7 +25,7 @@ def claim(row: Statement) -> str:
         tokens = named and record.of.startswith("tokens")
         perplexity = f", a perplexity of at most {rounded_up(math.exp(row.value)):.4g}" if tokens else ""
         what, _, over = row.quantity.partition(" over ")
-        return f"the {cut(what, LONGEST)} of {subject} over {over} is {limit}{perplexity}"
+        return f"the {short(what)} of {subject} over {short(over)} is {limit}{perplexity}"
     if row.bounds == "gibbs_risk_01":
         return f"{subject} errs on {limit} of new examples, averaged over its random weights"
     if row.bounds == "mean_iterate_risk_01":
@@ -36,7 +34,7 @@ def claim(row: Statement) -> str:
         return f"the {row.quantity} (not the last model alone), is {limit}"
     if row.bounds == "smoothed_cross_entropy":
         return f"the cross-entropy of {subject} on new examples is {limit} nats"
-    return f"{subject} errs on {limit} of new {getattr(row.evidence, 'of', 'examples')}"
+    return f"{subject} errs on {limit} of new {short(getattr(row.evidence, 'of', 'examples'))}"
 
 
 def headline(row: Statement | None, delta: float) -> str:
@@ -45,7 +43,7 @@ def headline(row: Statement | None, delta: float) -> str:
     if row is None or row.value is None:
         return f"No certificate says anything about new examples at confidence {confidence}."
     if row.informative or row.bounds == "mean_loss":
-        return f"{row.claim[:1].upper()}{row.claim[1:]}, with confidence {confidence}."
+        return fitting(lambda short: f"{_capital(claim(row, short))}, with confidence {confidence}.")
     limit = percent_up(row.value) if row.rate else f"{rounded_up(row.value):.4g}"
     return (
         f"Nothing here is guaranteed to be better than guessing: with confidence {confidence} the error rate is at "
@@ -80,10 +78,14 @@ def _value(row: Statement) -> float:
     return math.inf if row.value is None else row.value
 
 
-def _subject(subject: str) -> str:
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _subject(subject: str, short: Callable[[str], str]) -> str:
     """In the middle of a sentence: an apposition is closed by a comma."""
-    short = cut(subject, LONGEST)
-    return f"{short}," if ", " in short and not short.endswith(",") else short
+    name = short(subject)
+    return f"{name}," if ", " in name and not name.endswith(",") else name
 
 
 def _between(row: Statement, value: float) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from certiformer.certification.declaration import Declaration
+from certiformer.certification.declaration import UNUSED, Declaration
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources import files
 from certiformer.theory.core.errors import InputError, refuse_unknown_options
@@ -88,12 +88,11 @@ def _column(cells: list[Any]) -> str:
     return f"{len(distinct):,} {'value' if len(distinct) == 1 else 'different values'} ({shown}){missing}"
 
 
-def _said(declared: Declaration) -> list[str]:
-    """The options that were said, to be said again in every command."""
+def _said(declared: Declaration, verb: str) -> list[str]:
+    """The options that were said, to be said again in every command that has a use for them."""
     words: list[str] = []
-    for one in fields(declared):
-        value = getattr(declared, one.name)
-        if value == one.default:
+    for one, value in declared.said():
+        if one.name in UNUSED[verb]:
             continue
         if one.name == "better":
             words.append(f"--{value}-is-better")
@@ -111,10 +110,9 @@ def _said(declared: Declaration) -> list[str]:
 
 def _questions(path: str | Path, sample: Sample, table: files.Table) -> list[Question]:
     declared, units = sample.declaration, sample.units
-    given = _said(declared)
 
     def command(verb: str, *words: str) -> str:
-        return shlex.join(["certiformer", verb, str(path), *given, *words])
+        return shlex.join(["certiformer", verb, str(path), *_said(declared, verb), *words])
 
     rates = all(one.kind == "rate" for one in sample.outcomes)
     found = [

@@ -10,8 +10,7 @@ from certiformer.certification.delta import DeltaLedger, divide_among
 from certiformer.certification.document import report_of
 from certiformer.certification.findings import Findings
 from certiformer.certification.predictors import files_of
-from certiformer.certification.profile import profile_of
-from certiformer.certification.rows.evidence import absent_row, evidence_row
+from certiformer.certification.rows import absent_row, evidence_row
 from certiformer.theory.core import find
 from certiformer.theory.core.errors import InputError, UnknownNameError
 from certiformer.theory.core.report import Report, Statement
@@ -31,7 +30,7 @@ def build(findings: Findings, delta: float = DELTA, *, only: str | None = None, 
     findings = replace(findings, declaration=_declared(findings, delta, only))
     if only is not None:
         findings = _only(findings, only)
-    profile = None if only is not None else profile_of(findings)
+    profile = None if only is not None else _profile(findings)
     composed = None if only is not None else findings.composed
     paying = ("composition",) if composed is not None and composed.pays else ()
     ledger = divide_among(delta, findings.evidence, (*_paying(profile), *paying))
@@ -57,11 +56,20 @@ def _declared(findings: Findings, delta: float, only: str | None) -> dict[str, A
     return found | {name: True for name in ("initial", "training") if getattr(findings, name)}
 
 
+def _profile(findings: Findings) -> Profile | None:
+    """The profile of the model on its training sample; None where one of the two is not known."""
+    if findings.model is None or findings.sample is None:
+        return None
+    from certiformer.lab.paper_results.profile import measured
+
+    return measured(findings.model, *findings.sample, initial=findings.initial, training=findings.training)
+
+
 def _paying(profile: Profile | None) -> tuple[str, ...]:
     """The papers' results that pay for this architecture."""
     if profile is None:
         return ()
-    from certiformer.certification.paper_inputs import paying
+    from certiformer.lab.paper_results import paying
 
     return paying(profile.model)
 
@@ -70,8 +78,8 @@ def _papers(profile: Profile | None, ledger: DeltaLedger) -> list[Statement]:
     """The papers' results at a model they know."""
     if profile is None:
         return []
-    from certiformer.certification.paper_inputs import applications
-    from certiformer.certification.rows.papers import paper_rows
+    from certiformer.lab.paper_results import applications
+    from certiformer.lab.paper_results.rows import paper_rows
 
     found = applications(profile).items()
     return [row for id, one in found for row in paper_rows(find(id), one, ledger.shares.get(id), profile)]

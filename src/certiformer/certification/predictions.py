@@ -52,8 +52,7 @@ def of_sample(sample: Sample, *, provenance: Mapping[str, Any] | None = None) ->
     """The findings that a sample supports: its outcomes and slices as records, and whatever its parts add."""
     declared, units, n = sample.declaration, sample.units, sample.n
     enough("heldout", n)
-    if declared.order != "average" and units.groups is None and all(one.kind == "rate" for one in sample.outcomes):
-        raise InputError("order", declared.order, "losses or groups", "Errors are counted: their order does not matter")
+    sample.refuse_idle_order()
     evidence: list[Evidence] = []
     warnings = list(sample.warnings)
     missing: dict[str, str] = {}

@@ -282,7 +282,7 @@ class Recount:
     def _surrogate_loss(
         self, written: Mapping[str, Any], predictor: Predictor | None, through: Predictor | None, found: Examples
     ) -> Counted:
-        from certiformer.certification.surrogate_losses import LOSSES, loss_record
+        from certiformer.lab.procedures._surrogate_losses import LOSSES, loss_record
 
         if written["loss"] not in LOSSES:
             raise CannotCount("its losses were handed to certify as they are; there are no data to count again")

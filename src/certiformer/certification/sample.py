@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.certification import answers, frameworks
-from certiformer.certification.declaration import Declaration
+from certiformer.certification.declaration import Declaration, Judging
 from certiformer.certification.losses import Units
 from certiformer.certification.sources import files, metrics, repeats, scores
 from certiformer.certification.sources.coding import Coding, decide, distinct
@@ -85,11 +85,21 @@ class Sample:
             raise InputError("--metric", [one.name for one in self.outcomes], "one outcome", f"Say which: {options}")
         return self.outcomes[0]
 
+    def refuse_idle_order(self) -> None:
+        """An order that was declared where errors are counted."""
+        counted = self.units.groups is None and all(one.kind == "rate" for one in self.outcomes)
+        if counted and self.declaration.order != "average":
+            why = "Errors are counted: their order does not matter"
+            raise InputError("order", self.declaration.order, "losses or groups", why)
+
     # --- ways in ------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def of(cls, given: Any, declaration: Declared = None) -> Sample:
-        """Whatever people have: a file, a folder, arrays by name, a frame, (y_true, y_pred), rows, Trainer's output."""
+    def of(cls, given: Any, declaration: Declared = None, *, stopped: bool = False) -> Sample:
+        """Whatever people have: a file, a folder, arrays by name, a frame, (y_true, y_pred), rows, Trainer's output.
+
+        `stopped`: logs of evaluations that a gate ended by their outcomes are taken, too.
+        """
         declared = Declaration.of(declaration)
         if isinstance(given, Sample):
             if declared not in (Declaration(), given.declaration):
@@ -99,9 +109,10 @@ class Sample:
                 )  # fmt: skip
             return given
         if isinstance(given, (str, Path)):
-            return cls.read(given, declared)
+            return cls.read(given, declared, stopped=stopped)
         if frameworks.is_trainer_output(given):
-            return cls.of_arrays(answers.trainer_output(given, declared), declared)
+            arrays = answers.trainer_output(given, declared)
+            return cls.of_arrays(arrays, answers.spent(declared, arrays))
         if isinstance(given, Mapping):
             return cls.of_arrays(given, declared)
         if hasattr(given, "columns") and hasattr(given, "__getitem__"):
@@ -117,10 +128,17 @@ class Sample:
         )  # fmt: skip
 
     @classmethod
-    def read(cls, path: str | Path, declaration: Declared = None) -> Sample:
+    def read(cls, path: str | Path, declaration: Declared = None, *, stopped: bool = False) -> Sample:
         """The sample in a file (npz, npy, CSV, JSONL, Parquet, a log), or in a folder of logs."""
-        declared = Declaration.of(declaration)
-        return sample_of(given_of(files.read(path), declared), declared)
+        declared, table = Declaration.of(declaration), files.read(path)
+        if table.stopped and not stopped:
+            raise InputError(
+                "samples", f"{table.name}, stopped early by its outcomes ({table.stopped})",
+                "a number of samples that was fixed beforehand",
+                "Only a gate that may stop at any time can read it: certiformer gate LOG --error X --anytime STATE",
+            )  # fmt: skip
+        found = sample_of(given_of(table, declared), declared)
+        return replace(found, facts={**found.facts, "stopped_early": table.stopped}) if table.stopped else found
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, Any], declaration: Declared = None, *, name: str = "predictions") -> Sample:
@@ -253,14 +271,14 @@ def sample_of(given: Given, declared: Declaration) -> Sample:
         warnings=(*looked.warnings, *given.warnings),
     )
     _refuse_idle(found)
-    return found if declared.human is None else _by_humans(found, rows)
+    return found if declared.judging is None else _by_humans(found, rows, declared.judging)
 
 
-def _by_humans(sample: Sample, rows: Mapping[str, Rows]) -> Sample:
+def _by_humans(sample: Sample, rows: Mapping[str, Rows], asked: Judging) -> Sample:
     """The rows with a human label as the sample; the judge's verdicts on the others in blocks, if the rule says so."""
-    declared, units = sample.declaration, sample.units
-    assert declared.expect is not None
-    assert declared.correlation is not None
+    units = sample.units
+    assert asked.expect is not None
+    assert asked.correlation is not None
     if units.groups is not None:
         raise InputError("group", "rows that belong together", "independent rows", "A judge is paired with single rows")
     labelled, verdicts = (np.asarray(whole(rows[f"heldout_{name}"])) for name in ("labelled", "judge"))
@@ -276,16 +294,16 @@ def _by_humans(sample: Sample, rows: Mapping[str, Rows]) -> Sample:
     if r < 1:
         raise InputError(
             "human", f"labels of {m:,} of {len(labelled):,} rows", "at least as many rows without a label as with one",
-            f"With so many labels the judge adds little: take the labelled rows alone, --metric {declared.human}",
+            f"With so many labels the judge adds little: take the labelled rows alone, --metric {asked.human}",
         )  # fmt: skip
     outcome = replace(sample.outcomes[0], losses=sample.outcomes[0].losses[mine])
-    used = judge_helps(m, r, declared.expect, declared.correlation)
+    used = judge_helps(m, r, asked.expect, asked.correlation)
     said, why = f"used: each of {m:,} labels with {r:,} other items of its own", "as expected beforehand"
     if used:
         blocks = paired_blocks(outcome.losses, verdicts[mine], verdicts[others])
         outcome = replace(outcome, blocks=blocks, what="human-judged error rate")
     else:
-        rare = m * declared.expect < LEAST_ERRORS
+        rare = m * asked.expect < LEAST_ERRORS
         why = "for rare errors no judge improves this limit" if rare else "it is not expected to follow the humans"
         said = f"not used, humans alone: {why}; a limit from {m:,} labels is at least about {3 / m:.2g}"
     chance = f"the {m:,} rows with a human label were drawn at random, blind to the judge and to all else"
@@ -314,6 +332,9 @@ HASHED = (
 def _refuse_idle(sample: Sample) -> None:
     """An option that would change nothing here was meant for something else."""
     declared, kinds = sample.declaration, {one.kind for one in sample.outcomes}
+    if declared.outputs is not None and not {"heldout_logits", "heldout_probabilities"} & set(sample.hashes):
+        fix = "These are predicted classes" if "heldout_predictions" in sample.hashes else "There are none"
+        raise InputError("outputs", declared.outputs, "logits or probabilities", fix)
     numbers = kinds - {"rate"}
     grouped = sample.units.groups is not None
     idle = {
@@ -322,7 +343,7 @@ def _refuse_idle(sample: Sample) -> None:
         "abstain": declared.abstain is not None and sample.coding is None,
         "estimand": declared.estimand == "rows" and not grouped and sample.weights is None,
         "better": declared.better is not None
-        and declared.human is None
+        and declared.judging is None
         and not any(one.subject == "outcome" for one in sample.decisions),
         "unscored": declared.unscored != "refuse"
         and not any(one.subject == "rows without an outcome" for one in sample.decisions),
@@ -453,12 +474,9 @@ def _units(
         not_checked.append("whether held-out examples repeat: neither inputs nor ids were given")
     if found.groups is None:
         not_checked.append("whether examples belong together (documents, writers, patients): no groups were given")
-    text = None if ids is None else repeats.as_text(ids)
-    if text is None and inputs is not None:
-        text = [digest.hex() for digest in repeats.hashes(inputs)]
-    if text is None and (losses or found.groups is not None):
+    if found.names is None and (losses or found.groups is not None):
         not_checked.append("the order of the rows: no ids were given, so it must have been made before scoring")
-    return Units(n, text, found.groups, sizes), found, facts, not_checked
+    return Units(n, found.names, found.groups, sizes), found, facts, not_checked
 
 
 def _overlap(rows: Mapping[str, Rows], allow_twins: bool) -> dict[str, Any]:

@@ -110,11 +110,9 @@ def select(
     `given`: answers that are right or wrong, with the model's confidence in each. `thresholds` fixed beforehand are
     tried in their order; without them ten counts are. Of grouped rows one of each group is used, drawn by its id.
     """
-    level, declared = failure_probability(delta, confidence), Declaration.of(declaration)
-    sample = Sample.of(given, declared)
-    declared = sample.declaration
-    if declared.two_sided or declared.slices is not None or declared.estimand != "groups":
-        raise InputError("declaration", "two_sided, slices or estimand", "what a selection can use")
+    level = failure_probability(delta, confidence)
+    sample = Sample.of(given, declaration)
+    declared = sample.declaration.for_verb("select")
     outcome = sample.outcome()
     if outcome.kind != "rate":
         raise InputError(

@@ -22,7 +22,7 @@ from certiformer.certification.document import summary
 from certiformer.certification.headline import advice, decisive, headline
 from certiformer.certification.rebuild import CannotRebuild, Rebuilt, rebuild
 from certiformer.certification.recount import CannotCount, Recount
-from certiformer.certification.rows.evidence import evidence_row
+from certiformer.certification.rows import evidence_row
 from certiformer.theory.core import Hypothesis, results
 from certiformer.theory.core.errors import CertiformerError, InputError, refuse_unknown_options
 from certiformer.theory.core.json_reader import read_json
@@ -197,9 +197,14 @@ def _compared(document: Mapping[str, Any], made: Rebuilt) -> Verification:
     again = json.loads(json.dumps(made.report.document, allow_nan=False))
     compared, found = 0, []
     missing = [Unchecked(*pair) for pair in dict.fromkeys((_about(document, *item)) for item in made.missing.items())]
+    counted = [
+        _tolerance(*pair, made.tolerance) for pair in zip(document["statements"], again["statements"], strict=False)
+    ]
     for place, reported, rebuilt in _leaves("", _outside(document), _outside(again)):
         compared += 1
         tolerance = TOLERANCE if place.startswith("shares") else made.tolerance
+        if place.startswith("statements[") and (index := _number(place)) < len(counted):
+            tolerance = counted[index]
         if same(place, reported, rebuilt, tolerance) or any(place.startswith(name) for name in made.missing):
             continue
         if made.tolerance > TOLERANCE and place in made.machine_dependent:
@@ -220,7 +225,18 @@ def _compared(document: Mapping[str, Any], made: Rebuilt) -> Verification:
 def _about(document: Mapping[str, Any], place: str, why: str) -> tuple[str, str]:
     """The statement that a field belongs to, or the field."""
     inside = place.startswith("statements[")
-    return str(document["statements"][int(place[11:].partition("]")[0])]["key"]) if inside else place, why
+    return str(document["statements"][_number(place)]["key"]) if inside else place, why
+
+
+def _number(place: str) -> int:
+    """Of which statement a field is."""
+    return int(place[11:].partition("]")[0])
+
+
+def _tolerance(reported: Mapping[str, Any], again: Mapping[str, Any], of_network: float) -> float:
+    """Figures that a network computed in float32 may differ by more; what follows from equal counts may not."""
+    same_counts = reported["evidence"] is not None and reported["evidence"] == again["evidence"]
+    return TOLERANCE if same_counts else of_network
 
 
 def _outside(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -348,6 +364,7 @@ def _counted(
     named: Evidence = replace(record, subject=entry["subject"], label=label, note=entry["reason"])
     row = evidence_row(named, float(share), int(document["classes"]))
     fresh = json.loads(json.dumps(row.as_json(), allow_nan=False))
+    tolerance = _tolerance(entry, fresh, tolerance)
     differences = []
     for field, mine, again_ in _leaves(place, dict(entry), {**fresh, **_files(entry)}):
         proved = ".conditions[" in field and field.endswith(("state", "why")) and mine != again_

@@ -72,8 +72,7 @@ def watch(
     """
     if every < 1:
         raise InputError("every", every, "a whole number of at least 1")
-    declared = Declaration.of(declaration)
-    _refuse_rest(declared)
+    declared = Declaration.of(declaration).for_verb("watch")
     low, high = declared.range or (0.0, 1.0)
     settings = {
         "certified": certified,
@@ -87,12 +86,6 @@ def watch(
     is_file = isinstance(source, (str, Path))
     follower = Follower(settings, None if state is None else Path(state), patient=is_file)
     return _followed(source, follower, declared, every, skip=follower.n if is_file else 0)
-
-
-def _refuse_rest(declared: Declaration) -> None:
-    for name in declared.as_json():
-        if name not in ("range", "better", "metric"):
-            raise InputError(name, getattr(declared, name), "range, better or metric", "A stream has no other columns")
 
 
 def _followed(

@@ -67,7 +67,7 @@ def _one_form(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(*args: object, **given: object) -> None:
-        asked = [f"--{name}" for name in ("json", "csv", "markdown") if given.get(name) is True]
+        asked = [f"--{name}" for name in ("json", "csv", "markdown", "latex") if given.get(name) is True]
         if len(asked) > 1:
             raise InputError("output", " ".join(asked), "one form of output", f"Choose {' or '.join(asked)}")
         command(*args, **given)

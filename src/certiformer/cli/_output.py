@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import sys
@@ -17,15 +16,20 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from certiformer.report.latex import latex_table
+from certiformer.theory.core import Result
+from certiformer.theory.core.csv_writer import csv_text
+
 PIPED = 100_000
 """The width of a pipe or a file: nothing is wrapped there."""
 NARROW = 16
 """A column of words that gets less room than this is read more easily as a line of its own."""
 
-Form = Literal["", "json", "csv", "markdown"]
+Form = Literal["", "json", "csv", "markdown", "latex"]
 """How rows are written: for people, or as asked for."""
 Csv = Annotated[bool, typer.Option("--csv", help="Comma-separated values.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="A Markdown table.")]
+Latex = Annotated[bool, typer.Option("--latex", help="A LaTeX table.")]
 
 
 class Whole(Console):
@@ -84,7 +88,7 @@ class _Fitted:
         for column in table.columns:
             column.overflow = "fold"
             column.no_wrap = column.no_wrap or column.justify == "right"
-        if _room(console, options, table) <= options.max_width:
+        if options.max_width >= PIPED or _room(console, options, table) <= options.max_width:
             yield from _stripped(console.render_lines(table, options, pad=False))
         else:
             yield from _rows(console, table)
@@ -144,19 +148,35 @@ def print_json(document: Any) -> None:
     sys.stdout.write("\n")
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], *, markdown: bool = False) -> None:
-    """Rows as comma-separated values, or as a Markdown table.
+def print_rows(rows: Sequence[Mapping[str, Any]], *, markdown: bool = False, latex: bool = False) -> None:
+    """Rows as comma-separated values, or as a table in Markdown or LaTeX.
 
     Lists inside a cell are joined by spaces; a mapping is a column for each of its names.
     """
     rows = [_spread(row) for row in rows]
     names = list(dict.fromkeys(name for row in rows for name in row))
-    cells = [[_flat(row.get(name)) for name in names] for row in rows]
-    if not markdown:
-        csv.writer(sys.stdout, lineterminator="\n").writerows([names, *cells] if names else [])
+    cells = [{name: _flat(row.get(name)) for name in names} for row in rows]
+    if latex:
+        sys.stdout.write(latex_table(names, [list(row.values()) for row in cells]))
         return
-    lines = [names, ["---"] * len(names), *([str(cell).replace("|", "\\|") for cell in row] for row in cells)]
-    sys.stdout.writelines(f"| {' | '.join(line)} |\n" for line in lines if names)
+    if not names:
+        return
+    if not markdown:
+        sys.stdout.write(csv_text(cells, names))
+        return
+    lines = [names, *([str(cell) for cell in row.values()] for row in cells)]
+    safe = [[cell.replace("|", "\\|").replace("<", "&lt;") for cell in line] for line in lines]
+    texts = [f"| {' | '.join(line)} |\n" for line in safe]
+    sys.stdout.writelines([texts[0], f"|{' --- |' * len(names)}\n", *texts[1:]])
+
+
+def print_results(results: Sequence[type[Result]], *, markdown: bool, latex: bool) -> None:
+    """Results as rows; a LaTeX table leaves out what is wider than a page."""
+    rows = [each.listing() for each in results]
+    narrow = ("id", "title", "place", "bounds", "printed")
+    print_rows(
+        [{name: row[name] for name in narrow} for row in rows] if latex else rows, markdown=markdown, latex=latex
+    )
 
 
 def _spread(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from certiformer.certification.declaration import MEANING, Declaration
+from certiformer.certification.declaration import MEANING, UNUSED, Declaration
 from certiformer.cli._output import console
 from certiformer.theory.core.errors import InputError
 
@@ -20,13 +20,11 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.
 
 TEXTS = {"classes": "N|NAMES", "abstain": "LABEL"}
 """Fields of several kinds are typed as text."""
-JUDGE = ("human", "judge", "labelled", "expect", "correlation")
-"""What belongs to human labels beside a judge: for verbs that certify one rate."""
 
 
-def declared(*left_out: str, only: tuple[str, ...] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of a declaration in place of its parameter `declaration`."""
-    chosen = [one for one in Declaration.options() if one.name not in left_out and (not only or one.name in only)]
+def declared(verb: str = "", *, only: tuple[str, ...] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of a declaration that its verb has a use for, or `only` these."""
+    chosen = [one for one in Declaration.options() if (one.name not in UNUSED[verb] if verb else one.name in only)]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command, eval_str=True)
@@ -119,4 +117,4 @@ def _declaration(said: dict[str, Any]) -> Declaration:
     if found.get("abstain") is not None:
         text = found["abstain"]
         found["abstain"] = int(text) if text.lstrip("-").isdigit() else text
-    return Declaration(**found)
+    return Declaration.of_options(found)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
+from certiformer.cli._output import Csv, Latex, Markdown, console, print_json, print_rows
 from certiformer.theory.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def audit(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     csv: Csv = False,
     markdown: Markdown = False,
+    latex: Latex = False,
 ) -> None:
     """Search for counterexamples to a claim, and show how tight it is."""
     from certiformer.auditing import report, runner
@@ -48,8 +49,8 @@ def audit(
         verdicts = [runner.recheck(document) for document in runner.recorded(_document(recheck))]
         if json:
             print_json({"claims": [verdict.as_json() for verdict in verdicts]})
-        elif csv or markdown:
-            print_rows([_row(verdict) for verdict in verdicts], markdown=markdown)
+        elif csv or markdown or latex:
+            print_rows([_row(verdict) for verdict in verdicts], markdown=markdown, latex=latex)
         else:
             console.print(report.details(verdicts))
         return
@@ -67,8 +68,8 @@ def audit(
     if json:
         print_json(found.as_json())
         return
-    if csv or markdown:
-        print_rows([_row(verdict) for verdict in found.verdicts], markdown=markdown)
+    if csv or markdown or latex:
+        print_rows([_row(verdict) for verdict in found.verdicts], markdown=markdown, latex=latex)
         return
     few = ids is not None and 0 < len(set(ids)) <= _FEW
     console.print(report.details(found.verdicts) if few else report.audit_table(found))

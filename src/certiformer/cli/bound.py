@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
+from certiformer.cli._output import Csv, Latex, Markdown, console, print_json, print_rows
 from certiformer.report.table import evaluation_table, solution_table, sweep_table
 from certiformer.theory.core import Evaluation, Result, find
 from certiformer.theory.core.errors import InputError
-
-if TYPE_CHECKING:
-    from certiformer.theory.core.sweeping import Sweep
 
 
 def bound(
@@ -22,8 +19,12 @@ def bound(
         list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Inputs; lists are comma-separated.")
     ] = None,
     sweep_over: Annotated[
-        str | None,
-        typer.Option("--sweep", metavar="KEY=FROM:TO:POINTS", help="A geometric range, e.g. n=1e2:1e8:40."),
+        list[str] | None,
+        typer.Option(
+            "--sweep",
+            metavar="KEY=FROM:TO:POINTS[:linear]",
+            help="A range, e.g. n=1e2:1e8:40; given twice, a map.",
+        ),
     ] = None,
     solve_for: Annotated[
         str | None,
@@ -35,6 +36,7 @@ def bound(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     csv: Csv = False,
     markdown: Markdown = False,
+    latex: Latex = False,
 ) -> None:
     """Evaluate a result: printed and sound side by side.
 
@@ -43,32 +45,34 @@ def bound(
     result = find(id)
     given = _pairs(result, inputs or [])
     if solve_for is not None:
-        if sweep_over is not None or plot is not None:
+        if sweep_over or plot is not None:
             raise InputError("--solve", solve_for, "no --sweep and no --plot beside it")
-        _solve(result, given, solve_for, below, above, json=json, rows=csv or markdown, markdown=markdown)
+        _solve(result, given, solve_for, below, above, json=json, csv=csv, markdown=markdown, latex=latex)
         return
     if below is not None or above is not None:
         raise InputError("--below, --above", below if above is None else above, "--solve KEY", "Say what to solve for")
-    if sweep_over is None:
+    if not sweep_over:
         if plot is not None:
             raise InputError("--plot", str(plot), "a sweep to draw", "Add for example --sweep n=1e2:1e8:40")
         evaluation = result.evaluate(given)
         if json:
             print_json(evaluation.as_json())
-        elif csv or markdown:
-            print_rows(_sides(evaluation), markdown=markdown)
+        elif csv or markdown or latex:
+            print_rows(_sides(evaluation), markdown=markdown, latex=latex)
         else:
             console.print(evaluation_table(evaluation))
         return
     from certiformer.theory.core.sweeping import parse_sweep, sweep
 
-    swept = sweep(result, given, parse_sweep(sweep_over))
+    swept = sweep(result, given, *map(parse_sweep, sweep_over))
     if plot is not None:
-        _draw(swept, plot)
+        from certiformer.report.figure import save
+
+        save(swept.plot(), plot)
     if json:
         print_json(swept.as_json())
-    elif csv or markdown:
-        print_rows(swept.rows(), markdown=markdown)
+    elif csv or markdown or latex:
+        print_rows(swept.rows(), markdown=markdown, latex=latex)
     else:
         console.print(sweep_table(swept))
         if plot is not None:
@@ -83,16 +87,17 @@ def _solve(
     above: float | None,
     *,
     json: bool,
-    rows: bool,
+    csv: bool,
     markdown: bool,
+    latex: bool,
 ) -> None:
     from certiformer.theory.core.solving import solve
 
     solution = solve(result, given, name, below=below, above=above)
     if json:
         print_json(solution.as_json())
-    elif rows:
-        print_rows(solution.rows(), markdown=markdown)
+    elif csv or markdown or latex:
+        print_rows(solution.rows(), markdown=markdown, latex=latex)
     else:
         console.print(solution_table(solution))
 
@@ -125,9 +130,3 @@ def _pairs(result: type[Result], words: list[str]) -> dict[str, str]:
             raise InputError(name, value, "one value, not two")
         pairs[name] = value
     return pairs
-
-
-def _draw(swept: Sweep, path: Path) -> None:
-    from certiformer.report.figure import save, sweep_figure
-
-    save(sweep_figure(swept), path)

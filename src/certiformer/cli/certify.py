@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Every = Annotated[bool, typer.Option("--all", help="The table of all limits too.")]
 
 
-@reading.declared()
+@reading.declared("certify")
 def certify(
     declaration: Declaration,
     source: Annotated[
@@ -104,7 +104,7 @@ def certify(
     report, written = write(found, level, only, out)
     told = ""
     if proof is not None:
-        from certiformer.certification.proofs import write_proof
+        from certiformer.auditing.proofs import write_proof
 
         told = write_proof(report.document, out / "proof.v", predictions, proof)
     show(report, written, print_as(json, csv, markdown), table=every)

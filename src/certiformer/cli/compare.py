@@ -10,7 +10,7 @@ from rich.table import Table
 
 from certiformer.certification.declaration import Declaration
 from certiformer.cli import _reading as reading
-from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
+from certiformer.cli._output import Csv, Form, Latex, Markdown, console, print_json, print_rows
 from certiformer.cli._reading import conditions, plain
 from certiformer.report.numbers import of_bound
 from certiformer.theory.core.errors import InputError
@@ -25,7 +25,7 @@ MOST_LINES = 21
 COLUMNS = ("id", "sound", "variant", "printed")
 
 
-@reading.declared("models", "two_sided", "slices", "seed", "title", "confidence_column", *reading.JUDGE)
+@reading.declared("compare")
 def compare(
     declaration: Declaration,
     what: Annotated[
@@ -45,7 +45,8 @@ def compare(
         typer.Option(metavar="noninferior|better", help="Exit code 0 if that is shown, 1 if refuted, 3 otherwise."),
     ] = None,
     sweep: Annotated[
-        str | None, typer.Option(metavar="KEY=FROM:TO:POINTS", help="Results: along a range, e.g. n=1e2:1e8:40.")
+        str | None,
+        typer.Option(metavar="KEY=FROM:TO:POINTS[:linear]", help="Results: along a range, e.g. n=1e2:1e8:40."),
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Results: draw the sweep (.png, .svg).")] = None,
     proof_file: Annotated[
@@ -55,12 +56,14 @@ def compare(
     json: reading.Json = False,
     csv: Csv = False,
     markdown: Markdown = False,
+    latex: Latex = False,
 ) -> None:
     """Compare two models on the same items, or several bounds."""
     from certiformer.certification.comparing import compare as run
     from certiformer.certification.gating import EXIT, required_of
     from certiformer.certification.sources.files import READERS
 
+    form: Form = "csv" if csv else "markdown" if markdown else "latex" if latex else ""
     files = [word for word in what if Path(word).suffix.lower() in READERS or Path(word).exists()]
     if not files:
         models_only: dict[str, Any] = {"delta": delta, "confidence": confidence, "margin": margin}
@@ -70,7 +73,7 @@ def compare(
                 raise InputError(
                     f"--{name}", value, "files of predictions to compare", "Results have inputs: KEY=VALUE"
                 )
-        _results(what, sweep, plot, json, "csv" if csv else "markdown" if markdown else "")
+        _results(what, sweep, plot, json, form)
         return
     if len(files) < len(what):
         raise InputError("compare", [word for word in what if word not in files], "files, or ids, not both")
@@ -78,26 +81,26 @@ def compare(
         raise InputError("--sweep, --plot", sweep or str(plot), "results (ids) to compare, not files")
     found = run(*files, delta=delta, confidence=confidence, margin=margin, declaration=declaration)
     verdict = None if require is None else required_of(found, require)
-    _models(found, proof_file, json, "csv" if csv else "markdown" if markdown else "")
+    _models(found, proof_file, json, form)
     if verdict is not None:
-        typer.echo(verdict[1], err=json or csv or markdown)
+        typer.echo(verdict[1], err=json or bool(form))
         raise typer.Exit(EXIT[verdict[0]])
 
 
-def _models(found: Comparisons, proof_file: Path | None, json: bool, rows_as: str) -> None:
+def _models(found: Comparisons, proof_file: Path | None, json: bool, form: Form) -> None:
     document: dict[str, Any] = {"comparison": found[0].as_json()}
     if len(found) > 1:
         document["comparisons"] = [one.as_json() for one in found]
     told = ""
     if proof_file is not None:
-        from certiformer.certification.proofs import write_proof
+        from certiformer.auditing.proofs import write_proof
 
         told = write_proof(document, proof_file, None)
     if json:
         print_json(document)
         return
-    if rows_as:
-        print_rows([one.as_json() for one in found], markdown=rows_as == "markdown")
+    if form:
+        print_rows([one.as_json() for one in found], markdown=form == "markdown", latex=form == "latex")
         return
     said = found.report
     console.print(f"[bold]{plain(said.headline)}[/bold]")
@@ -112,7 +115,7 @@ def _models(found: Comparisons, proof_file: Path | None, json: bool, rows_as: st
         console.print(told, highlight=False)
 
 
-def _results(words: list[str], sweep: str | None, plot: Path | None, json: bool, rows_as: str) -> None:
+def _results(words: list[str], sweep: str | None, plot: Path | None, json: bool, form: Form) -> None:
     from certiformer.report.comparison import compare_results, draw
 
     ids = [word for word in words if "=" not in word]
@@ -129,7 +132,7 @@ def _results(words: list[str], sweep: str | None, plot: Path | None, json: bool,
     if json:
         print_json(found.as_json())
         return
-    if rows_as:
+    if form:
         fixed: list[tuple[dict[str, float], Row]] = [({}, row) for rows in found.by_quantity().values() for row in rows]
         listed = fixed if along is None else [({along.name: value}, row) for value, row in found.along()]
         print_rows(
@@ -137,7 +140,8 @@ def _results(words: list[str], sweep: str | None, plot: Path | None, json: bool,
                 {"quantity": row.quantity, **at, **{name: getattr(row, name) for name in COLUMNS}, "why": row.why}
                 for at, row in listed
             ],
-            markdown=rows_as == "markdown",
+            markdown=form == "markdown",
+            latex=form == "latex",
         )
         return
     for quantity, rows in found.by_quantity().items():
@@ -168,10 +172,10 @@ def _swept(found: Comparison, quantity: str, along: Range) -> None:
     for name in (along.name, *(one.result.id for one in sweeps), "smallest"):
         table.add_column(name, justify="left" if name == "smallest" else "right", overflow="fold")
     stretches = found.wins(quantity)
-    points = sweeps[0].values
+    (points,) = sweeps[0].axes.values()
     shown = sorted({round(k * (len(points) - 1) / (MOST_LINES - 1)) for k in range(MOST_LINES)})
     for place in shown if len(points) > MOST_LINES else range(len(points)):
-        at = [one.evaluations[place] for one in sweeps]
+        at = [one.points[place] for one in sweeps]
         values = ["–" if one.best is None else of_bound(one.sound[one.best]) for one in at]
         (winner,) = (one.id for one in stretches if one.low <= points[place] <= one.high)
         table.add_row(f"{points[place]:.4g}", *values, winner or "–")

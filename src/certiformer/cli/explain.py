@@ -23,8 +23,8 @@ def explain(
     """What a paper prints, what is wrong with it, what holds."""
     result = certiformer.explain(id)
     if proof:
+        from certiformer.auditing.proofs import check_refutation, verdict_on
         from certiformer.certificates._refutations import refutation_of
-        from certiformer.certification.proofs import check_refutation, verdict_on
         from certiformer.cli.verify import told
 
         text = refutation_of(result.id)

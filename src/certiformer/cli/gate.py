@@ -13,7 +13,7 @@ from certiformer.cli._output import Csv, Markdown, console, print_json, print_ro
 from certiformer.theory.core.errors import InputError
 
 
-@reading.declared("two_sided", "seed")
+@reading.declared("gate")
 def gate(
     declaration: Declaration,
     source: Annotated[Path, typer.Argument(metavar="FILE", help="Predictions, losses or a log of evaluations.")],
@@ -36,6 +36,9 @@ def gate(
         typer.Option(metavar="K", help="Groups are tasks: do K fresh tries of one all succeed?"),
     ] = None,
     pass_any: Annotated[int | None, typer.Option(metavar="K", help="The same: does at least one of K succeed?")] = None,
+    proof_file: Annotated[
+        Path | None, typer.Option("--proof", metavar="FILE", help="Write a PASS as a proof for a kernel (.v).")
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="The table of all metrics and slices too.")] = False,
     delta: reading.Delta = None,
     confidence: reading.Confidence = None,
@@ -66,12 +69,19 @@ def gate(
         confidence=confidence,
         declaration=declaration,
     )
+    told = "" if proof_file is None else "No proof was written: only a PASS is stated to a kernel."
+    if proof_file is not None and report.verdict == "pass":
+        from certiformer.auditing.proofs import write_proof
+
+        told = write_proof(report.document, proof_file, None)
     if json:
         print_json(report.document)
     elif csv or markdown:
         print_rows(report.rows(), markdown=markdown)
     else:
         console.print(first_screen(report, table=every))
+        if told:
+            console.print(told)
     raise typer.Exit(report.exit_code)
 
 

@@ -13,7 +13,7 @@ from certiformer.cli._output import console, print_json
 from certiformer.cli._reading import plain
 
 
-@reading.declared("two_sided", "seed", "title", "models", *reading.JUDGE)
+@reading.declared("look")
 def look(
     declaration: Declaration,
     source: Annotated[Path, typer.Argument(metavar="FILE", help="Predictions, losses or a log of evaluations.")],

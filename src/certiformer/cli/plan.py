@@ -49,7 +49,8 @@ def plan(
         if expect is None:
             if plot is not None:
                 raise InputError("--plot", str(plot), "one curve", f"Say what you expect: --expect {error / 2:g}")
-            plans = [planned(error, level, share * error, power, models) for share in EXPECTED]
+            shares = [share for share in (*EXPECTED, *(ABOVE if gate else ())) if share * error < 1.0]
+            plans = [planned(error, level, share * error, power, models) for share in shares]
             _three(error, plans, json, csv, markdown)
             return
         document = planned(error, level, expect, power, models)
@@ -78,6 +79,8 @@ def plan(
 
 EXPECTED = (0.0, 0.25, 0.5)
 """Shares of the target error rate that are shown where nothing is expected."""
+ABOVE = (1.5, 2.0)
+"""The same above it, for a gate: it may fail, too."""
 
 
 def _three(error: float, found: list[dict[str, Any]], json: bool, csv: bool, markdown: bool) -> None:

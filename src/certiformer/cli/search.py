@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
+from certiformer.cli._output import Csv, Latex, Markdown, console, print_json, print_results
 from certiformer.report.table import theorem_table
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.registry import search as found_by
@@ -17,6 +17,7 @@ def search(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     csv: Csv = False,
     markdown: Markdown = False,
+    latex: Latex = False,
 ) -> None:
     """Find results by words in their title, statement, defects, assumptions and inputs."""
     found = found_by(" ".join(words))
@@ -24,7 +25,7 @@ def search(
         print_json([each.listing() for each in found])
     elif not found:
         raise InputError("words", " ".join(words), "words that occur in a result", "Try fewer or shorter words")
-    elif csv or markdown:
-        print_rows([each.listing() for each in found], markdown=markdown)
+    elif csv or markdown or latex:
+        print_results(found, markdown=markdown, latex=latex)
     else:
         console.print(theorem_table(found, console.width))

@@ -14,9 +14,7 @@ from certiformer.cli._reading import conditions, plain
 from certiformer.theory.core.errors import InputError
 
 
-@reading.declared(
-    "slices", "two_sided", "estimand", "max_size", "order", "range", "clip", "title", "seed", *reading.JUDGE
-)
+@reading.declared("select")
 def select(
     declaration: Declaration,
     source: Annotated[Path, typer.Argument(metavar="FILE", help="Predictions with confidences (.csv, .npz, ...).")],

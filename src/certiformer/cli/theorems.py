@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
+from certiformer.cli._output import Csv, Latex, Markdown, console, print_json, print_results
 from certiformer.report.table import theorem_table
 from certiformer.theory.core import Quantity, Status, papers, results
 from certiformer.theory.core.errors import UnknownNameError
@@ -18,11 +18,13 @@ def theorems(
         str | None, typer.Option(metavar="QUANTITY", help="Only results that bound this, for example 'risk'.")
     ] = None,
     status: Annotated[
-        str | None, typer.Option(metavar="STATUS", help="Only these printed statements: true, false, unproven, ...")
+        str | None,
+        typer.Option("--status", metavar="STATUS", help="Only these printed statements: true, false, unproven, ..."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     csv: Csv = False,
     markdown: Markdown = False,
+    latex: Latex = False,
 ) -> None:
     """List the results, what each bounds, and whether it is true."""
     if paper is not None and paper not in papers():
@@ -38,10 +40,9 @@ def theorems(
         if status not in states:
             raise UnknownNameError("status", status, states)
         found = [each for each in found if each.status is states[status]]
-    rows = [each.listing() for each in found]
     if json:
-        print_json(rows)
-    elif csv or markdown:
-        print_rows(rows, markdown=markdown)
+        print_json([each.listing() for each in found])
+    elif csv or markdown or latex:
+        print_results(found, markdown=markdown, latex=latex)
     else:
         console.print(theorem_table(found, console.width))

@@ -79,8 +79,8 @@ def train(
     own_process(threads)
     import jax
 
-    from certiformer.certification.along import facts as along_facts
     from certiformer.lab import models, tasks
+    from certiformer.lab.paper_results.along import facts as along_facts
     from certiformer.lab.training.fitting import fit
     from certiformer.lab.training.presets import PRESETS, Recipe
     from certiformer.lab.training.presets import preset as find_preset
@@ -153,7 +153,7 @@ def train(
             running=running if along is None else None,
             resume=resume,
             progress=progress,
-            look=along,
+            look=None if along is None else along.look,
         )
         models.save(out, fitted.model, fitted.facts)
     kept = task_name if given_file else _write_examples(examples, fitted.task, select=recipe.select)
@@ -212,7 +212,7 @@ def _follow(bounds: str | None, every: int, delta: float, out: Path | None) -> A
     """The callback of --bounds."""
     if bounds is None:
         return None
-    from certiformer.certification.along import BoundsAlong
+    from certiformer.lab.paper_results.along import BoundsAlong
 
     if out is not None and out.suffix not in (".csv", ".json"):
         raise InputError("--bounds-out", str(out), "a file name ending in .csv or .json")
@@ -296,7 +296,7 @@ def _list(presets: Any, json: bool) -> None:
 
 def _show(report: dict[str, Any]) -> None:
     table = Table(box=None, show_header=False)
-    for name, value in report["final"].items():
+    for name, value in {**report["final"], **report["compare_with"]}.items():
         table.add_row(name.replace("_", " "), f"{value:.6g}")
     ended = report["run"]
     table.add_row("steps", f"{ended['steps']} ({ended['ended']}), {ended['seconds']:.1f} s")

@@ -47,7 +47,7 @@ def verify(
     if (report / "report.json").is_file():
         report = report / "report.json"
     if proof is not None:
-        from certiformer.certification.proofs import COUNT, check_file, verdict_on
+        from certiformer.auditing.proofs import COUNT, check_file, verdict_on
 
         told(*verdict_on(lambda: check_file(report, data, count=proof == COUNT)), json)
     if report.is_dir() or report.name == "log.jsonl":

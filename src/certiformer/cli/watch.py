@@ -15,7 +15,7 @@ from certiformer.cli import _reading as reading
 from certiformer.theory.core.errors import InputError
 
 
-@reading.declared(only=("metric", "better", "range"))
+@reading.declared("watch")
 def watch(
     declaration: Declaration,
     source: Annotated[str, typer.Argument(metavar="FILE|-", help="One outcome per line; - reads standard input.")],

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,6 +14,7 @@ from rich.text import Text
 
 from certiformer.report.numbers import short
 from certiformer.report.page import environment
+from certiformer.theory.core.csv_writer import csv_text
 
 if TYPE_CHECKING:
     from certiformer.checkpoints.inspection import Inspection
@@ -73,7 +72,7 @@ def _facts(document: Document) -> str:
 
 
 def _layer_table(document: Document) -> Table:
-    """Spectral norms by role, the largest W_QK of a head, decades of sensitivity: one row per layer."""
+    """Spectral norms by role, the largest W_QK of a head, log10 of sensitivity: one row per layer."""
     rows = _layers(document)
     roles = [role for role in IN_LAYERS if any(role in norms for _, norms, _ in rows)]
     table = Table(
@@ -81,7 +80,7 @@ def _layer_table(document: Document) -> Table:
         pad_edge=False,
         padding=(0, 1, 0, 0),
         header_style="bold",
-        caption="spectral norms; W_QK: the largest of a head; decades of sensitivity: attention, feed-forward, layer",
+        caption="spectral norms; W_QK: the largest of a head; log10 of the sensitivity: attention, feed-forward, layer",
         caption_justify="left",
     )
     for name in ("layer", *roles, "W_QK", "att", "ff", "layer"):
@@ -97,7 +96,7 @@ def _layer_table(document: Document) -> Table:
 
 
 def _layers(document: Document) -> list[tuple[Mapping[str, Any], dict[str, Any], dict[str, Any]]]:
-    """Each layer with its spectral norms by role, and with W_QK and decades; layers that share weights repeat them."""
+    """Each layer with its spectral norms by role, with W_QK and sensitivity; layers that share weights repeat them."""
     by_layer: dict[int, dict[str, Any]] = {}
     for tensor in document["tensors"]:
         if tensor["layer"] is not None:
@@ -222,7 +221,7 @@ def tensor_rows(documents: Sequence[Document]) -> list[dict[str, Any]]:
 
 
 def layer_rows(documents: Sequence[Document]) -> list[dict[str, Any]]:
-    """One row per layer, all checkpoints: spectral norms by role, the largest W_QK of a head, decades."""
+    """One row per layer, all checkpoints: spectral norms by role, the largest W_QK of a head, sensitivities."""
     return [
         {"path": document["path"], "layer": layer["index"], **norms, **told}
         for document in documents
@@ -232,11 +231,7 @@ def layer_rows(documents: Sequence[Document]) -> list[dict[str, Any]]:
 
 def tensors_csv(documents: Sequence[Document]) -> str:
     """`tensor_rows` as comma-separated values."""
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, ("path", *COLUMNS), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(tensor_rows(documents))
-    return buffer.getvalue()
+    return csv_text(tensor_rows(documents), ("path", *COLUMNS))
 
 
 def checkpoint_page(documents: Sequence[Inspection]) -> str:
@@ -262,12 +257,12 @@ ATTENTION, FEED_FORWARD = "#0072b2", "#d55e00"
 
 
 def layer_figure(document: Document) -> Markup:
-    """Decades of sensitivity per layer: attention and feed-forward as the two parts of a bar."""
+    """log10 of the sensitivity per layer: attention and feed-forward as the two parts of a bar."""
     layers = document["layers"]
     most = max(max(0.0, layer["lipschitz_log10"]) for layer in layers) or 1.0
     unit = (WIDTH - LEFT - RIGHT) / most
     height = TOP + ROW * len(layers) + 30
-    title = escape("Decades of sensitivity per layer")
+    title = escape("log10 of the sensitivity, per layer")
     box = f'viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{title}"'
     first, second = (
         f'<tspan fill="{colour}" font-weight="bold">{name}</tspan>'

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from certiformer.report import numbers
 from certiformer.theory.core import Evaluation, Result, find
+from certiformer.theory.core.arrays import Evaluations
 from certiformer.theory.core.errors import CertiformerError, InputError, UnknownNameError
-from certiformer.theory.core.sweeping import Range, Sweep, sweep
+from certiformer.theory.core.sweeping import Range, sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,7 +47,7 @@ class Comparison:
     """The rows (at the end of the range, where one was given), and the sweeps along it."""
 
     rows: tuple[Row, ...]
-    sweeps: tuple[Sweep, ...]
+    sweeps: tuple[Evaluations, ...]
 
     def by_quantity(self) -> dict[str, list[Row]]:
         """Different quantities never share a table: a gap is not a covering number."""
@@ -63,9 +64,9 @@ class Comparison:
         rows = [row for row in self.by_quantity()[quantity] if row.value is not None]
         return rows[0].id if len(rows) > 1 else None
 
-    def swept(self) -> dict[str, list[Sweep]]:
+    def swept(self) -> dict[str, list[Evaluations]]:
         """The sweeps by the quantity they bound."""
-        found: dict[str, list[Sweep]] = {}
+        found: dict[str, list[Evaluations]] = {}
         for one in self.sweeps:
             found.setdefault(one.result.bounds.value, []).append(one)
         return found
@@ -75,7 +76,7 @@ class Comparison:
         return [
             (value, _row(evaluation))
             for sweeps in self.swept().values()
-            for at in zip(*(zip(one.values, one.evaluations, strict=True) for one in sweeps), strict=True)
+            for at in zip(*(zip(_along(one), one.points, strict=True) for one in sweeps), strict=True)
             for value, evaluation in at
         ]
 
@@ -83,8 +84,8 @@ class Comparison:
         """Who has the smallest sound bound where, from one end of the range to the other."""
         found: list[Stretch] = []
         sweeps = self.swept().get(quantity, [])
-        for place, value in enumerate(sweeps[0].values if sweeps else ()):
-            rows = [_row(one.evaluations[place]) for one in sweeps]
+        for place, value in enumerate(_along(sweeps[0]) if sweeps else ()):
+            rows = [_row(one.points[place]) for one in sweeps]
             sizes = {row.id: (row.value, row.log10 or 0.0) for row in rows if row.value is not None}
             best = min(sizes, key=lambda id: sizes[id]) if sizes else None
             if found and found[-1].id == best:
@@ -131,12 +132,18 @@ def compare_results(ids: Sequence[str], given: Mapping[str, str], along: Range |
             if along is not None and along.name in _names(result):
                 swept = sweep(result, own, along)
                 sweeps.append(swept)
-                rows.append(_row(swept.evaluations[-1]))
+                rows.append(_row(swept.points[-1]))
             else:
                 rows.append(_row(result.evaluate(own)))
         except CertiformerError as error:
             rows.append(Row(result.id, result.bounds.value, None, None, "–", "", "–", str(error)))
     return Comparison(tuple(rows), tuple(sweeps))
+
+
+def _along(swept: Evaluations) -> tuple[float, ...]:
+    """The values of the one input that was swept."""
+    (values,) = swept.axes.values()
+    return values
 
 
 def _names(result: type[Result]) -> set[str]:
@@ -162,7 +169,7 @@ def comparison_figure(found: Comparison) -> Figure:
     """The best sound variants along the sweep, one panel per quantity."""
     from matplotlib.figure import Figure
 
-    from certiformer.report.figure import SOUND_COLOURS
+    from certiformer.report.figure import SOUND_COLOURS, geometric
 
     quantities = list(dict.fromkeys(swept.result.bounds.value for swept in found.sweeps))
     if not quantities:
@@ -178,10 +185,12 @@ def comparison_figure(found: Comparison) -> Figure:
                 math.nan
                 if one.best is None or not math.isfinite(one.sound[one.best].value)
                 else one.sound[one.best].value
-                for one in swept.evaluations
+                for one in swept.points
             ]
-            axes.plot(swept.values, heights, color=next(colours), lw=1.6, label=swept.result.id)
-        axes.set(xscale="log", yscale="log", xlabel=found.sweeps[0].range.name, ylabel=quantity)
+            axes.plot(_along(swept), heights, color=next(colours), lw=1.6, label=swept.result.id)
+        (name,) = found.sweeps[0].axes
+        spacing = "log" if geometric(_along(found.sweeps[0])) else "linear"
+        axes.set(xscale=spacing, yscale="log", xlabel=name, ylabel=quantity)
         axes.grid(True, which="major", color="0.9", lw=0.6)
         axes.legend(fontsize=8, frameon=False)
         for side in ("top", "right"):

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from certiformer.certificates._refutations import refutation_command
 from certiformer.report import numbers
+from certiformer.report.latex import latex_words
 from certiformer.report.table import STATUS_STYLES
 from certiformer.theory.core import Input, Result
 
@@ -135,17 +136,19 @@ def _unmarked(prose: str) -> str:
 
 
 def bibtex_entry(result: type[Result]) -> str:
-    """The paper as BibTeX, with the place of the result in a note."""
+    """The paper as BibTeX, with the place of the result in a note and the identifiers that are in print."""
     paper = result.paper
-    lines = [
-        f"@misc{{{paper.key},",
-        f"  author = {{{paper.authors.replace(', ', ' and ')}}},",
-        f"  title = {{{paper.title}}},",
-        *([f"  year = {{{paper.year}}},"] if paper.year else []),
-        *([f"  howpublished = {{{paper.venue}}},"] if paper.venue else []),
-        f"  note = {{{result.place}}},",
-        "}",
-    ]
+    known = paper.identifiers
+    kind = "article" if "journal" in known else "inproceedings" if "booktitle" in known else "misc"
+    entries = {
+        "author": paper.authors.replace(", ", " and "),
+        "title": paper.title,
+        **({"year": str(paper.year)} if paper.year else {}),
+        **({"howpublished": paper.venue} if paper.venue and kind == "misc" else {}),
+        **known,
+        "note": result.place,
+    }
+    lines = [f"@{kind}{{{paper.key},", *(f"  {name} = {{{value}}}," for name, value in entries.items()), "}"]
     return "\n".join(lines)
 
 
@@ -159,5 +162,5 @@ def latex_statement(result: type[Result]) -> str:
     ):
         if formula or words:
             parts.append(f"% {name}")
-            parts.append(f"\\[ {formula} \\]" if formula else f"\\text{{{words}}}")
+            parts.append(f"\\[ {formula} \\]" if formula else latex_words(words))
     return "\n".join(parts)

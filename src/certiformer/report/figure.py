@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import AutoLocator, NullFormatter, NullLocator, ScalarFormatter
 
 from certiformer.theory.core import Bound, Quantity
+from certiformer.theory.core.arrays import Evaluations
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.report import Report, Statement
-from certiformer.theory.core.sweeping import Sweep
 
 # Okabe and Ito's palette, which survives colour blindness and grey printing.
 SOUND_COLOURS = ("#0072B2", "#009E73", "#56B4E9", "#CC79A7", "#E69F00", "#000000")
@@ -39,23 +39,60 @@ def report_figure(report: Report) -> Figure:
         for place, row in enumerate(group):
             scale = 100.0 if row.rate else 1.0
             seen = row.terms.get("observed", row.terms.get("empirical error of Q"))
+            low, high = row.lower, scale * (row.value or 0.0)
+            if low is not None:
+                axes.plot([scale * low, high], [place, place], "|-", ms=10, color=SOUND_COLOURS[0], lw=1.6, zorder=1)
+            elif seen is not None:
+                axes.plot([scale * seen, high], [place, place], color="0.7", lw=1.2, zorder=1)
             if seen is not None:
-                axes.plot([scale * seen, scale * (row.value or 0.0)], [place, place], color="0.7", lw=1.2, zorder=1)
                 axes.plot(scale * seen, place, "o", mfc="white", color="0.4")
-            axes.plot(scale * (row.value or 0.0), place, "o", color=SOUND_COLOURS[0])
+            if low is None:
+                axes.plot(high, place, "o", color=SOUND_COLOURS[0])
         axes.set_yticks(range(len(group)), [row.key for row in group])
         axes.set_ylim(len(group) - 0.5, -0.5)
-        axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
-        axes.set_xlabel(f"{name}{' (%)' if name == 'error rate' else ''}: at most (dot), observed (ring)")
+        axes.set_xlim(min(0.0, axes.get_xlim()[0]), max(0.0, axes.get_xlim()[1]))
+        limits = "limits (bar)" if any(row.lower is not None for row in group) else "at most (dot)"
+        axes.set_xlabel(f"{name}{' (%)' if name == 'error rate' else ''}: {limits}, observed (ring)")
     figure.suptitle(report.headline, fontsize=9, wrap=True)
     return figure
 
 
-def sweep_figure(swept: Sweep) -> Figure:
-    """Printed and sound bounds along a sweep, log-log, the range where the printed form is invalid shaded."""
+def sweep_figure(swept: Evaluations) -> Figure:
+    """A sweep as a picture: along one input curves, over two a family of curves or a map of the sound bound."""
     figure = Figure(figsize=(6.0, 4.0), layout="constrained")
     axes = figure.add_subplot()
-    x = np.array(swept.values)
+    (name, along), *second = swept.axes.items()
+    if not second:
+        _draw_curves(axes, np.array(along), swept)
+    elif len(second[0][1]) <= len(SOUND_COLOURS):
+        _draw_family(axes, np.array(along), swept, *second[0])
+    else:
+        _draw_map(figure, axes, swept)
+    axes.set_xscale("log" if geometric(along) else "linear")
+    axes.set_xlabel(_named(swept, name))
+    axes.set_title(f"{swept.result.paper.short}, {swept.result.place}: {swept.result.title}", fontsize=9)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return figure
+
+
+def geometric(values: Sequence[float]) -> bool:
+    """Whether values lie nearer to equal ratios than to equal steps, so that a logarithmic axis shows them best."""
+    low, middle, high = values[0], values[len(values) // 2], values[-1]
+    if low <= 0.0:
+        return False
+    share = (len(values) // 2) / max(len(values) - 1, 1)
+    steps, ratios = low + share * (high - low), low * (high / low) ** share
+    return len(values) < 3 or abs(middle - ratios) <= abs(middle - steps)
+
+
+def _named(swept: Evaluations, name: str) -> str:
+    entry = next(i for i in swept.result.inputs if name in (i.name, *i.aliases))
+    return f"{entry.name}: {entry.meaning}"
+
+
+def _draw_curves(axes: Axes, x: np.ndarray, swept: Evaluations) -> None:
+    """Printed and sound bounds, the range where the printed form is invalid shaded."""
     quantity = swept.result.bounds
     for (name, bounds), colour in zip(_curves(swept, "sound", quantity), itertools.cycle(SOUND_COLOURS), strict=False):
         heights = _heights([bound if bound.applies else Bound(math.inf) for bound in bounds])
@@ -65,28 +102,63 @@ def sweep_figure(swept: Sweep) -> Figure:
         axes.plot(x, _heights(bounds), color=PRINTED_COLOUR, lw=1.6, ls=dashes, label=f"printed: {name}")
     if printed:
         _shade_invalid(axes, x, printed[0][1])
-    trivial = [None if e.best is None else e.sound[e.best].trivial for e in swept.evaluations]
-    if any(value is not None for value in trivial):
-        heights = [math.nan if value is None else value for value in trivial]
-        axes.plot(x, heights, color="0.5", lw=1.0, ls=":", label="trivial value")
-    axes.set_xscale("log")
+    trivial = _trivial(swept)
+    if np.isfinite(trivial).any():
+        axes.plot(x, trivial, color="0.5", lw=1.0, ls=":", label="trivial value")
     axes.set_yscale("log")
-    entry = next(i for i in swept.result.inputs if swept.range.name in (i.name, *i.aliases))
-    axes.set_xlabel(f"{entry.name}: {entry.meaning}")
     axes.set_ylabel(quantity.value)
-    axes.set_title(f"{swept.result.paper.short}, {swept.result.place}: {swept.result.title}", fontsize=9)
     axes.grid(True, which="major", color="0.9", lw=0.6)
     axes.legend(fontsize=8, frameon=False)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    return figure
 
 
-def _curves(swept: Sweep, side: str, quantity: Quantity) -> list[tuple[str, Sequence[Bound]]]:
+def _draw_family(axes: Axes, x: np.ndarray, swept: Evaluations, name: str, values: Sequence[float]) -> None:
+    """The best sound bound along the first input, a curve for each value of the second."""
+    best = np.where(swept.best > 0, swept.best, math.nan)
+    for column, (value, colour) in enumerate(zip(values, SOUND_COLOURS, strict=False)):
+        heights = np.where(np.isfinite(best[:, column]), best[:, column], math.nan)
+        axes.plot(x, heights, color=colour, lw=1.6, marker=None, label=f"{name} = {value:.4g}")
+    trivial = _trivial(swept).reshape(swept.shape)[:, 0]
+    if np.isfinite(trivial).any():
+        axes.plot(x, trivial, color="0.5", lw=1.0, ls=":", label="trivial value")
+    axes.set_yscale("log")
+    axes.set_ylabel(f"{swept.result.bounds.value}: best sound bound")
+    axes.grid(True, which="major", color="0.9", lw=0.6)
+    axes.legend(fontsize=8, frameon=False)
+
+
+def _draw_map(figure: Figure, axes: Axes, swept: Evaluations) -> None:
+    """The best sound bound over two inputs: colours and contours at powers of ten, a line at the trivial value."""
+    (_, along), (name, across) = swept.axes.items()
+    best = swept.best.T
+    heights = np.full(best.shape, math.nan)
+    np.log10(best, out=heights, where=np.isfinite(best) & (best > 0))
+    mesh = axes.pcolormesh(along, across, heights, shading="nearest", cmap="cividis", rasterized=True)
+    figure.colorbar(mesh, ax=axes, label="log10 of the best sound bound")
+    drawn = np.ma.masked_invalid(heights)
+    if min(drawn.shape) >= 2 and drawn.count() and drawn.max() > drawn.min():
+        lines = axes.contour(along, across, drawn, colors="white", linewidths=0.7, linestyles="solid")
+        axes.clabel(lines, fontsize=7, fmt="%g")
+        limit = np.log10(_trivial(swept).reshape(swept.shape).T)
+        gap = np.ma.masked_invalid(heights - limit)
+        if gap.count() and gap.min() < 0.0 < gap.max():
+            axes.contour(along, across, gap, levels=[0.0], colors=PRINTED_COLOUR, linewidths=2.0)
+            axes.plot([], [], color=PRINTED_COLOUR, lw=2.0, label="vacuous on the brighter side")
+            axes.legend(fontsize=8, loc="lower right")
+    axes.set_yscale("log" if geometric(across) else "linear")
+    axes.set_ylabel(_named(swept, name))
+
+
+def _trivial(swept: Evaluations) -> np.ndarray:
+    """What is known without a bound, at every point; nan where nothing is."""
+    values = (None if e.best is None else e.sound[e.best].trivial for e in swept.points)
+    return np.array([math.nan if value is None else value for value in values], dtype=float)
+
+
+def _curves(swept: Evaluations, side: str, quantity: Quantity) -> list[tuple[str, Sequence[Bound]]]:
     """The variants of one side that bound the result's own quantity; sound ones only if they apply somewhere."""
-    first = getattr(swept.evaluations[0], side)
+    first = getattr(swept.points[0], side)
     names = [name for name, bound in first.items() if bound.bounds in (None, quantity)]
-    curves = [(name, [getattr(e, side)[name] for e in swept.evaluations]) for name in names]
+    curves = [(name, [getattr(e, side)[name] for e in swept.points]) for name in names]
     return [(name, bounds) for name, bounds in curves if side == "printed" or any(b.applies for b in bounds)]
 
 
@@ -100,7 +172,8 @@ def _shade_invalid(axes: Axes, x: np.ndarray, bounds: Sequence[Bound]) -> None:
     invalid = np.array([not bound.applies for bound in bounds])
     if not invalid.any():
         return
-    edges = np.concatenate([[x[0]], np.sqrt(x[1:] * x[:-1]), [x[-1]]])
+    between = np.sqrt(x[1:] * x[:-1]) if geometric(x.tolist()) else (x[1:] + x[:-1]) / 2
+    edges = np.concatenate([[x[0]], between, [x[-1]]])
     labelled = False
     for i in np.flatnonzero(invalid):
         axes.axvspan(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -14,8 +14,8 @@ from certiformer.report import numbers
 from certiformer.theory.core import Bound, Direction, Evaluation, Hypothesis, Quantity, Result, Status
 
 if TYPE_CHECKING:
+    from certiformer.theory.core.arrays import Evaluations
     from certiformer.theory.core.solving import Solution
-    from certiformer.theory.core.sweeping import Sweep
 
 STATUS_STYLES = {
     Status.TRUE: "green",
@@ -41,7 +41,8 @@ def theorem_table(results: Sequence[type[Result]], width: int = 80) -> Renderabl
     table.add_column("why" if roomy else "title", overflow="fold")
     for result in results:
         status = Text(result.status.value, STATUS_STYLES[result.status])
-        table.add_row(result.id, result.bounds.value, status, escape(result.reason if roomy else result.title))
+        words = Text(result.reason if roomy else result.title)
+        table.add_row(Text(result.id), Text(result.bounds.value), status, words)
     hint = Text("certiformer explain ID tells the whole story; every result has a sound side.", "dim")
     return Group(table, Text(), hint)
 
@@ -154,19 +155,20 @@ def _value(value: float | None) -> str:
     return "does not apply" if value is None else f"{value:.10g}"
 
 
-def sweep_table(swept: Sweep) -> RenderableType:
-    """A row per value of the swept input, a column per variant; stars mark printed values out of their range."""
+def sweep_table(swept: Evaluations) -> RenderableType:
+    """A row per point, a column per variant; stars mark values of variants that do not apply there."""
     table = Table(box=None, pad_edge=False, header_style="bold", title=f"{swept.result.id}  {swept.result.title}")
-    table.add_column(swept.range.name, justify="right")
-    printed = list(swept.evaluations[0].printed)
-    sound = list(swept.evaluations[0].sound)
-    for side, names in (("printed", printed), ("sound", sound)):
+    for name in swept.axes:
+        table.add_column(name, justify="right")
+    sides = {side: list(dict.fromkeys(getattr(swept, side))) for side in ("printed", "sound")}
+    for side, names in sides.items():
         for name in names:
             table.add_column(f"{side}\n{name}", justify="right")
-    for value, evaluation in zip(swept.values, swept.evaluations, strict=True):
-        row = [numbers.short(value)]
-        row += [_starred(evaluation.printed[name]) for name in printed]
-        row += [_starred(evaluation.sound[name]) for name in sound]
+    for values, evaluation in zip(itertools.product(*swept.axes.values()), swept.points, strict=True):
+        row = [numbers.short(value) for value in values]
+        for side, names in sides.items():
+            found = getattr(evaluation, side)
+            row += [_starred(found[name]) if name in found else "–" for name in names]
         table.add_row(*row)
     return Group(table, Text("* does not apply there (out of range, or a hypothesis that was not asserted)", "dim"))
 

@@ -27,6 +27,7 @@ MOST_TICKS = 9
 OTHER_DASHES: tuple[tuple[int, tuple[int, ...]], ...] = ((0, (1, 1)), (0, (6, 2)), (0, (3, 1, 1, 1, 1, 1)))
 MOST_INSIDE = 2  # lines of a legend that find a place among the curves
 LINE, LETTER = 10.5, 3.6  # a line of a legend and a letter in it, in points
+HANDLE = 8  # letters: the line or marker before a name in a legend, and the space behind it
 MARGIN = 0.85  # inches of a panel's width beside the letters of its legend
 REACH = 4.0
 NEAR = 0.03  # of an axis: the room of a letter in the name of a tick
@@ -103,11 +104,11 @@ class Plot:
         place: Place = "none" if self._one_legend else "above" if most > MOST_INSIDE else "inside"
         letters = max(12, int((width / columns - MARGIN) * 72 / LETTER))
         above = {id(panel): _folded(panel, letters) for panel in self.panels if place == "above" and panel.legend}
-        room = LINE / 72 * max((len("\n".join(labels).splitlines()) for labels in above.values()), default=0)
+        room = LINE / 72 * max((_lines(labels, letters) for labels in above.values()), default=0)
         figure = Figure(figsize=(width, (self.height + room) * rows), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False)
         for axes, panel in zip(grid.flat, self.panels, strict=False):
-            _draw(axes, panel, place, above.get(id(panel), []))
+            _draw(axes, panel, place, above.get(id(panel), []), letters)
         for row in grid if self.shared else ():
             limits = [axes.get_ylim() for axes in row]
             for axes in row:
@@ -150,7 +151,17 @@ def _folded(panel: Panel, letters: int) -> list[str]:
     return ["\n".join(textwrap.wrap(label, letters)) for label in _labels(panel)]
 
 
-def _draw(axes: Axes, panel: Panel, place: Place, above: Sequence[str]) -> None:
+def _columns(labels: Sequence[str], letters: int) -> int:
+    """Columns of a legend above its panel: as many as have room beside each other."""
+    return max(1, min(len(labels), letters // (HANDLE + max(map(len, labels), default=0))))
+
+
+def _lines(labels: Sequence[str], letters: int) -> int:
+    columns = _columns(labels, letters)
+    return len("\n".join(labels).splitlines()) if columns == 1 else math.ceil(len(labels) / columns)
+
+
+def _draw(axes: Axes, panel: Panel, place: Place, above: Sequence[str], letters: int) -> None:
     measured, shown, said = 0, _shown(panel), {"sound": 0, "printed": 0, "paper": 0}
     for series in panel.series:
         if series in shown and series.kind in ("measured", "runs"):
@@ -163,7 +174,7 @@ def _draw(axes: Axes, panel: Panel, place: Place, above: Sequence[str]) -> None:
         axes.axhline(level, color="0.5", lw=1.0, ls=":", label=name)
     axes.set_xlabel(panel.x, fontsize=9)
     axes.set_ylabel(panel.y, fontsize=9)
-    axes.set_title(panel.title, fontsize=9, pad=6.0 + LINE * len("\n".join(above).splitlines()))
+    axes.set_title(panel.title, fontsize=9, pad=6.0 + LINE * (_lines(above, letters) if above else 0))
     if "x" in panel.log:
         axes.set_xscale("log")
     if "y" in panel.log:
@@ -182,7 +193,8 @@ def _draw(axes: Axes, panel: Panel, place: Place, above: Sequence[str]) -> None:
     if above:
         handles, _ = axes.get_legend_handles_labels()
         corner = (-0.02, 0.99)
-        axes.legend(handles, above, fontsize=7.0, frameon=False, loc="lower left", bbox_to_anchor=corner, borderpad=0.1)
+        size: dict[str, Any] = {"fontsize": 7.0, "borderpad": 0.1, "ncols": _columns(above, letters)}
+        axes.legend(handles, above, frameon=False, loc="lower left", bbox_to_anchor=corner, **size)
     elif place == "inside" and panel.legend and _labels(panel):
         axes.legend(fontsize=7.0, frameon=False, loc="best")
 

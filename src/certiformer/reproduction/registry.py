@@ -22,6 +22,7 @@ MODULES = {
     "mwigo.fig3": "papers.mwigo_figures",
     "mwigo.hypotheses": "designs.hypotheses",
     "mwigo.table1": "papers.mwigo_table_1",
+    "mwigo.test_set": "papers.mwigo_test_set",
     "trauger.bounds": "papers.trauger_bounds",
     "trauger.fig1": "papers.trauger_figures",
     "trauger.fig2": "papers.trauger_figures",

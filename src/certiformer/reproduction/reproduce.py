@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import functools
 import io
 import json
@@ -46,6 +45,7 @@ from certiformer.reproduction.sweep.origin import described
 from certiformer.reproduction.sweep.progress import duration
 from certiformer.reproduction.sweep.published_runs import SUFFIX
 from certiformer.reproduction.sweep.run import canonical
+from certiformer.theory.core.csv_writer import csv_text
 from certiformer.theory.core.errors import CertiformerError, InputError, refuse_unknown_options
 from certiformer.theory.core.user_dirs import cache_directory, data_directory
 
@@ -322,11 +322,7 @@ def export_all(found: Sequence[Reproduction], path: Path) -> list[Path]:
             for stem, plot in each.analysis.plots.items()
             for record in plot.tidy(stem)
         ]
-        text = io.StringIO()
-        writer = csv.DictWriter(text, ["experiment", *COLUMNS], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
-        write_text(series, text.getvalue())
+        write_text(series, csv_text(records, ["experiment", *COLUMNS]))
         written.append(series)
     return written
 

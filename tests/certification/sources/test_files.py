@@ -9,7 +9,8 @@ import pytest
 
 import certiformer
 from certiformer.certification.sources import rows as rows_module
-from certiformer.theory.core.errors import CertiformerError
+from certiformer.certification.sources.repeats import as_text, plain
+from certiformer.theory.core.errors import CertiformerError, InputError
 from declaring import certified as certify
 
 RANDOM = np.random.default_rng(0)
@@ -287,3 +288,18 @@ def test_perplexities_of_the_harness(tmp_path):
 def test_pairs_that_are_no_perplexity(tmp_path, odd):
     with pytest.raises(CertiformerError, match=r"word_perplexity|ln p"):
         certify(perplexities(tmp_path, word_perplexity=odd), metric=("word_perplexity",), clip=5.0)
+
+
+@pytest.mark.parametrize("line", ['{"a": 1} {"a": 2}', '{"a": 1, "a": 1}', '{"a": 1', "[1]", '{"a": 1},', "\ufeff{}"])
+def test_a_line_that_is_no_object_is_named(tmp_path, line):
+    (tmp_path / "x.jsonl").write_text('\n  {"correct": 1}  \n\n' + line + '\n{"correct": 0}\n')
+    with pytest.raises(InputError, match="Line 4"):
+        certiformer.certify(predictions=tmp_path / "x.jsonl")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [["3", " 3.0 ", "03", "3.50", ".", "-0.0", "1e3", "x.0"], [3, -1], [3.0, 0.5], [True, False], [b"3", b"x"]],
+)
+def test_ids_are_written_in_one_way(values):
+    assert as_text(np.array(values)) == [str(plain(value)) for value in np.array(values).tolist()]

@@ -17,6 +17,7 @@ SMALL = {
     "ntk_teacher": {"n": 5, "n_test": 6, "d": 2, "tokens": 3, "anchors": 2, "pool": 8},
     "autoregressive": {"n": 5, "n_test": 6, "lag": 3, "split": "independent"},
     "heavy_tails": {"n": 5, "n_test": 6},
+    "masked_words": {"n": 5, "n_test": 6, "vocabulary": 20, "tokens": 5, "d": 4},
 }
 
 

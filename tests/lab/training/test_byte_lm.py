@@ -115,6 +115,14 @@ def test_duplicates_and_short_documents_go() -> None:
     assert set(data.stream).isdisjoint(data.heldout)
 
 
+def test_near_duplicates_are_counted() -> None:
+    run = bytes(range(100, 100 + byte_lm.SHARED))
+    stream = (b"x" * 40, b"abc" + run + b"d")
+    heldout = (b"12345" + run, run[1:] + b"9" * 40, b"9" * 40, run + b"7", b"x" * 200)
+    assert byte_lm.near_duplicates(byte_lm.Corpus(heldout, stream, 0, 0)) == 2
+    assert byte_lm.near_duplicates(byte_lm.Corpus((b"y" * 70 + run,), (run * 3, b"y"), 0, 0)) == 1
+
+
 def test_bad_texts(tmp_path: Path) -> None:
     for name, content, said in (
         ("a.txt", b"\xff\xfe\x00", "UTF-8"),

@@ -130,6 +130,18 @@ def test_command_line_writes_a_checkpoint_that_says_what_it_is(app, tmp_path):
     assert all(name in table.stdout for name in PRESETS)
 
 
+def test_command_line_compares_with_the_unigram_baseline(app, tmp_path):
+    sizes = ["n=60", "n_test=50", "vocabulary=20", "tokens=5", "d=4"]
+    words = [word for size in sizes for word in ("--task-set", size)] + ["--set", "k=4", "--set", "classes=20"]
+    bounds = ["--bounds", "trauger.thm5.1", "--every", "2"]
+    result = app("--preset", "trauger-words", *words, "--steps", "3", *bounds, "--json")
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    assert 0 < report["compare_with"]["unigram_accuracy"] <= report["compare_with"]["best_possible_accuracy"] <= 1
+    assert [(row["step"], row["side"]) for row in report["bounds"]["last"]] == [(3, "sound"), (3, "printed")]
+    assert (tmp_path / "bounds.png").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

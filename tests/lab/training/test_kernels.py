@@ -19,7 +19,7 @@ import pytest
 from certiformer.lab import models
 from certiformer.lab.tasks.sparse_majority import SparseMajority
 from certiformer.lab.training import kernels
-from certiformer.lab.training.losses import correct, logistic, squared, two_sigmoids
+from certiformer.lab.training.losses import correct, cross_entropy, logistic, squared, two_sigmoids
 from certiformer.lab.training.projection import onto_heads_ball
 from certiformer.theory.core.errors import InputError
 
@@ -154,8 +154,12 @@ def test_patches(batch, d_m):
     assert seen.losses[-1] < 0.9 * seen.losses[0]
 
 
-@pytest.mark.parametrize("scale", [1.0, 10.0], ids=["differences", "direct"])
-def test_token_table(scale):
+@pytest.mark.parametrize(
+    ("scale", "loss"),
+    [(1.0, two_sigmoids), (10.0, two_sigmoids), (1.0, cross_entropy)],
+    ids=["differences", "direct", "cross-entropy"],
+)
+def test_token_table(scale, loss):
     """Large weights make the difference of the tables cancel, and the direct sums are taken; 600 sequences validate,
     more than are looked up together, and 9 bits are a group and a half."""
     keys = jax.random.split(jax.random.key(0), 3)
@@ -164,22 +168,23 @@ def test_token_table(scale):
     model = replace(model, W_Q=scale * model.W_Q, W_K=scale * model.W_K)
     drawn = source.sample_bits(keys[2], 620)
     bits, labels = np.array(drawn, np.float32), np.array(source.labels(drawn), np.int64)
-    x, reference = np.array(source.embed(drawn)), plain(model, two_sigmoids)
+    x, reference = np.array(source.embed(drawn)), plain(model, loss)
+    joint = loss is cross_entropy
     train, validation = kernels.Bits(bits[:20], labels[:20]), kernels.Bits(bits[20:], labels[20:])
     settings = source.table, model.config
-    descent = kernels.TableDescent(train, validation, *settings, batch=8)
-    whole = kernels.TableDescent(train, validation, *settings, batch=20, momentum=0.0)
+    descent = kernels.TableDescent(train, validation, *settings, batch=8, joint=joint)
+    whole = kernels.TableDescent(train, validation, *settings, batch=20, momentum=0.0, joint=joint)
     weights, rng, seen = kernels.flatten(model), np.random.default_rng(0), Agreement(SINGLE * scale)
     velocity, one = np.zeros_like(weights), np.ones(1, np.float32)
     for rate in np.linspace(0.02, 0.01, STEPS // 3 + 1, dtype=np.float32):
         # with no momentum, no velocity and a rate of 1, the velocity becomes minus the gradient
         probe, slope = weights.copy(), np.zeros_like(weights)
-        (loss,), _ = whole.epochs(probe, slope, np.arange(20)[None], one)
+        (found,), _ = whole.epochs(probe, slope, np.arange(20)[None], one)
         now = models.weights(kernels.unflatten(weights, model.config))
         slopes = models.weights(kernels.unflatten(-slope, model.config))
         expected = reference(now, x[:20], labels[:20])
         np.testing.assert_allclose(expected[1].pop("b_K"), 0.0, atol=1e-15)  # it shifts all scores alike
-        seen.check((loss, {name: slopes[name] for name in expected[1]}), expected)
+        seen.check((found, {name: slopes[name] for name in expected[1]}), expected)
         if len(seen.losses) % 10 == 1:
             validated = reference(now, x[20:], labels[20:])[0]
             assert descent.validate(weights)[0] == pytest.approx(validated, rel=SINGLE * scale)

@@ -10,7 +10,7 @@ import pytest
 from certiformer.lab import models
 from certiformer.lab.tasks.sparse_majority import SparseMajority
 from certiformer.lab.training import supervised
-from certiformer.lab.training.losses import correct, two_sigmoids
+from certiformer.lab.training.losses import correct, cross_entropy, two_sigmoids
 from certiformer.lab.training.token_table import token_table, token_table_logits
 from certiformer.theory.core.errors import InputError
 
@@ -23,7 +23,8 @@ def jolt(model, key, scale=0.1):
     return jax.tree.unflatten(structure, moved)
 
 
-def test_bits_and_tokens_have_the_same_loss_and_gradient():
+@pytest.mark.parametrize("each", [two_sigmoids, cross_entropy])
+def test_bits_and_tokens_have_the_same_loss_and_gradient(each):
     """Both ways to sum, chosen by the guard: the difference of the tables, and the masked softmax."""
     with jax.enable_x64(True):
         keys = jax.random.split(jax.random.key(4), 4)
@@ -31,14 +32,14 @@ def test_bits_and_tokens_have_the_same_loss_and_gradient():
         start = models.build("keras_cls_transformer", keys[1], d=8, heads=2, key_size=5, dtype="float64")
         model, bits = jolt(start, keys[2]), source.sample_bits(keys[3], 17)
         labels = source.labels(bits)
-        plain = supervised(lambda model, x: model(x), two_sigmoids, accuracy=True)
+        plain = supervised(lambda model, x: model(x), each, accuracy=True)
         (loss, metrics), gradient = jax.jit(jax.value_and_grad(plain, has_aux=True))(
             model, (source.embed(bits), labels)
         )
 
         @jax.jit
         def on_bits(model, guard):
-            objective = token_table(two_sigmoids, guard=guard)
+            objective = token_table(each, guard=guard)
             return jax.value_and_grad(objective, has_aux=True)(model, (bits.astype("float64"), labels, source.table))
 
         largest = max(float(np.max(np.abs(leaf))) for leaf in jax.tree.leaves(gradient))

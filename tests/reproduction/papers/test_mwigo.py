@@ -13,7 +13,7 @@ import pytest
 from certiformer.lab import models, tasks
 from certiformer.reproduction.papers import _mwigo_grid as grid
 from certiformer.reproduction.papers import _mwigo_runs as runs
-from certiformer.reproduction.papers import mwigo_figures, mwigo_table_1
+from certiformer.reproduction.papers import mwigo_figures, mwigo_table_1, mwigo_test_set
 from certiformer.reproduction.sweep import Row, read
 from certiformer.reproduction.table import Table
 
@@ -320,7 +320,7 @@ def test_what_the_growing_batch_predicts_is_a_row_of_its_own():
 
 def test_the_headline_counts_what_lies_where_one_more_run_would_fall(analysed):
     assert "2 of 4 printed numbers" in analysed.headline
-    assert "(5 seeds in a cell)" in analysed.headline
+    assert "(5 seeds in a cell, all 2,115 test images)" in analysed.headline
     never = "does better with the same seeds: the epoch at (64, 400), the epoch at (64, 1,200)."
     assert never in analysed.remarks[0]
 
@@ -367,3 +367,98 @@ def test_analyses_cope_with_missing_cells(planted):
             assert not isinstance(finding.ours, float) or math.isfinite(finding.ours)
     alone = mwigo_table_1.analyse(planted[5:6])
     assert found(alone, "N = 400: lowest test loss").verdict.word == "cannot tell"
+
+
+def test_a_run_by_image_is_the_same_run(few_test_images, tiny, monkeypatch):
+    monkeypatch.setattr(runs, "HARD", 10)
+    monkeypatch.setattr(runs, "CHECKED", (30,))
+    found = runs.run_by_image(TINY)
+    assert {name: found.values[name] for name in tiny.values} == tiny.values
+    assert all(found.arrays[name].tobytes() == array.tobytes() for name, array in tiny.arrays.items())
+    losses = runs._trained(TINY)[1]
+    np.testing.assert_allclose(losses.mean(axis=1), tiny.arrays["test"], rtol=1e-6)
+    hard = found.arrays["hard"]
+    easy = [image for image in range(50) if image not in hard]
+    assert len(hard) == 10
+    np.testing.assert_allclose(found.arrays["losses"], losses[:, hard], rtol=1e-3)
+    np.testing.assert_allclose(found.arrays["rest_sum"], losses[:, easy].sum(axis=1))
+    np.testing.assert_allclose(found.arrays["rest_squares"], (losses[:, easy] ** 2).sum(axis=1))
+    # the hardest image of the last epoch is kept
+    assert losses[-1].argmax() in hard
+    assert found.values["error"]["30"]["loss"] < 0.05
+
+
+def test_losses_on_a_part_of_the_test_images_are_means(few_test_images):
+    losses = runs._trained(TINY)[1]
+    kept = {"hard": np.arange(50), "losses": losses, "rest_sum": np.zeros(len(losses))}
+    part = np.random.default_rng(0).permutation(50)[:20]
+    found = grid.part_loss(kept, np.isin(np.arange(50), part)[None, :], 20, 50)
+    np.testing.assert_allclose(found[0], losses[:, part].mean(axis=1))
+    rest = {"hard": np.arange(0), "losses": losses[:, :0], "rest_sum": losses.sum(axis=1)}
+    np.testing.assert_allclose(grid.part_loss(rest, np.zeros((1, 0), bool), 20, 50)[0], losses.mean(axis=1))
+
+
+def by_image(d_m, n, seed, lowest, *, best, hard=0.0, epochs=600):
+    """A planted run with 2,115 test images: the share `hard` of every loss sits in the first 8."""
+    one = row(d_m, n, seed, lowest, epochs=epochs, best=best)
+    test = one.arrays["test"] * (1.0 + 1e-4 * np.maximum(one.arrays["epoch"] - best, 0))
+    kept = {
+        "test": test,
+        "hard": np.arange(8),
+        "losses": np.outer(2115 * hard * test / 8, np.ones(8)),
+        "rest_sum": 2115 * (1.0 - hard) * test,
+        "rest_squares": 2115 * test**2,
+    }
+    values = {**one.values, "images": 2115, "error": {"100": {"loss": 0.0, "epochs": 0, "of": 50}}}
+    return dataclasses.replace(one, values=values, arrays={**one.arrays, **kept})
+
+
+def planted_by_image(factor, hard):
+    """Runs around the paper's numbers times a factor that is different in every cell."""
+    return [
+        by_image(d_m, n, seed, loss * factor(i) * noise(seed), best=epoch // 10 * 10 - 10 * seed, hard=hard)
+        for i, ((d_m, n), (loss, epoch)) in enumerate(grid.PAPER_TABLE_1.items())
+        for seed in range(5)
+    ]
+
+
+def test_with_all_images_the_reading_is_that_of_table_1():
+    rows = planted_by_image(lambda i: 1.0 + 0.02 * i, 0.5)
+    table = Table(rows)
+    reading = mwigo_test_set.reading_of(table, mwigo_test_set.ALL)
+    spreads = mwigo_table_1._spreads(table)
+    scores = mwigo_table_1.score(table, spreads)
+    p = mwigo_table_1._p_values(table, spreads)
+    assert len(scores) == len(p) == len(reading.seen) == 18
+    for number, score in scores.items():
+        assert reading.score(number) == pytest.approx(score, rel=1e-9)
+    assert mwigo_test_set._p_values([reading], list(p)) == pytest.approx(p, rel=1e-9)
+
+
+@pytest.mark.parametrize(("factor", "out"), [(0.35, "all images"), (1.0, "the part")])
+def test_a_planted_test_set_is_recognised(factor, out):
+    """Numbers that miss half of the hard images, or have more of them; and numbers of all images."""
+    analysis = mwigo_test_set.analyse(planted_by_image(lambda i: factor ** (-1) ** i, 0.9))
+    assert analysis.headline.endswith(f"excludes {out}.")
+    assert len([f for f in analysis.findings if "with m of the test images" in f.setting]) == 18
+    assert {"hard_images", "loss", "epoch"} == set(analysis.plots)
+    for finding in analysis.findings:
+        assert not isinstance(finding.ours, float) or not math.isnan(finding.ours)
+
+
+def test_predictions_with_a_part_of_the_images_hold_what_direct_drawing_gives():
+    """With seeds all alike the prediction is the distribution over test sets."""
+    rows = [by_image(64, 400, seed, 0.1 * (1 + 1e-6 * seed), best=150, hard=0.9) for seed in range(5)]
+    reading = mwigo_test_set.reading_of(Table(rows), 1000)
+    draw = np.random.default_rng(1)
+    counts = draw.hypergeometric(8, 2107, 1000, size=100_000)
+    lowest = 0.1 * 2115 * (counts * 0.9 / 8 + (1000 - counts) * 0.1 / 2107) / 1000
+    for at in (0.05, 0.09, 0.11, 0.15):
+        assert reading.tails("the loss at (64, 400)", at)[0] == pytest.approx(np.mean(lowest <= at), abs=0.03)
+
+
+def test_test_sets_whose_loss_still_falls_count_as_later():
+    rows = [by_image(64, 400, seed, 0.1, best=600, hard=0.9) for seed in range(3)]
+    reading = mwigo_test_set.reading_of(Table(rows), 100)
+    assert reading.tails("the epoch at (64, 400)", 147.0) == (0.0, 1.0)
+    assert reading.score("the epoch at (64, 400)") == pytest.approx(math.log(0.05 / math.log(1000.0)))

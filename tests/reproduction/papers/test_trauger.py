@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import math
@@ -14,7 +15,7 @@ import pytest
 
 import certiformer
 from certiformer.lab.tasks.sparse_majority import sparse_majority
-from certiformer.lab.training.losses import two_sigmoids
+from certiformer.lab.training.losses import cross_entropy, two_sigmoids
 from certiformer.lab.training.presets import preset
 from certiformer.reproduction.papers import _trauger_grid as grid
 from certiformer.reproduction.papers import _trauger_runs as runs
@@ -216,6 +217,10 @@ def test_grids() -> None:
     assert {(c["tokens"], c["seed"]) for c in paper} == {(T, seed) for T in range(20, 201, 20) for seed in range(5)}
     assert {c["epochs"] for c in paper} == {200_000}
     assert {c["samples"] for c in (*quick, *paper)} == {300}
+    text = [c for c in paper if c.get("loss") == "cross_entropy"]
+    assert [(c["tokens"], c["seed"]) for c in text] == [(T, seed) for seed in range(5) for T in (40, 120, 200)]
+    assert grid.released("paper").configs == paper[: -len(text)]
+    assert trauger_figures.STUDIES[0].covered([]).of == 10
     for config in (*quick, *paper):
         assert config["epochs"] % config["validated_every"] == 0
 
@@ -227,9 +232,10 @@ def test_a_planted_trend_is_found_and_its_absence_too() -> None:
     assert growing.verdict.word == "differs"
     assert trauger_figures.analyse_gap(planted(0.0, 0.01)).findings[0].verdict.word == "agrees"
     assert trauger_figures.analyse_gap(planted(-0.2, 0.01)).findings[0].verdict.word == "agrees"
-    unclear = trauger_figures.analyse_gap(planted(0.0, 0.5)).findings[0].verdict
-    assert unclear.word == "cannot tell"
-    assert unclear.detail.startswith("needs ")
+    picked, mean = (found.verdict for found in trauger_figures.analyse_gap(planted(0.0, 0.5)).findings[:2])
+    assert picked.word == mean.word == "cannot tell"
+    assert picked.detail == "the interval reaches both sides"  # more seeds change what is the largest of them
+    assert mean.detail.startswith("needs ")
 
 
 def test_networks_that_do_not_learn_enter_no_trend() -> None:
@@ -244,6 +250,33 @@ def test_networks_that_do_not_learn_enter_no_trend() -> None:
     nothing = [row(T, 0, accuracy=0.5) for T in (20, 40)]
     for study in (*trauger_figures.STUDIES, *trauger_bounds.STUDIES):
         assert "none of 2" in study.analyse(nothing).headline
+
+
+def test_the_loss_of_the_text_stands_beside_the_programs_and_enters_none_of_its_trends() -> None:
+    program = planted(0.0, 0.01)
+    text = [
+        dataclasses.replace(each, key=f"text {each.key}", config={**each.config, "loss": "cross_entropy"})
+        for each in planted(0.2, 0.01)
+    ]
+    alone, both = trauger_figures.analyse_gap(program), trauger_figures.analyse_gap([*program, *text])
+    assert both.headline == alone.headline
+    assert [f for f in both.findings if "the text's loss" not in f.setting] == list(alone.findings)
+    found = {f.setting: f for f in both.findings if "the text's loss" in f.setting}
+    assert sum(setting.startswith("T = ") for setting in found) == 4
+    grown = found["the text's loss: gap at the weights kept, mean of the runs that learned: slope per 100 tokens"]
+    assert grown.verdict.word == "differs"
+    assert [series.label for series in both.plots["figure"].panels[0].series][-1] == "mean, the text's loss"
+    for study in trauger_figures.STUDIES:  # the first of them alone
+        assert any("1 runs, of 15" in remark for remark in study.analyse([*program, text[0]]).remarks)
+
+
+def test_a_run_with_the_loss_of_the_text_descends_on_it() -> None:
+    found, program = runs.run({**CONFIG, "loss": "cross_entropy"}), outcome()
+    task, model = small_problem()
+    loss = float(jnp.mean(jax.vmap(cross_entropy)(jax.vmap(model)(task.test.inputs), task.test.labels)))
+    assert abs(found.arrays["validation_loss"][0] - loss) < 0.1
+    assert found.values["l1_start"] == program.values["l1_start"]
+    assert found.values["l1"] != program.values["l1"]
 
 
 @pytest.mark.parametrize("count", [1, 6])

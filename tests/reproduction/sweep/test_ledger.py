@@ -500,6 +500,7 @@ def test_runs_keep_their_origin_and_the_time_of_the_processor(path):
         "UPDATE runs SET result = 'text' WHERE config = '{\"seed\":1}'",
         "UPDATE arrays SET data = zeroblob(40) WHERE name = 'steps' AND key = ?",
         "UPDATE arrays SET shape = '[7]' WHERE name = 'steps' AND key = ?",
+        "UPDATE arrays SET name = x'7374657073' WHERE name = 'steps' AND key = ?",
         "DELETE FROM arrays WHERE name = 'steps' AND key = ?",
     ],
 )

@@ -287,55 +287,6 @@ def test_the_series_and_the_closed_form_of_the_rate_meet(u):
     assert risk.bernstein_tilt(1 / u, 1.0).lam == pytest.approx(float(exact), rel=1e-13)
 
 
-@given(L=st.floats(1e-5, 30))
-def test_log_loss_constant(L):
-    with mpmath.workdps(50):
-        exact = mpmath.mpf(L) ** 2 / (mpmath.mpf(L) - 1 + mpmath.exp(-mpmath.mpf(L)))
-    assert risk.bernstein_of_log_loss(L) == pytest.approx(float(exact), rel=1e-10)
-    assert risk.bernstein_of_log_loss(L) <= 2 + L + 1e-9
-
-
-@pytest.mark.parametrize("L", [0.00999, 0.01, 0.01001])
-def test_log_loss_series_meets_its_closed_form(L):
-    with mpmath.workdps(50):
-        exact = mpmath.mpf(L) ** 2 / (mpmath.mpf(L) - 1 + mpmath.exp(-mpmath.mpf(L)))
-    assert risk.bernstein_of_log_loss(L) == pytest.approx(float(exact), rel=1e-12)
-
-
-def test_log_loss_constant_is_a_bernstein_constant():
-    rng = np.random.default_rng(11)
-    for _ in range(300):
-        p, q = rng.dirichlet(np.ones(4)), rng.dirichlet(np.ones(4))
-        z = np.log(p / q)  # excess log-loss of q when p is true
-        L = float(np.max(np.abs(z)))
-        assert p @ z**2 <= risk.bernstein_of_log_loss(L) * (p @ z) * (1 + 1e-12)
-
-
-def test_squared_and_convex_and_margin_constants():
-    rng = np.random.default_rng(12)
-    assert risk.bernstein_of_margin(3.0, 0.5) == 18.0
-    V, M = risk.bernstein_of_convex(1.5)
-    assert (V, M) == (9.0, 2.25)
-    tilt = risk.bernstein_tilt(4.0, 1.0)
-    assert 1 / tilt.lam == pytest.approx(8.641716, rel=1e-6)
-    for _ in range(100):
-        s = float(rng.random() + 0.1)
-        h = float(rng.normal())
-        xi = np.array([-s, s])
-        g = h**2 - 2 * xi * h
-        V, M = risk.bernstein_of_squared(h**2, s)
-        assert np.mean(g**2) <= V * np.mean(g) * (1 + 1e-12)
-        assert np.max(-g) <= M + 1e-12
-    # convex: F = [-1, 1] scaled, labels anywhere in [-B+1, B-1]
-    y, w = rng.uniform(-2, 2, size=30), rng.dirichlet(np.ones(30))
-    best = float(np.clip(w @ y, -1, 1))
-    residual = 3.0
-    V, _ = risk.bernstein_of_convex(residual)
-    for f in np.linspace(-1, 1, 21):
-        g = (y - f) ** 2 - (y - best) ** 2
-        assert w @ g**2 <= V * (w @ g) + 1e-12
-
-
 def test_terms_and_their_weights():
     """Each additional input enters with the factor that its proof gives it."""
     base = {"V": 3.0, "M": 4.0, "kappa": 2.0}

@@ -162,9 +162,6 @@ def test_without_a_level_nothing_is_paid_for_confidence():
 
 def test_constants_by_hand():
     assert covers.maurey_plain(1.0, 12).quadratic == pytest.approx(math.log(25.0))
-    assert excess_risk.bernstein_of_squared(0.5, 2.0) == pytest.approx((0.5 + 4.0 * 4.0, 4.0))
-    assert excess_risk.bernstein_of_log_loss(0.0105) == pytest.approx(2.0 + 2.0 * 0.0105 / 3.0, rel=1e-5)
-    assert excess_risk.bernstein_of_log_loss(0.0095) == pytest.approx(2.0 + 2.0 * 0.0095 / 3.0, rel=1e-5)
     assert ladder.value_nats(1) == 0.0
     with pytest.raises(InputError, match="values"):
         ladder.value_nats(0)

@@ -34,7 +34,7 @@ def test_l1_change_holds_and_is_attained():
     assert softmax.l1_change(4.0) == pytest.approx(2 * math.tanh(1.0))
 
 
-def test_weight_and_score_sensitivity():
+def test_weight_sensitivity():
     rng = np.random.default_rng(1)
     best = 0.0
     for _ in range(2000):
@@ -45,9 +45,6 @@ def test_weight_and_score_sensitivity():
         allowed = softmax.weight_sensitivity(rho) * np.linalg.norm((w - v).T @ query)
         assert change <= allowed + 1e-12
         best = max(best, change / allowed)
-        scores, shift = rng.normal(size=(2, 3))
-        moved = np.linalg.norm((softmax.softmax(scores + shift) - softmax.softmax(scores)) @ tokens)
-        assert moved <= softmax.score_sensitivity(rho) * np.abs(shift).max() + 1e-12
     assert best > 0.5
 
 

@@ -169,15 +169,42 @@ def test_sweeps():
     assert found == Range("n", 100.0, 1e8, 4)
     assert found.values() == pytest.approx([1e2, 1e4, 1e6, 1e8])
     swept = sweep(find("dudley"), {"C": 1, "D": 1}, found)
-    assert swept.values == (100.0, 10000.0, 1000000.0, 100000000.0)
-    assert swept.as_json()["sweep"]["name"] == "n"
+    assert swept.axes == {"n": (100.0, 10000.0, 1000000.0, 100000000.0)}
     small = sweep(find("dudley"), {"C": 1, "D": 1}, Range("m", 1.0, 3.0, 9))
-    assert small.values == (1.0, 2.0, 3.0)
+    assert small.axes == {"n": (1.0, 2.0, 3.0)}
     assert Range("n", 5.0, 9.0, 1).values() == [5.0]
+    assert parse_sweep("C=0:1:5:linear").values() == [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert parse_sweep("n=1e2:1e8:4:log") == found
+
+
+def test_a_sweep_of_two_inputs_is_every_pair():
+    swept = sweep(find("dudley"), {"D": 1}, parse_sweep("n=10:1000:3"), parse_sweep("C=1:2:2:linear"))
+    assert swept.shape == (3, 2)
+    for row in swept.rows():
+        alone = certiformer.bound("dudley", n=row["n"], C=row["C"], D=1)
+        assert row["sound_closed"] == pytest.approx(alone.sound["closed"].value, rel=1e-12)
+    with pytest.raises(certiformer.theory.core.InputError, match="two different inputs"):
+        sweep(find("dudley"), {"D": 1}, parse_sweep("n=10:1000:3"), parse_sweep("m=10:1000:3"))
+    with pytest.raises(certiformer.theory.core.InputError, match="10,000 points together"):
+        sweep(find("dudley"), {"D": 1}, parse_sweep("n=10:1e9:200"), parse_sweep("C=1:2:200"))
 
 
 @pytest.mark.parametrize(
-    "bad", ["n", "n=1:2", "n=1:2:x", "n=0:2:3", "n=5:2:3", "n=1:inf:3", "n=1:2:0", "n=1:2:2.5", "=1:2:3"]
+    "bad",
+    [
+        "n",
+        "n=1:2",
+        "n=1:2:x",
+        "n=0:2:3",
+        "n=5:2:3",
+        "n=1:inf:3",
+        "n=1:2:0",
+        "n=1:2:2.5",
+        "=1:2:3",
+        "n=1:2:inf",
+        "n=1:2:3:cubic",
+        "n=nan:2:3",
+    ],
 )
 def test_bad_sweeps(bad):
     with pytest.raises(certiformer.theory.core.InputError, match="--sweep"):

@@ -176,8 +176,8 @@ def test_what_would_help() -> None:
     read = net.Weight("readout", (1, 4), frobenius=1.0)
     deep = Network("deep", net.readout(net.pick(z), read), radii=(0.1,)).compose().advice
     assert [line.split(":")[0] for line in deep[:2]] == [
-        "1 normalisations have slopes of 3.0 decades together (1/sqrt(eps) each)",
-        "1 attention layers have factors of 2.4 decades together",
+        "1 normalisations multiply by up to 10^3.0 together (1/sqrt(eps) each)",
+        "1 attention layers multiply by up to 10^2.4 together",
     ]
     mild = net.attention(start(), net.Head(value=value, score=net.Weight("a", (4, 4), spectral=0.01)))
     mild = net.layer_norm(mild, eps=0.05)

@@ -362,9 +362,5 @@ ATTACKS = [
     ),
 ]
 REASONS = {
-    "progressive.ratio": "its two parts are limits of progressive.loss, which is attacked, at shares of delta",
-    "surrogate": "its parts are attacked (holdout, compression); the joint forms are summed exactly in the tests",
-    "surrogate.loss": "its parts are attacked (mean_loss, compression), and added at shares of delta",
-    "disagreement": "two hold-out bounds added, each at half the delta; the hold-out bound itself is attacked",
     "strata": "a sum of weights that is at most one by construction; nothing random in it",
 }

@@ -60,8 +60,8 @@ def _procedure(id: str) -> Attack:
 
 IDS = (
     "betting", "compression", "cover.coordinates", "cover.floors", "cover.local", "cover.soft", "disagreement",
-    "holdout", "margin", "mean_loss", "occam", "pacbayes.gibbs", "pacbayes.single", "progressive",
-    "surrogate", "surrogate.loss",
+    "holdout", "margin", "mean_loss", "occam", "pacbayes.gibbs", "pacbayes.single", "progressive", "progressive.loss",
+    "progressive.ratio", "surrogate", "surrogate.loss",
 )  # fmt: skip
 ATTACKS = [_procedure(id) for id in IDS]
 REASONS: dict[str, str] = {}

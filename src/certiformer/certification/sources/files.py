@@ -32,6 +32,8 @@ Lookup = Callable[[str], "list[Any] | None"]
 
 MOST_UNPACKED = 2**28
 """An archive member that claims to be larger is not unpacked."""
+GATE_OF_INSPECT = "certiformer"
+"""How a log of inspect_ai names the early stopping of `inspect_plugin`."""
 ZSTANDARD = 93
 """The number of this compression in zip archives."""
 
@@ -57,6 +59,8 @@ class Table:
     """The column that the format itself says is the unit, and why."""
     partial: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Metrics of a folder that only some of its files have, and which files."""
+    stopped: str = ""
+    """What the gate said that ended the evaluation by its outcomes, where one did."""
 
 
 def read(path: str | Path) -> Table:
@@ -130,6 +134,7 @@ def _folder(folder: Path) -> Table:
             *_each(parts, "conditions"),
         ),
         partial=partial,
+        stopped=next((part.stopped for part in parts if part.stopped), ""),
         groups=next((part.groups for part in parts if part.groups is not None), None),
     )
 
@@ -240,10 +245,14 @@ def _jsonl(path: Path) -> Table:
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
-                if not line.strip():
+                text = line.strip()
+                if not text:
                     blank += 1
                     continue
-                found = parsed(line, str(path), f"Line {number}")
+                try:
+                    found = parse_json(text, object, unique=True)
+                except NotJson as error:
+                    raise InputError("file", str(path), "JSON", f"Line {number}: {error}") from error
                 if not isinstance(found, dict):
                     raise InputError("file", str(path), "an object on every line", f"Line {number} is another value")
                 objects.append(found)
@@ -260,7 +269,7 @@ def of_objects(objects: Sequence[Mapping[str, Any]], name: str) -> Table:
     first = objects[0]
     if "doc_id" in first and ({"filtered_resps", "doc_hash", "resps"} & set(first)):
         return _harness(objects, name)
-    names = dict.fromkeys(key for entry in objects for key in entry)
+    names = dict.fromkeys(key for keys in dict.fromkeys(map(tuple, objects)) for key in keys)
     return Table(name, {key: [entry.get(key) for entry in objects] for key in names})
 
 
@@ -463,7 +472,8 @@ def _inspect(log: Mapping[str, Any], where: str) -> Table:
         raise InputError("file", where, "a log with samples")
     results = log.get("results")
     total = results.get("total_samples") if isinstance(results, Mapping) else None
-    if isinstance(total, int) and len(samples) < total:
+    stopped, left_out = _stopped(results, where)
+    if isinstance(total, int) and len(samples) + left_out < total:
         raise InputError(
             "samples", f"{len(samples)} of the {total} that it says it scored", "all of them",
             f"{where} was cut: what is left is a selection",
@@ -502,7 +512,25 @@ def _inspect(log: Mapping[str, Any], where: str) -> Table:
         warnings=_own_figures(log),
         conditions=_limited(log),
         groups=("id", "several epochs of one sample form a unit") if epochs else None,
+        stopped=stopped,
+        decisions=(Decision("stopped early", stopped, f"{left_out} samples were not run"),) if stopped else (),
     )
+
+
+def _stopped(results: Any, where: str) -> tuple[str, int]:
+    """What the gate of our extension said when it ended the evaluation, and how many samples were then left out."""
+    told = results.get("early_stopping") if isinstance(results, Mapping) else None
+    left_out = told.get("early_stops") if isinstance(told, Mapping) else None
+    if not isinstance(told, Mapping) or not isinstance(left_out, list) or not left_out:
+        return "", 0
+    kept = told.get("metadata")
+    said = kept.get("says") if isinstance(kept, Mapping) else None
+    if told.get("manager") != GATE_OF_INSPECT or not isinstance(said, str):
+        raise InputError(
+            "early_stopping", told.get("manager"), "samples that nobody chose by their outcomes",
+            f"{where} was stopped early, sample by sample: what is left is a selection",
+        )  # fmt: skip
+    return said, len(left_out)
 
 
 def _own_figures(log: Mapping[str, Any]) -> tuple[str, ...]:

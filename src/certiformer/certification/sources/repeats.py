@@ -30,8 +30,12 @@ MOST_COMPARED = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What repeats: `groups` name the unit of each row if rows are grouped; sentences for the reader."""
+    """What repeats: `groups` name the unit of each row if rows are grouped; sentences for the reader.
 
+    `names` tell the rows apart: their ids, or else digests of their inputs.
+    """
+
+    names: list[str] | None
     groups: npt.NDArray[Any] | None
     facts: dict[str, Any]
     warnings: tuple[str, ...]
@@ -78,7 +82,7 @@ def look(
             warnings.append(f"{near} inputs nearly repeat another one (same words): they may not be independent")
     if merged:
         groups = components([*keys.values(), *([] if units is None else [units])])
-    return Found(groups, facts, tuple(warnings), tuple(conditions))
+    return Found(next(iter(keys.values()), None), groups, facts, tuple(warnings), tuple(conditions))
 
 
 def _refused(kind: str, repeated: int, names: list[str], grouped: bool) -> InputError:
@@ -119,7 +123,11 @@ def components(keys: list[list[str]]) -> npt.NDArray[Any]:
 
 
 def as_text(values: npt.NDArray[Any]) -> list[str]:
-    """Ids or groups as text in one way."""
+    """Ids or groups as text in one way, that of `plain`."""
+    if values.dtype.kind in "iu":
+        return list(map(str, values.tolist()))
+    if values.dtype.kind == "U":  # only 3.0 is written in another way
+        return [str(plain(text)) if "." in text else text for text in map(str.strip, values.tolist())]
     return [str(plain(value)) for value in values.tolist()]
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certification.declaration import Declaration
+from certiformer.certification.declaration import Declaration, Judging
 from certiformer.certification.sources import metrics
 from certiformer.certification.sources.arrow_csv import Coded
 from certiformer.certification.sources.files import Column, Table, filtered
@@ -123,7 +123,7 @@ def _named_arrays(arrays: dict[str, Any], table: Table, declared: Declaration) -
     for name in arrays:
         if name not in ARRAYS and not (name.startswith(SEVERAL) and len(name) > len(SEVERAL)):
             raise UnknownNameError("array", name, ARRAYS, place=f" in {table.name} (known: {', '.join(ARRAYS)})")
-    for option in ("label", "prediction", "id", "group", "confidence_column", "filter", "better", "human"):
+    for option in ("label", "prediction", "id", "group", "confidence_column", "filter", "better", "judging"):
         if getattr(declared, option) is not None:
             raise InputError(
                 option, getattr(declared, option), "a table or a log",
@@ -280,7 +280,13 @@ class _Reading:
         coded = column if isinstance(column, Coded) else None
         some = column if coded is None else coded.cells
         cells = some.tolist() if isinstance(some, np.ndarray) else list(some)
-        for place, cell in enumerate(cells):
+        kinds = set(map(type, cells))
+        if kinds == {str}:
+            cells = list(map(str.strip, cells))
+            whole = _GAPS.isdisjoint(cells)
+        else:
+            whole = kinds <= {bool, int, float} and all(cell == cell for cell in cells)
+        for place, cell in enumerate(() if whole else cells):
             if _missing(cell):
                 row = place if coded is None else coded.row_of(place)
                 raise InputError(
@@ -290,9 +296,10 @@ class _Reading:
                 raise InputError(f"column {name}", type(cell).__name__, "a plain value", self._place(place))
         if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
             return column, None
-        if all(isinstance(cell, (bool, int, float)) for cell in cells):
+        if all(issubclass(kind, (bool, int, float)) for kind in kinds):
             return np.array(cells), None
-        return np.array([str(cell).strip() for cell in cells]), None if coded is None else coded.codes
+        texts = cells if kinds == {str} else [str(cell).strip() for cell in cells]
+        return np.array(texts), None if coded is None else coded.codes
 
     def _place(self, row: int) -> str:
         return f"Row {row + 1} of {self.where}"
@@ -302,8 +309,8 @@ class _Reading:
     def _outcomes(self, confidence: str | None) -> tuple[dict[str, Any], tuple[Outcome, ...]]:
         """The metrics that were named, or labels with predictions, or the one metric there is."""
         declared = self.declared
-        if declared.human is not None and declared.judge is not None:
-            return self._judged(declared.human, declared.judge)
+        if declared.judging is not None:
+            return self._judged(declared.judging)
         if declared.metric:
             return {}, self._metrics(declared.metric, "declared")
         taken = {confidence, declared.id, declared.group, declared.slices, declared.label, declared.prediction}
@@ -408,10 +415,9 @@ class _Reading:
         self._decide("outcome", f"column {name}: {said}, {better} is better", why)
         return Outcome(name=name, losses=losses, kind=kind, what=what, low=low, high=high, label=label)
 
-    def _judged(self, human: str, judge: str) -> tuple[dict[str, Any], tuple[Outcome, ...]]:
+    def _judged(self, asked: Judging) -> tuple[dict[str, Any], tuple[Outcome, ...]]:
         """Human labels of some rows, 1 where wrong, and a judge's verdicts on all; an empty cell is no label."""
-        if human == judge:
-            raise InputError("human, judge", human, "two columns")
+        human, judge = str(asked.human), str(asked.judge)
         found = {}
         for name, gaps in ((human, True), (judge, False)):
             column = self._column(name)
@@ -434,7 +440,7 @@ class _Reading:
             )
         losses, labelled = found[human]
         verdicts = found[judge][0]
-        if self.declared.correlation is not None and self.declared.correlation < 0.0:
+        if asked.correlation is not None and asked.correlation < 0.0:
             verdicts = 1.0 - verdicts
         outcome = Outcome(name=human, losses=np.where(labelled, losses, 0.0), kind="rate", what="error rate")
         return {"heldout_judge": verdicts, "heldout_labelled": labelled}, (outcome,)
@@ -568,10 +574,13 @@ def _own_range(metric: metrics.Metric | None) -> bool:
     return metric is not None and metric.high is not None
 
 
+_GAPS = frozenset(("", "nan", "NaN", "<NA>", "NaT"))
+
+
 def _missing(cell: Any) -> bool:
     """No value: nothing, nan, a blank, or what pandas calls NA and NaT; these also as the text they are written as."""
     if isinstance(cell, str):
-        return cell.strip() in ("", "nan", "NaN", "<NA>", "NaT")
+        return cell.strip() in _GAPS
     return cell is None or (isinstance(cell, float) and cell != cell) or type(cell).__name__ in ("NAType", "NaTType")
 
 

@@ -1,67 +1,18 @@
-"""Neural tangent kernel: gradients and Gram matrices in blocks, the margin of its features."""
+"""The margin of tangent features: what an explicit direction achieves."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
-from jax.flatten_util import ravel_pytree
-from jaxtyping import Array
 from scipy.optimize import nnls
 
-from certiformer.lab.training.steps import Apply
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.measure.measured import Measured
 
 UNIT = 2.0**-53
-
-
-def parameter_count(params: Any) -> int:
-    """Number of scalars in a tree of arrays."""
-    return sum(int(np.size(leaf)) for leaf in jax.tree.leaves(params))
-
-
-def flat_gradient(apply: Apply, params: Any, x: Array) -> Array:
-    """grad_theta f(x) of a scalar output as one vector (the order of `ravel_pytree`)."""
-    gradient = jax.grad(lambda p: apply(p, x))(params)
-    return ravel_pytree(gradient)[0]
-
-
-def gram_memory(samples: int, parameters: int, block: int, itemsize: int = 4) -> int:
-    """Bytes that `gram` holds at its peak: two blocks of gradients and the matrix itself."""
-    return 2 * min(block, samples) * parameters * itemsize + samples * samples * itemsize
-
-
-def gram(
-    apply: Apply, params: Any, x: npt.ArrayLike, *, block: int = 128, memory_limit: float = 4e9
-) -> npt.NDArray[Any]:
-    """K_ij = <grad f(x_i), grad f(x_j)>, two blocks of gradients at a time; refuses before it starts if too large."""
-    samples = jnp.asarray(x)
-    needed = gram_memory(len(samples), parameter_count(params), block, samples.dtype.itemsize)
-    if needed > memory_limit:
-        raise InputError(
-            "block",
-            block,
-            f"blocks that need at most {memory_limit / 1e9:.1f} GB, not {needed / 1e9:.1f} GB",
-            "Use a smaller block, fewer samples, or raise memory_limit.",
-        )
-    gradients = jax.jit(jax.vmap(lambda sample: flat_gradient(apply, params, sample)))
-    product = jax.jit(lambda left, right: left @ right.T)
-    starts = range(0, len(samples), block)
-    kernel = np.zeros((len(samples), len(samples)), samples.dtype)
-    for first in starts:
-        left = gradients(samples[first : first + block])
-        for second in range(first, len(samples), block):
-            right = left if second == first else gradients(samples[second : second + block])
-            part = np.asarray(product(left, right))
-            kernel[first : first + block, second : second + block] = part
-            kernel[second : second + block, first : first + block] = part.T
-    return kernel
 
 
 @dataclass(frozen=True)

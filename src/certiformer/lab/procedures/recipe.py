@@ -70,8 +70,8 @@ def _procedure(table: Mapping[str, Any], arrays: Mapping[str, Any], folder: Path
         "CoordinateCover": _cover,
         "Surrogate": partial(_surrogate, arrays, folder),
     }
-    # A recipe trains from an initialisation that it draws itself.
-    settings = {"pretrained_on": "nothing", **_settings(table)}
+    # A recipe trains from an initialisation that it draws itself; a prior that it writes down has seen who knows what.
+    settings = {"pretrained_on": None if "prior" in table else "nothing", **_settings(table)}
     name = settings.pop("procedure", None)
     if name not in builders:
         raise UnknownNameError("procedure", str(name), builders, place=" in [[by]]")

@@ -21,9 +21,9 @@ from certiformer.certification.predictions import decisions
 from certiformer.certification.predictors.model import predictor_of
 from certiformer.certification.sources.repeats import refuse_repeats
 from certiformer.certification.split import refuse_overlap
-from certiformer.certification.surrogate_losses import ANSWERS, LOSSES, loss_record, proper_loss
 from certiformer.lab.procedures._model import Array, Labels
 from certiformer.lab.procedures._picking import Stage
+from certiformer.lab.procedures._surrogate_losses import ANSWERS, LOSSES, loss_record, proper_loss
 from certiformer.lab.procedures.pick_to_learn import PickToLearn
 from certiformer.theory.core.errors import InputError
 

@@ -38,6 +38,8 @@ ORDERS = (2, 3, 4, 5, 6)
 TABLES = len(ORDERS) + 1
 PADDED = 512
 LEAST_DOCUMENTS = 200
+SHARED = 64
+"""Bytes in a row that two documents of a language rarely share by chance."""
 HELDOUT = "heldout_losses_bits per byte"
 """The array of the held-out losses: its name is what the report says they are."""
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -112,6 +114,28 @@ def corpus(texts: Sequence[str], settings: Settings) -> Corpus:
     order = np.random.default_rng(settings.seed).permutation(len(kept))
     drawn = tuple(kept[i] for i in order[: settings.heldout + settings.documents])
     return Corpus(drawn[: settings.heldout], drawn[settings.heldout :], len(texts) - len(whole), len(whole) - len(kept))
+
+
+def near_duplicates(data: Corpus) -> int:
+    """Held-out documents that share `SHARED` bytes in a row with a document of the pass."""
+    half = SHARED // 2  # any run of SHARED bytes holds a whole block of this length
+    blocks: dict[bytes, list[tuple[bytes, int]]] = {}
+    for one in data.stream:
+        for at in range(0, len(one) - half + 1, half):
+            blocks.setdefault(one[at : at + half], []).append((one, at))
+
+    def shared(here: bytes, i: int, there: bytes, j: int) -> bool:
+        back = 0  # the run of equal bytes begins so far before the block
+        while back < min(i, j, SHARED) and here[i - back - 1] == there[j - back - 1]:
+            back += 1
+        run = here[i - back : i - back + SHARED]
+        return len(run) == SHARED and there.startswith(run, j - back)
+
+    def repeats(one: bytes) -> bool:
+        places = range(len(one) - half + 1)
+        return any(shared(one, i, *found) for i in places for found in blocks.get(one[i : i + half], ()))
+
+    return sum(map(repeats, data.heldout))
 
 
 def chosen(given: Mapping[str, Any]) -> Settings:
@@ -429,6 +453,7 @@ def write_losses(path: Path, data: Corpus, state: State, settings: Settings) -> 
         "documents": len(state.bits),
         "duplicates_removed": data.duplicates,
         "too_short": data.short,
+        "near_duplicates_heldout": near_duplicates(data),
         "bits_per_byte_after_skip": float(np.mean(late)),
         "bits_per_byte_heldout": float(np.mean(found[HELDOUT])),
         "skip": settings.skip,

@@ -108,5 +108,5 @@ def masked_words(key: PRNGKeyArray, *, n: int = 5000, n_test: int = 2000, **sett
     source = MaskedWords.draw(key_source, **settings)
     train, test = source.sample(key_train, n), source.sample(key_test, n_test)
     best = float(np.mean(np.asarray(source.best(test.meta["words"])) == np.asarray(test.labels)))
-    known = {"unigram_accuracy": source.unigram_accuracy(), "best_test_accuracy": best}
+    known = {"unigram_accuracy": source.unigram_accuracy(), "best_possible_accuracy": best}
     return Task("masked_words", train, test, "classes", "zero-one", None, source, known)

@@ -61,7 +61,8 @@ def fit(
     """Draw the task, build the model, train it. Everything random comes from `seed`.
 
     running: where to keep the running state; with `resume`, an interrupted run continues.
-    look: called with the step, the model and the two samples before the first step and after every `chunk` steps.
+    look: called with the step, the model and the two samples before the first step, after every `chunk` steps, and
+    after the last.
     """
     key_task, key_model, key_train, key_signs = jax.random.split(jax.random.key(seed), 4)
     task = tasks.build(task_name, key_task, **dict(task_settings or {}))
@@ -105,7 +106,9 @@ def fit(
     params = record.state.params if recipe.select == "last" else record.best
     trained = eqx.combine(params, model)
     facts = {**identity, "task_settings": dict(task_settings or {}), "test_data": task.test.fingerprint()}
-    facts |= {"final": _final(plan, params), "run": summary(record, recipe), "metrics": _thinned(record)}
+    known = {name: value for name, value in task.meta.items() if name.endswith("_accuracy")}
+    facts |= {"final": _final(plan, params), "compare_with": known}
+    facts |= {"run": summary(record, recipe), "metrics": _thinned(record)}
     return Fitted(trained, record, facts, task)
 
 

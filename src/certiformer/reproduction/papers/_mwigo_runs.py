@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import Any
 
 import jax
 import numpy as np
@@ -12,18 +13,68 @@ import numpy.typing as npt
 from certiformer.lab.models.shallow_encoder import ShallowEncoder, ShallowEncoderConfig
 from certiformer.lab.tasks.mnist import mnist
 from certiformer.lab.training import kernels
+from certiformer.reproduction.papers._mwigo_grid import part_loss
 from certiformer.reproduction.sweep import Outcome
 from certiformer.reproduction.sweep.run import Config
+
+HARD = 300
+"""So many test images of a run are kept one by one."""
+CHECKED, DRAWS = (100, 300, 1000), 50
+"""Sizes of test sets, and how many of each, for which a run measures what keeping so few leaves out."""
 
 
 def run(config: Config) -> Outcome:
     """Train once; losses on the training and on all test images at every recorded epoch, and the best iterate."""
+    return _trained(config)[0]
+
+
+def run_by_image(config: Config) -> Outcome:
+    """The same run, with the losses of the hardest test images one by one, and sums over the rest.
+
+    An image's hardness is its largest share of an epoch's sum of squared losses, over the epochs whose mean loss is at
+    most twice the lowest: what the lowest loss on a part of the test images hangs on.
+    """
+    outcome, losses = _trained(config)
+    mean, squares = losses.mean(axis=1), losses**2
+    late = mean <= 2.0 * mean.min()
+    share = (squares[late] / squares[late].sum(axis=1, keepdims=True)).max(axis=0)
+    hard = np.sort(np.argsort(-share, kind="stable")[:HARD])
+    easy = np.setdiff1d(np.arange(losses.shape[1]), hard)
+    kept = {
+        "hard": hard.astype(np.int16),
+        "losses": losses[:, hard].astype(np.float16),
+        "rest_sum": losses[:, easy].sum(axis=1),
+        "rest_squares": squares[:, easy].sum(axis=1),
+    }
+    values = {**outcome.values, "images": losses.shape[1], "error": _left_out(losses, kept)}
+    return Outcome(values, {**outcome.arrays, **kept})
+
+
+def _left_out(losses: npt.NDArray[np.float64], kept: dict[str, npt.NDArray[Any]]) -> dict[str, Any]:
+    """For random test sets: the largest relative error of their lowest loss; how many epochs are off by a tenth."""
+    images, draw = losses.shape[1], np.random.default_rng(HARD)
+    error = {}
+    for m in CHECKED:
+        apart, moved = 0.0, 0
+        for _ in range(DRAWS if m < images else 0):
+            part = draw.permutation(images)[:m]
+            exact = losses[:, part].mean(axis=1)
+            told = part_loss(kept, np.isin(kept["hard"], part)[None, :], m, images)[0]
+            apart = max(apart, abs(told.min() / exact.min() - 1.0))
+            moved += abs(int(told.argmin()) - int(exact.argmin())) > 0.1 * exact.argmin()
+        error[str(m)] = {"loss": apart, "epochs": int(moved), "of": DRAWS}
+    return error
+
+
+def _trained(config: Config) -> tuple[Outcome, npt.NDArray[np.float64]]:
+    """A run, and the loss of every test image at every recorded epoch."""
     images, weights = _prepared(config)
     test = _test_images(config["pixels"], config["tokens"])
     steps = _epochs(images, config)
     start = {name: value.copy() for name, value in weights.items()}
     shuffled = np.random.default_rng([SHUFFLES, config["seed"]])
-    epoch, train, losses = [0], [steps.loss(weights, images)], [steps.loss(weights, test)]
+    each = [np.empty(len(test.y), np.float32)]
+    epoch, train, losses = [0], [steps.loss(weights, images)], [steps.loss(weights, test, each[0])]
     best, kept, diverged = 0, start, None
     for now in range(1, config["epochs"] + 1):
         running = steps.epoch(weights, _order(shuffled, config))
@@ -33,7 +84,8 @@ def run(config: Config) -> Outcome:
         if now % config["every"] == 0:
             epoch.append(now)
             train.append(running)
-            losses.append(steps.loss(weights, test))
+            each.append(np.empty(len(test.y), np.float32))
+            losses.append(steps.loss(weights, test, each[-1]))
             if losses[-1] < losses[best]:
                 best, kept = len(epoch) - 1, {name: value.copy() for name, value in weights.items()}
     values = {
@@ -46,7 +98,7 @@ def run(config: Config) -> Outcome:
         "moved": _distances(start, kept),
     }
     curves = {"train": np.array(train, np.float32), "test": np.array(losses, np.float32)}
-    return Outcome(values, {"epoch": np.array(epoch), **curves})
+    return Outcome(values, {"epoch": np.array(epoch), **curves}), np.array(each, float)
 
 
 Weights = dict[str, npt.NDArray[np.float32]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,10 +16,12 @@ FIRST_LENGTHS = (20, 60, 100, 140, 200)  # those that are run first
 PAPER_RUNS = 5  # the paper's runs for each T
 BATCH, RATE, EPOCHS = 128, 0.01, 200_000  # as released, and in the preset of `certiformer train`
 QUICK_LENGTHS = (20, 40, 80, 120, 200)
+TEXT_LOSS = "cross_entropy"  # the loss of the paper's text; runs that name none have the released program's
+TEXT_LENGTHS = (40, 120, 200)
 
 
 def experiment(scale: Scale) -> Experiment:
-    """The runs that all studies of this paper share; seed by seed over the lengths."""
+    """The runs that all studies of this paper share; seed by seed over the lengths, those of the text's loss last."""
     common = {"batch": BATCH, "rate": RATE, "relevant": 9, "d": 64, "heads": 2}
     sizes = {"samples": 300, "validation": 10_000}
     looks = {"validated_every": 20, "window": 100, "replayed": 100}
@@ -33,15 +36,29 @@ def experiment(scale: Scale) -> Experiment:
         ),
     }
     stages, runs, grid = grids[scale]
+    released = [
+        {"tokens": T, "seed": seed, **common, **grid} for lengths in stages for seed in range(runs) for T in lengths
+    ]
+    lengths = {T for stage in stages for T in stage}
+    text = [
+        {"tokens": T, "seed": seed, **common, **grid, "loss": TEXT_LOSS}
+        for seed in range(runs)
+        for T in TEXT_LENGTHS
+        if T in lengths
+    ]
     return Experiment(
         NAME,
         run=f"{__package__}._trauger_runs:run",
         version=2,
         shorten=_shorten,
-        configs=[
-            {"tokens": T, "seed": seed, **common, **grid} for lengths in stages for seed in range(runs) for T in lengths
-        ],
+        configs=[*released, *text],
     )
+
+
+def released(scale: Scale) -> Experiment:
+    """The runs with the released program's loss."""
+    whole = experiment(scale)
+    return dataclasses.replace(whole, configs=[config for config in whole.configs if "loss" not in config])
 
 
 def _shorten(config: Config) -> Shortened:

@@ -23,9 +23,11 @@ from jaxtyping import Array
 from certiformer.lab.models import KerasClsTransformer, KerasClsTransformerConfig, weights
 from certiformer.lab.tasks.sparse_majority import SparseMajority, sparse_majority
 from certiformer.lab.training import kernels
+from certiformer.lab.training.losses import cross_entropy, two_sigmoids
 from certiformer.lab.training.steps import Data
 from certiformer.lab.training.token_table import token_table
 from certiformer.reproduction._screening import lowest
+from certiformer.reproduction.papers._trauger_grid import TEXT_LOSS
 from certiformer.reproduction.sweep import Outcome
 from certiformer.reproduction.sweep.run import Config
 from certiformer.theory.core.errors import CertiformerError
@@ -57,7 +59,7 @@ def run(config: Config) -> Outcome:
         found = lowest(lows, through, most=config["replayed"])
     shape = problem.model.config
     best, last = kernels.unflatten(kept.weights, shape), kernels.unflatten(trained.weights, shape)
-    objective = jax.jit(token_table())
+    objective = jax.jit(token_table(cross_entropy if _text(config) else two_sigmoids))
     train_loss, more = objective(best, (*problem.data.train, problem.data.shared))
     gaps = np.array(trained.curves["validation_loss"]) - np.array(trained.curves["loss"])
     values = {
@@ -214,7 +216,13 @@ def _descent(problem: _Problem, config: Config) -> kernels.TableDescent:
         for bits, labels in (problem.data.train, problem.data.validation)
     )
     shape = problem.model.config
-    return kernels.TableDescent(train, validation, problem.data.shared, shape, batch=config["batch"], momentum=MOMENTUM)
+    settings = {"batch": config["batch"], "momentum": MOMENTUM, "joint": _text(config)}
+    return kernels.TableDescent(train, validation, problem.data.shared, shape, **settings)
+
+
+def _text(config: Config) -> bool:
+    """Whether the loss is the cross-entropy of the paper's text; runs of the released program's loss do not name it."""
+    return bool(config.get("loss") == TEXT_LOSS)
 
 
 def _orders(key: Array, first: int, end: int, samples: int) -> npt.NDArray[np.int64]:

@@ -46,9 +46,12 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         "Training loss (top; the mean over the batches of an epoch) and test loss (bottom) by epoch: median over seeds "
         "and single runs (grey). Crosses: the lowest test loss of the paper's single run."
     )
+    headline = f"at width {d_m:,} training drives the training loss to at most {max(fitted):.2g} of its start"
+    if len(falls.points) > 1:
+        headline += f"; the test loss after {last} epochs changes with N with exponent {falls.slope.value:.2f} "
+        headline += f"(falls: {notes.word(falls.name)})"
     return notes.analysis(
-        f"at width {d_m:,} training drives the training loss to at most {max(fitted):.2g} of its start; the test loss "
-        f"after {last} epochs changes with N with exponent {falls.slope.value:.2f} (falls: {notes.word(falls.name)}).",
+        f"{headline}.",
         losses=Plot(panels, caption, columns=max(1, len(table.by("n"))), shared=True),
     )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from certiformer.reproduction.panel import Panel, Plot, Series
-from certiformer.reproduction.papers._trauger_grid import experiment, gap
+from certiformer.reproduction.papers._trauger_grid import PAPER_RUNS, TEXT_LENGTHS, TEXT_LOSS, experiment, gap
 from certiformer.reproduction.statistics import Interval, Vector, mean_interval, trend
 from certiformer.reproduction.study import Analysis, Study
 from certiformer.reproduction.sweep import Row
@@ -94,7 +94,8 @@ def analyse_accuracy(rows: Sequence[Row]) -> Analysis:
 
 
 def _analyse(rows: Sequence[Row], main: Measure, judge: Callable[[Interval, float], Verdict], claim: str) -> Analysis:
-    table, notes = Table(rows), Notes()
+    everything, notes = Table(rows), Notes()
+    table, text = everything.where(_of_the_program), everything.where(loss=TEXT_LOSS)
     able = learned(table)
     # what the paper shows comes first: the largest of its five runs at each length; of the accuracy where it levels off
     late = able.where(lambda row: row.config["tokens"] >= LONG) if main is ACCURACY else able
@@ -119,6 +120,7 @@ def _analyse(rows: Sequence[Row], main: Measure, judge: Callable[[Interval, floa
             values = part.column(main.of)
             name = f"T = {T}: {main.name}, mean of {len(part)} runs that learned ({main.pick} {values.max():.4g})"
             notes.found(name, mean_interval(values))
+    _with_text_loss(notes, text, table, main, judge, claim)
     shares = {T: (len(learned(part)), len(part)) for T, part in table.by("tokens").items()}
     notes.fits["learned"] = {str(T): count for T, (count, _) in shares.items()}
     notes.remarks.append(
@@ -139,18 +141,49 @@ def _analyse(rows: Sequence[Row], main: Measure, judge: Callable[[Interval, floa
         )
     caption = (
         f"Left: {main.name} against the number of tokens T, runs that learned: mean with 95 % interval, and the "
-        f"{main.pick} of these runs, as the paper shows it for its own. Right: {main.during} during training, mean of "
-        "the runs that learned."
+        f"{main.pick} of these runs, as the paper shows it for its own"
+        + ("; the mean with the loss of the paper's text beside it" if len(text) else "")
+        + f". Right: {main.during} during training, mean of the runs that learned, some of the lengths. A run that has "
+        "fitted its sample stands still; a curve ends where all its runs have."
     )
-    return notes.analysis(headline, figure=Plot(_panels(able, main, found), caption))
+    panels = _panels(able, learned(text), main)
+    return notes.analysis(headline, figure=Plot(panels, caption, shared=main is not GAP))
 
 
-def _panels(table: Table, main: Measure, found: Interval) -> list[Panel]:
-    points = table.points("tokens", main.of)
-    mean = f"mean: slope {found} per {TOKENS_PER_UNIT:g} tokens" if len(points) > 1 else "mean"
+def _of_the_program(row: Row) -> bool:
+    return "loss" not in row.config
+
+
+def _with_text_loss(
+    notes: Notes, text: Table, table: Table, main: Measure, judge: Callable[[Interval, float], Verdict], claim: str
+) -> None:
+    """The same numbers and the same rule for the runs with the loss of the paper's text; the program's beside them."""
+    if not len(text):
+        return
+    able, beside = learned(text), learned(table).by("tokens")
+    for T, part in able.by("tokens").items():
+        name = f"T = {T}, the text's loss: {main.name}, mean of {len(part)} runs that learned"
+        told = f" ({main.pick} {part.column(main.of).max():.4g}"
+        told += f"; the program's loss: mean {beside[T].column(main.of).mean():.4g})" if T in beside else ")"
+        notes.found(name + told, mean_interval(part.column(main.of)))
+    if len(able.by("tokens")) > 1:
+        found = slope(able, main.of)
+        name = f"the text's loss: {main.name}, mean of the runs that learned: slope per 100 tokens"
+        notes.found(name, found, judge(found, main.size), paper=claim)
+    notes.remarks.append(
+        f"{len(text)} runs, of {len(TEXT_LENGTHS) * PAPER_RUNS} at full scale, have the loss of the paper's text, the "
+        f"cross-entropy of both logits together; {len(able)} of them learned. All else, data and starting weights too, "
+        "is as in the run with the same seed and length. A gap in one loss is no gap in the other: cross-entropy grows "
+        "with the difference of the logits, the program's loss with each of them."
+    )
+
+
+def _panels(table: Table, text: Table, main: Measure) -> list[Panel]:
+    points, other = table.points("tokens", main.of), text.points("tokens", main.of)
     left = [
-        Series.means(mean, points, name="mean"),
+        Series.means("mean", points),
         Series(f"{main.pick} of our runs", list(points), [float(v.max()) for v in points.values()]),
+        *([Series.means("mean, the text's loss", other)] if other else []),
     ]
     lengths = list(points)
     chosen = np.unique(np.linspace(0, max(0, len(lengths) - 1), min(SHOWN, len(lengths))).round().astype(int))
@@ -195,6 +228,10 @@ READINGS = (
         "new."
     ),
     (
+        "The text states softmax cross-entropy; the runs with the program's loss are the figure, and those with the "
+        "text's loss stand beside them at some of the lengths, judged by the same rule on fewer runs."
+    ),
+    (
         "The program validates after every epoch. We look after every 20th, and train those windows of 100 epochs "
         "again, bit for bit and with a look after every epoch, that may hold the lowest validation loss: at most 100 "
         "windows at scale paper. A run says whether the search ended by its rule, or how much lower the lowest loss "
@@ -215,6 +252,7 @@ STUDIES = (
         experiment=experiment,
         analyse=analyse_norm,
         cell=("tokens",),
+        counts=lambda config: "loss" not in config,
         readings=READINGS,
     ),
     Study(
@@ -228,6 +266,7 @@ STUDIES = (
         experiment=experiment,
         analyse=analyse_gap,
         cell=("tokens",),
+        counts=lambda config: "loss" not in config,
         readings=READINGS,
     ),
     Study(
@@ -238,6 +277,7 @@ STUDIES = (
         experiment=experiment,
         analyse=analyse_accuracy,
         cell=("tokens",),
+        counts=lambda config: "loss" not in config,
         readings=READINGS,
     ),
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import os
@@ -13,6 +11,7 @@ from typing import Any
 
 from certiformer.reproduction.sweep.ledger import Row
 from certiformer.reproduction.sweep.origin import utc
+from certiformer.theory.core.csv_writer import csv_text
 from certiformer.theory.core.errors import InputError
 
 
@@ -60,11 +59,7 @@ def _json(records: list[dict[str, Any]]) -> str:
 def _csv(records: list[dict[str, Any]]) -> str:
     flat = [_flat(record) for record in records]
     columns = list(dict.fromkeys(name for record in flat for name in record))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(flat)
-    return text.getvalue()
+    return csv_text(flat, columns)
 
 
 def _flat(record: dict[str, Any]) -> dict[str, Any]:

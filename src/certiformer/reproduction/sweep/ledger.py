@@ -282,7 +282,8 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
                 for n, dtype, shape, data in stored
             }
             values = parse_json(result) if result else {}
-            row = dataclasses.replace(row, values=values, arrays=arrays, origin=parse_json(origin or "{}"))
+            if all(isinstance(name, str) for name in arrays):
+                row = dataclasses.replace(row, values=values, arrays=arrays, origin=parse_json(origin or "{}"))
         if not isinstance(state, str) or state not in STATES:
             raise self._refusal(f"damaged (the run {row.name[:200]} is in no known state)")
         if state == "done" and fingerprint(row) != kept:

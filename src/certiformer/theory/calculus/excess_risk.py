@@ -233,29 +233,6 @@ def bernstein_best(
     return bernstein(cover, radius, n, V=V, M=M, kappa=kappa, approximation=approximation, widen=widen)
 
 
-def bernstein_of_convex(residual: float) -> tuple[float, float]:
-    """(V, M) = (4 B^2, B^2) for the squared loss on a *convex* class, |y - f| <= B, against the best in the class."""
-    return 4.0 * residual**2, residual**2
-
-
-def bernstein_of_squared(b_h: float, noise_bound: float) -> tuple[float, float]:
-    """(V, M) = (b + 4 s^2, s^2) for the squared loss against E[Y|X]: |f - f0|^2 <= b and |Y - f0(X)| <= s."""
-    return b_h + 4.0 * noise_bound**2, noise_bound**2
-
-
-def bernstein_of_margin(kappa: float, mu: float) -> float:
-    """V = kappa^2/mu for a kappa-Lipschitz loss with E[g|x] >= mu (f - f0)^2."""
-    return kappa**2 / mu
-
-
-def bernstein_of_log_loss(L: float) -> float:
-    """V = L^2/(L - 1 + e^-L) <= 2 + L for the log-loss, well specified, |ln p0/p| <= L on both sides; M = L."""
-    # mutants: same-for-every-value
-    if L < 1e-2:  # the denominator cancels; it is L^2 (1/2! - L/3! + L^2/4! - ...)
-        return 1.0 / math.fsum((-L) ** k / math.factorial(k + 2) for k in range(8))  # mutants: same-for-every-value
-    return L**2 / (L + math.expm1(-L))
-
-
 # --- S2: squared loss, sub-Gaussian noise ------------------------------------------------------------------------
 
 

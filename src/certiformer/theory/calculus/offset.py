@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
 
 from certiformer.theory.calculus.covers import Cover
 from certiformer.theory.core.errors import InputError
@@ -27,29 +26,9 @@ def exact(values: Array, beta: float) -> float:
     """The complexity of a finite class on one sample, over all 2^n sign vectors; `values` is (functions, n)."""
     n = values.shape[1]
     if n > MOST_SIGNS:
-        raise InputError("n", n, f"at most {MOST_SIGNS} points for enumeration", "Use monte_carlo, or finite_class")
+        raise InputError("n", n, f"at most {MOST_SIGNS} points for enumeration", "Use finite_class")
     signs = np.array(list(itertools.product((-1.0, 1.0), repeat=n)))
     return float(np.mean(_suprema(values, beta, signs)))
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A Monte-Carlo estimate of the conditional complexity: |value - truth| <= half_width with probability 1 - eta.
-
-    The half-width covers the signs only. The sample is one draw, so this estimates the unconditional complexity.
-    """
-
-    value: float
-    half_width: float
-    eta: float
-
-
-def monte_carlo(values: Array, beta: float, draws: int, eta: float, seed: int) -> Estimate:
-    """The mean supremum over random signs, with its half-width."""
-    n = values.shape[1]
-    signs = np.random.default_rng(seed).choice((-1.0, 1.0), size=(draws, n))
-    bound = float(np.max(np.abs(values)))
-    return Estimate(float(np.mean(_suprema(values, beta, signs))), half_width(bound, n, draws, eta), eta)
 
 
 def half_width(bound: float, n: int, draws: int, eta: float) -> float:

@@ -11,16 +11,12 @@ Proofs: docs/proofs/li.md.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import np, scipy
-
-if TYPE_CHECKING:
-    pass
 
 Array = Any  # numpy or JAX
 Influence = Callable[[Array], Array]
@@ -51,7 +47,6 @@ def catoni_generalized(x: Array, alpha: float) -> Array:
     return xp.log1p(positive + positive**alpha / alpha) - xp.log1p(negative + negative**alpha / alpha)
 
 
-@functools.lru_cache(maxsize=256)  # mutants: caches
 def catoni_narrow(x: Array) -> Array:
     """sgn(x) (-ln(1 - |x| + x^2/2)) up to |x| = 1 and ln 2 beyond; slope at most 1, bounded by ln 2."""
     xp = _namespace(x)
@@ -102,9 +97,6 @@ def huber(residual: Array, threshold: float) -> Array:
     xp = _namespace(residual)
     inner = xp.clip(xp.abs(residual), 0.0, threshold)
     return inner * (xp.abs(residual) - inner / 2.0)
-
-
-# --- estimators of a mean ----------------------------------------------------------------------------------------
 
 
 # --- S9: log-truncated ERM ---------------------------------------------------------------------------------------

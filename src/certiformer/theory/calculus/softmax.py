@@ -27,11 +27,6 @@ def weight_sensitivity(half_diameter: float) -> float:
     return half_diameter**2
 
 
-def score_sensitivity(half_diameter: float) -> float:
-    """||change of a|| <= rho max_s |change of score s|, whatever the scores depend on."""
-    return half_diameter
-
-
 def input_sensitivity(radius: float, half_diameter: float, score_norm: float) -> float:
     """Lipschitz constant of a in the tokens, max_s ||dx_s||: 1 + rho (rho + B) ||W||_2."""
     return 1.0 + half_diameter * (half_diameter + radius) * score_norm

@@ -118,11 +118,6 @@ def gaussian_tokens(tokens: int, dimension: int, spectral: float) -> SubGaussian
     return SubGaussian(math.inf, 2.0 * spectral, math.log(tokens) + dimension / 2.0 * math.log(2.0))
 
 
-def entrywise_power(C: float, tokens: int, dimension: int, beta: float) -> Power:
-    """P(|X_ij| > t) <= C t^-beta for every entry gives P(b > t) <= C T d^{1+beta/2} t^-beta."""
-    return Power(C * tokens * dimension ** (1.0 + beta / 2.0), beta)
-
-
 def first_moment(tail: Tail, M: float) -> float:
     r"""m1 = E (b+M) 1{b>M} <= 2 M P(b>M) + int_M^inf P(b>t) dt, the tail never above one."""
     above = max(M, tail.crossing)

@@ -13,9 +13,7 @@ digit. Every choice of scales is a bound.
 
 from __future__ import annotations
 
-import csv
 import functools
-import io
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certiformer.theory.core import notebook
+from certiformer.theory.core.csv_writer import csv_text
 from certiformer.theory.core.elementwise import Apart, Mixed
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.inputs import Input
@@ -162,15 +161,18 @@ class Evaluations:
 
     def to_csv(self) -> str:
         """The rows as comma-separated values."""
-        rows, text = self.rows(), io.StringIO()
-        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        return text.getvalue()
+        rows = self.rows()
+        return csv_text(rows, list(rows[0]))
 
     def to_frame(self) -> Any:
         """The rows as a pandas data frame."""
         return frame(self.rows())
+
+    def plot(self) -> Any:
+        """Printed and sound bounds as a matplotlib figure: curves along one input, a map of two."""
+        from certiformer.report.figure import sweep_figure
+
+        return sweep_figure(self)
 
     def as_json(self) -> dict[str, Any]:
         return {

@@ -11,15 +11,19 @@ Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
 
 
-MOST_SHOWN = 400
-"""Characters of a value that an error repeats: weights and tables are longer."""
+MOST_SHOWN, MOST_SAID = 400, 1_500
+"""Characters of a name or value that an error repeats, and of its whole line: names in strangers' files are longer."""
 
 
 class CertiformerError(Exception):
     """Base of every error that is the caller's to mend; the command line prints it as one line without a traceback."""
 
     def __str__(self) -> str:
-        return " ".join(super().__str__().split("\n"))
+        return _cut(" ".join(str(self.args[0] if self.args else "").split("\n")), MOST_SAID)
+
+
+def _cut(text: str, most: int = MOST_SHOWN) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 class InputError(CertiformerError, ValueError):
@@ -27,9 +31,7 @@ class InputError(CertiformerError, ValueError):
 
     def __init__(self, name: str, got: object, expected: str, fix: str = "") -> None:
         self.name, self.got, self.expected, self.fix = name, got, expected, fix
-        shown = repr(got)
-        cut = shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]}..."
-        message = f"{name}: got {cut}, expected {expected}"
+        message = f"{_cut(name)}: got {_cut(repr(got))}, expected {expected}"
         super().__init__(f"{message}. {fix}" if fix else message)
 
 
@@ -68,11 +70,8 @@ class UnknownNameError(CertiformerError, KeyError):
             more = f", ... ({len(names)} in all)" if len(names) > MOST_LISTED else ""
             hint = f"Known: {', '.join(names[:MOST_LISTED])}{more}"
         near = f"; did you mean {' or '.join(self.nearest)}?" if self.nearest else "."
-        self.message = f"unknown {kind} {name!r}{place}{near}" + (f" {hint}" if hint else "")
+        self.message = f"unknown {kind} {_cut(repr(name))}{place}{near}" + (f" {hint}" if hint else "")
         super().__init__(self.message)
-
-    def __str__(self) -> str:
-        return " ".join(self.message.split("\n"))
 
 
 def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterator
@@ -31,10 +32,8 @@ def parse_json(text: str | bytes, kind: Any = dict, *, unique: bool = False) -> 
     """A JSON text as a dict, a list or (`object`) whatever it is; with `unique`, no object has a name twice."""
     try:
         text = text.decode("utf-8") if isinstance(text, bytes) else text
-        hooks: dict[str, Any] = {"object_pairs_hook": _unique} if unique else {}
-        if _LONG.search(text):
-            hooks["parse_int"] = _short
-        found = json.loads(text, **hooks)
+        long = len(text) > MOST_DIGITS and _LONG.search(text) is not None
+        found = _decoded(_decoder(unique, long), text)
     except UnicodeDecodeError:
         raise NotJson("it is not UTF-8 text") from None
     except RecursionError:
@@ -45,9 +44,9 @@ def parse_json(text: str | bytes, kind: Any = dict, *, unique: bool = False) -> 
         raise NotJson(f"it is not JSON ({error})") from None
     if not isinstance(found, kind):
         raise NotJson(f"it is a {type(found).__name__}, not {_NAMES[kind]}")
-    if text.count("[") + text.count("{") > DEEPEST and _deeper(found):
+    if len(text) > DEEPEST and text.count("[") + text.count("{") > DEEPEST and _deeper(found):
         raise NotJson(f"it is nested too deeply (more than {DEEPEST} levels)")
-    if _SURROGATE.search(text) and not all(map(_unicode, _texts(found))):
+    if "\\u" in text and _SURROGATE.search(text) and not all(map(_unicode, _texts(found))):
         raise NotJson("a text in it has half of a surrogate pair")
     return found
 
@@ -67,6 +66,20 @@ def read_json(path: Path, what: str, kind: Any = dict, *, unique: bool = False) 
         raise InputError("file", str(path), what, f"It cannot be read: {error}") from None
     except OSError as error:
         raise InputError("file", str(path), what, f"It cannot be read: {error.strerror or error}") from None
+
+
+def _decoded(decoder: json.JSONDecoder, text: str) -> Any:
+    """`decoder.decode(text)`, sooner where the text has no white space around it."""
+    try:
+        found, end = decoder.raw_decode(text)
+    except json.JSONDecodeError:
+        end = -1
+    return found if end == len(text) else decoder.decode(text)
+
+
+@functools.cache
+def _decoder(unique: bool, long: bool) -> json.JSONDecoder:
+    return json.JSONDecoder(object_pairs_hook=_unique if unique else None, parse_int=_short if long else None)
 
 
 def _short(digits: str) -> int:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["Array", "np", "scipy"]
+__all__ = ["Array", "np", "npt", "scipy"]
 
 
-class _Lazy:
+class Lazy:
     """Stands for the module of this name."""
 
     def __init__(self, name: str) -> None:
@@ -26,11 +26,12 @@ class _Lazy:
 
 if TYPE_CHECKING:
     import numpy as np
+    import numpy.typing as npt
     import scipy
-    from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    Array = npt.NDArray[np.float64]
 else:
-    np = _Lazy("numpy")
-    scipy = _Lazy("scipy")
+    np = Lazy("numpy")
+    npt = Lazy("numpy.typing")
+    scipy = Lazy("scipy")
     Array = Any

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -22,6 +22,8 @@ from certiformer.theory.core.locks import locked_folder
 FORMAT = 2
 SHOWN = 3
 """Conditions that are printed; the others are counted."""
+HEADLINE = 30
+"""Words of a headline; names in a longer one are cut."""
 WORDS = 25
 """Words of a condition on the screen; a longer one is cut there and whole in the report."""
 
@@ -278,6 +280,10 @@ class Reported:
         """Every statement with a number as a row of a pandas DataFrame."""
         return self.report.to_frame()
 
+    def plot(self) -> Any:
+        """The limits that say more than guessing, with what was observed, as a matplotlib figure."""
+        return self.report.plot()
+
     def _repr_html_(self) -> str:
         return self.report._repr_html_()
 
@@ -298,6 +304,16 @@ def cut(text: str, most: int = WORDS) -> str:
     """A sentence of at most so many words."""
     words = text.rstrip(".").split()
     return " ".join(words) if len(words) <= most else f"{' '.join(words[:most])} ..."
+
+
+def fitting(sentence: Callable[[Callable[[str], str]], str], most: int = HEADLINE) -> str:
+    """A sentence of at most so many words, if names in it can be cut short enough."""
+    text = ""
+    for words in (14, 10, 8, 6, 5, 4, 3, 2, 1):
+        text = sentence(lambda name, words=words: cut(name, words))  # type: ignore[misc]
+        if len(text.split()) <= most:
+            break
+    return text
 
 
 def visible(text: str) -> str:

@@ -6,7 +6,7 @@ import functools
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, dataclass_transform
@@ -27,13 +27,17 @@ Variants = Mapping[str, Bound]
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """Where a result comes from; the year is left out where our copy of the paper does not tell it."""
+    """Where a result comes from; the year is left out where our copy of the paper does not tell it.
+
+    `identifiers` are further BibTeX fields (eprint, url, ...), as this paper or one that cites it prints them.
+    """
 
     key: str
     authors: str
     title: str
     year: int | None = None
     venue: str = ""
+    identifiers: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def short(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,18 @@ Array = npt.NDArray[np.float64]
 def ramp(gaps: Array, margin: float) -> Array:
     """1 below 0, 0 above `margin`, linear between: at least the 0-1 loss, and 1/margin-Lipschitz."""
     return np.asarray(np.clip(1.0 - gaps / margin, 0.0, 1.0))
+
+
+SMALLEST, ALLOWANCE = -60, 0.1
+
+
+def ramp_margin(gaps: Array) -> tuple[int, float]:
+    """The largest power of two at which the ramp loss exceeds the error by at most a tenth; its exponent first."""
+    error, top = float(np.mean(gaps <= 0.0)), float(np.max(np.abs(gaps)))
+    place = math.ceil(math.log2(top)) if 0.0 < top < math.inf else 0
+    while place > SMALLEST and np.mean(ramp(gaps, 2.0**place)) > error + ALLOWANCE:
+        place -= 1
+    return place, 2.0**place
 
 
 def cross_entropy(outputs: Array, labels: npt.NDArray[Any]) -> Array:

@@ -138,12 +138,12 @@ class Composition:
             return [f"at radius {smallest:g} one network stands for all: ask for a smaller radius"]
         if norms and slopes > 1.0 and not analysis.conditional:  # mutants: words
             found.append(
-                f"{len(norms)} normalisations have slopes of {slopes:.1f} decades together (1/sqrt(eps) each): floors "
+                f"{len(norms)} normalisations multiply by up to 10^{slopes:.1f} together (1/sqrt(eps) each): floors "
                 "under the deviations, counted per example (`floor`, certificate cover.floors), would cut most of it"
             )
         if attention and heads > 1.0:  # mutants: words
             found.append(
-                f"{len(attention)} attention layers have factors of {heads:.1f} decades together: smaller query, key "
+                f"{len(attention)} attention layers multiply by up to 10^{heads:.1f} together: smaller query, key "
                 "and value norms, or closer tokens, enter through their product"
             )
         found.append(

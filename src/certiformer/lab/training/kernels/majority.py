@@ -88,7 +88,10 @@ def unflatten(flat: Flat, config: KerasClsTransformerConfig) -> KerasClsTransfor
 
 
 class TableDescent:
-    """What trains and validates a `KerasClsTransformer` with the two-sigmoid loss; single precision."""
+    """What trains and validates a `KerasClsTransformer`; single precision.
+
+    The loss is the mean of two sigmoid losses or, `joint`, the cross-entropy of the two logits together.
+    """
 
     def __init__(
         self,
@@ -99,10 +102,11 @@ class TableDescent:
         *,
         batch: int,
         momentum: float = 0.9,
+        joint: bool = False,
     ) -> None:
         self._train, self._labels, self._table = train, validation.labels, np.array(table, np.float32)
         self._batch, self._momentum = min(batch, len(train.labels)), np.float32(momentum)
-        self._shape = (config.d, config.heads, config.key_size)
+        self._shape, self._joint = (config.d, config.heads, config.key_size), joint
         T = validation.bits.shape[1]
         self._widths = np.array([min(GROUP, T - first) for first in range(0, T, GROUP)], np.int64)
         powers = 2 ** np.arange(GROUP)
@@ -116,12 +120,12 @@ class TableDescent:
         """Epochs in these orders (epochs, n) at these rates; the running means of loss and accuracy of each."""
         losses, accuracies = np.empty(len(orders)), np.empty(len(orders))
         data = (self._table, self._train.bits, self._train.labels, orders, rates, self._batch, self._momentum)
-        _epochs(weights, velocity, *data, self._shape, losses, accuracies)
+        _epochs(weights, velocity, *data, self._shape, self._joint, losses, accuracies)
         return losses, accuracies
 
     def validate(self, weights: Flat) -> tuple[float, float]:
         """(mean loss, accuracy) on the validation sequences."""
-        data = (self._table, self._codes, self._widths, self._labels, self._shape, self._partial)
+        data = (self._table, self._codes, self._widths, self._labels, self._shape, self._joint, self._partial)
         loss, accuracy = _validate(weights, *data)
         return float(loss), float(accuracy)
 
@@ -138,6 +142,7 @@ def _epochs(
     batch: int,
     momentum: Any,
     shape: Any,
+    joint: bool,
     losses: Any,
     accuracies: Any,
 ) -> None:
@@ -181,7 +186,7 @@ def _epochs(
                     for k in range(columns):
                         sums[i, k] += base[k]
             tail = _tail(weights, shape)
-            found = _outputs(tail, shape, sums, labels, order[begin : begin + n], hidden, signs)
+            found = _outputs(tail, shape, joint, sums, labels, order[begin : begin + n], hidden, signs)
             loss += found[0]
             right += found[1]
             _pull_back(weights, gradient, shape, tail[1], sums[:n], hidden, signs, d_sums)
@@ -198,7 +203,7 @@ def _epochs(
 
 @kernel
 def _validate(
-    weights: Flat, table: Matrix, codes: Any, widths: Integers, labels: Integers, shape: Any, partial: Any
+    weights: Flat, table: Matrix, codes: Any, widths: Integers, labels: Integers, shape: Any, joint: bool, partial: Any
 ) -> Any:
     """(mean loss, accuracy) on samples given by the codes of their groups of bits (n, groups).
 
@@ -223,7 +228,7 @@ def _validate(
     for begin in range(0, n, block):
         size = min(block, n - begin)
         _look_up(sums, partial, codes, begin, size)
-        found = _outputs(tail, shape, sums, labels, order[begin : begin + size], hidden, signs)
+        found = _outputs(tail, shape, joint, sums, labels, order[begin : begin + size], hidden, signs)
         loss += found[0]
         right += found[1]
     return loss / n, right / n
@@ -328,7 +333,7 @@ def _columns(full: Matrix, T: int, base: Flat, difference: Matrix) -> None:
 
 @kernel
 def _outputs(
-    tail: Any, shape: Any, sums: Matrix, labels: Integers, chosen: Integers, hidden: Matrix, signs: Matrix
+    tail: Any, shape: Any, joint: bool, sums: Matrix, labels: Integers, chosen: Integers, hidden: Matrix, signs: Matrix
 ) -> Any:
     """Sums of loss and of right answers; `hidden` after the ReLU, `signs` the derivatives of the mean loss.
 
@@ -358,12 +363,14 @@ def _outputs(
         zero, one = total(zeroth) + offset[0], total(first) + offset[1]
         label = labels[chosen[i]]
         right += 1.0 if (one > zero) == (label == 1) else 0.0
+        if joint:  # cross-entropy is the loss of one margin, the difference of the logits: it stands in both places
+            zero, one = zero - one, one - zero
         signs[i, 0], signs[i, 1] = (-zero, one) if label == 1 else (zero, -one)
-    return _losses(signs, labels, chosen, len(chosen)), right
+    return _losses(signs, labels, chosen, len(chosen), joint), right
 
 
 @kernel
-def _losses(margins: Matrix, labels: Integers, chosen: Integers, n: int) -> float:
+def _losses(margins: Matrix, labels: Integers, chosen: Integers, n: int, joint: bool) -> float:
     """The sum of the losses; in place of the margins of both logits the derivatives of the mean loss in the logits.
 
     l(m) = log(1 + e^{-|m|}) + max(-m, 0),    l'(m) = -{e^{-|m|} if m > 0, else 1} / (1 + e^{-|m|})
@@ -377,7 +384,7 @@ def _losses(margins: Matrix, labels: Integers, chosen: Integers, n: int) -> floa
         decay = exp_down(below + smaller(0.0 - margin, 0.0), -FAR)
         loss += total(log_of_one_plus(decay) - below)
         store(margins, place, if_positive(margin, decay, 1.0) / (decay + 1.0))
-    share = np.float32(0.5) / np.float32(n)
+    share = np.float32(1.0 if joint else 0.5) / np.float32(n)
     for i in range(n):
         sign = share if labels[chosen[i]] == 1 else -share
         margins[i, 0] *= sign

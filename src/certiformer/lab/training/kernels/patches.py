@@ -68,9 +68,10 @@ class PatchDescent:
         """One pass over the images in this order; the mean loss, each batch before its update."""
         return float(_epoch(*_arrays(weights), self._images, order, self._batch, self._rate, self._gain))
 
-    def loss(self, weights: Weights, images: Patches) -> float:
-        """The mean loss, without gradient work."""
-        return float(_mean_loss(*_arrays(weights), tuple(images), self._gain))
+    def loss(self, weights: Weights, images: Patches, each: Vector | None = None) -> float:
+        """The mean loss, without gradient work; `each` gets that of every image."""
+        losses = np.empty(len(images.y), np.float32) if each is None else each
+        return float(_mean_loss(*_arrays(weights), tuple(images), self._gain, losses))
 
 
 def _arrays(weights: Weights) -> tuple[Matrix, Matrix, Matrix, Vector]:
@@ -166,8 +167,8 @@ def _epoch(
 
 
 @kernel
-def _mean_loss(W_Q: Matrix, W_K: Matrix, W_V: Matrix, w_O: Vector, images: Any, gain: Any) -> Any:
-    """The mean loss of all images: one product with d_m instead of three."""
+def _mean_loss(W_Q: Matrix, W_K: Matrix, W_V: Matrix, w_O: Vector, images: Any, gain: Any, losses: Vector) -> Any:
+    """The mean loss of all images, and each: one product with d_m instead of three."""
     x, multiplicity, present, y = images
     d_m, d = W_V.shape
     room = TOGETHER * x.shape[1]
@@ -190,7 +191,12 @@ def _mean_loss(W_Q: Matrix, W_K: Matrix, W_V: Matrix, w_O: Vector, images: Any, 
         count = _attend(chosen, x, multiplicity, present, collapsed, first, rows, keys, attention, attended, share)
         Z = units[:count]
         np.dot(attended[:count], W_V.T, Z)
-        total += _losses(chosen, first, Z, w_O, share, y, gain, pull)
+        packed = 0.0  # added up as _losses would
+        for b in range(len(chosen)):
+            one = _losses(chosen[b : b + 1], first[b : b + 2], Z, w_O, share, y, gain, pull)
+            losses[at + b] = one
+            packed += one
+        total += packed
     return total / len(x)
 
 

@@ -8,4 +8,5 @@ LI = Paper(
     "Sharper Generalization Bounds for Transformer",
     2026,
     "arXiv:2603.21541v1",
+    {"eprint": "2603.21541", "archiveprefix": "arXiv", "primaryclass": "cs.LG"},
 )

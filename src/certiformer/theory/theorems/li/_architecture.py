@@ -18,12 +18,12 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
-from certiformer.theory import networks
 from certiformer.theory.calculus.allocation import Term, network_cover
 from certiformer.theory.calculus.covers import Cover, low_rank, maurey_plain, smallest, volumetric
 from certiformer.theory.core.records import fast_replace
-from certiformer.theory.networks import Node
+from certiformer.theory.theorems._networks import networks
 
 
 def growth(Bw: float, Bc: float, Bv: float, L_sigma: float, H: int = 1) -> float:
@@ -84,7 +84,7 @@ class Weight:
         return self.by_volume() if self.rank is None else low_rank(self.norm, self.rows, self.columns, self.rank)
 
 
-Wiring = Callable[[Mapping[str, networks.Weight]], Node]
+Wiring: TypeAlias = "Callable[[Mapping[str, networks.Weight]], networks.Node]"
 """From the classes of the weights to the graph of the network."""
 
 
@@ -158,7 +158,7 @@ def one_layer(norms: Norms, *, b: float, H: int = 1, rv: int | None = None, rqk:
     """H heads summed before one readout, eqs. (2) and (3). Ranks default to full."""
     d, k, u = norms.d, norms.k, norms.Bc * norms.Bw
 
-    def wiring(classes: Mapping[str, networks.Weight]) -> Node:
+    def wiring(classes: Mapping[str, networks.Weight]) -> networks.Node:
         z = networks.tokens(d, b, positions=2)  # mutants: same-for-every-value
         z = networks.attention(z, networks.Head(value=classes["W_v"], score=classes["W_QK"]))
         return networks.scale(networks.readout(networks.pick(networks.activation(z, norms.sigma)), classes["u"]), H)
@@ -187,7 +187,7 @@ def many_layers(
     """Eq. (5). The l1 norm of the readout is at most sqrt(d) B_w; its cover is projected back on the l2 ball."""
     d, k, blocks = norms.d, norms.k, range(1, layers + 1)
 
-    def wiring(classes: Mapping[str, networks.Weight]) -> Node:
+    def wiring(classes: Mapping[str, networks.Weight]) -> networks.Node:
         z = networks.tokens(d, b, positions=2)  # mutants: same-for-every-value
         for i in blocks:
             z = networks.attention(z, networks.Head(value=classes[f"W_v{i}"], score=classes[f"W_QK{i}"]))

@@ -15,7 +15,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from certiformer.theory import networks
 from certiformer.theory.calculus import chaining
 from certiformer.theory.calculus.allocation import quadratic_total
 from certiformer.theory.calculus.covers import sudakov_constant
@@ -36,7 +35,7 @@ from certiformer.theory.core import (
 from certiformer.theory.core.elementwise import Apart, agreed, each, several
 from certiformer.theory.core.lazy import np
 from certiformer.theory.core.records import fast_replace
-from certiformer.theory.networks import Analysis
+from certiformer.theory.theorems._networks import networks
 from certiformer.theory.theorems.mwigo import MWIGO
 
 _TYPICAL = "sqrt(dm), LeCun's typical value: state the true one"
@@ -254,7 +253,7 @@ def P_init(net: ShallowEncoder) -> float:
     return quadratic_constant(init_terms(net))
 
 
-def at_zero(net: ShallowEncoder) -> Analysis:
+def at_zero(net: ShallowEncoder) -> networks.Analysis:
     """The class centred at zero, on the engine; ||W_K^T W_Q||_F <= min(xi_K eta_Q, eta_K xi_Q), ||W_V||_2 <= xi_V."""
     eta_A = min(net.eta_K * net.xi_Q, net.xi_K * net.eta_Q, net.eta_K * net.eta_Q) / math.sqrt(net.dm)
     return _analysis(
@@ -265,7 +264,7 @@ def at_zero(net: ShallowEncoder) -> Analysis:
     )
 
 
-def at_initial(net: ShallowEncoder) -> Analysis:
+def at_initial(net: ShallowEncoder) -> networks.Analysis:
     """The class centred at the initial weights, on the engine; the ball of radius R_A holds every product A."""
     value = min(net.WV2, net.WVF)
     scores = min(net.WK2, net.WKF) * min(net.WQ2, net.WQF) / math.sqrt(net.dm)
@@ -277,7 +276,9 @@ def at_initial(net: ShallowEncoder) -> Analysis:
     )
 
 
-def _analysis(net: ShallowEncoder, read: networks.Weight, value: networks.Weight, scores: networks.Weight) -> Analysis:
+def _analysis(
+    net: ShallowEncoder, read: networks.Weight, value: networks.Weight, scores: networks.Weight
+) -> networks.Analysis:
     z = networks.tokens(net.d, net.B, positions=net.ds, half_diameter=net.token)
     z = networks.attention(z, networks.Head(value=value, score=scores))
     z = networks.mean_pool(networks.activation(z, networks.RELU))
@@ -298,7 +299,7 @@ def _samples(net: ShallowEncoder) -> int | None:
     return net.n
 
 
-def _complexity(net: ShallowEncoder, analysis: Callable[[ShallowEncoder], Analysis]) -> float:
+def _complexity(net: ShallowEncoder, analysis: Callable[[ShallowEncoder], networks.Analysis]) -> float:
     """The best chain, in units of the radius; inf where norms leave the floats, and their class has no bound."""
     norms = (net.eta_O, net.eta_V * net.B, net.eta_K * net.eta_Q, net.R_A)
     if not all(map(math.isfinite, norms)):

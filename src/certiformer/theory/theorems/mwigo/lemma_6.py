@@ -5,12 +5,11 @@ import math
 from dataclasses import replace
 from typing import NamedTuple
 
-from certiformer.theory import networks
 from certiformer.theory.calculus.allocation import Term, network_cover, quadratic_total
 from certiformer.theory.calculus.covers import Cover, dual_sudakov, rows_two_one, smallest, volumetric
 from certiformer.theory.calculus.softmax import weight_sensitivity
 from certiformer.theory.core import Quantity, Result, Status, Variants, count, derived, printed_value, real, upper_bound
-from certiformer.theory.networks.magnitude import size
+from certiformer.theory.theorems._networks import networks
 from certiformer.theory.theorems.mwigo import MWIGO
 
 
@@ -99,6 +98,7 @@ class Lemma6(Result):
 
     def _with_readout(self, read: Cover, norm: float) -> float:
         """The engine takes errors at hatted inputs, which have no bound here; w_O takes its own at the others."""
+        size = networks.magnitude.size
         if size(norm) * size(min(self.V2, self.V21)) * size(self.BX) <= size(self.eps):
             return 0.0  # zero is near every network
         parts = [replace(term, ln_beta=term.ln_beta + math.log(norm)) for term in self.head().terms]

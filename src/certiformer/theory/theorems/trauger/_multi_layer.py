@@ -15,9 +15,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeAlias
 
-from certiformer.theory import networks
 from certiformer.theory.calculus import chaining
 from certiformer.theory.calculus.covers import quadratic_cover
 from certiformer.theory.calculus.softmax import input_sensitivity
@@ -25,8 +24,7 @@ from certiformer.theory.core import Bound, Quantity, Result, Variants, printed_v
 from certiformer.theory.core.hypothesis import Hypothesis, verified
 from certiformer.theory.core.inputs import count, derived, real
 from certiformer.theory.core.lazy import np
-from certiformer.theory.networks import Node
-from certiformer.theory.networks import Weight as EngineWeight
+from certiformer.theory.theorems._networks import networks
 from certiformer.theory.theorems.trauger import TRAUGER
 
 
@@ -121,11 +119,11 @@ def weights(net: DeepTransformer, *, proper: bool) -> list[Weight]:
     return found
 
 
-Class = Callable[[str, int], EngineWeight]
+Class: TypeAlias = "Callable[[str, int], networks.Weight]"
 """The class of a weight by kind (w, c, v, q) and layer, without its copies."""
 
 
-def graph(net: DeepTransformer, weight: Class, d: int = 1) -> Node:
+def graph(net: DeepTransformer, weight: Class, d: int = 1) -> networks.Node:
     """The network handed to the engine: radii and half-diameters are propagated, not restarted at the unit ball.
 
     The H heads of a layer are copies of one, and their sum is H times it.
@@ -165,7 +163,7 @@ def engine_variants(
 
 
 def l1_input_variants(
-    net: SizedTransformer, constant: Callable[[int, int], float], weight: Callable[[str], EngineWeight]
+    net: SizedTransformer, constant: Callable[[int, int], float], weight: Callable[[str], networks.Weight]
 ) -> dict[str, Bound]:
     """Theorem 4.2 with covers for inputs of l1 norm one, C = constant(outputs, inputs): F.0.1 and F.0.2.
 

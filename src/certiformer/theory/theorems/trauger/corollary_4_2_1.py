@@ -6,7 +6,7 @@ import math
 from certiformer.theory.calculus.allocation import Term, network_cover
 from certiformer.theory.calculus.covers import Cover, maurey, smallest, volumetric
 from certiformer.theory.core import Quantity, Status, Variants, derived, real, upper_bound
-from certiformer.theory.networks import Analysis, Weight, analyse
+from certiformer.theory.theorems._networks import networks
 from certiformer.theory.theorems.trauger._multi_layer import (
     DeepTransformer,
     SizedTransformer,
@@ -101,11 +101,11 @@ class Corollary421(SizedTransformer):
 
 
 @functools.lru_cache(maxsize=64)  # mutants: caches
-def _analysis(net: Corollary421) -> Analysis:
+def _analysis(net: Corollary421) -> networks.Analysis:
     """Neither the radius nor the sample size belongs to the network: along a sweep of these it is built once."""
     norms = {"w": net.Bw1, "c": net.Bc11, "v": net.Bv11, "q": net.BQK11}
 
-    def weight(kind: str, layer: int) -> Weight:
-        return Weight(kind, shape(net, kind), l1=norms[kind], spectral=spectral_bound(net, kind))
+    def weight(kind: str, layer: int) -> networks.Weight:
+        return networks.Weight(kind, shape(net, kind), l1=norms[kind], spectral=spectral_bound(net, kind))
 
-    return analyse(graph(net, weight, net.d))
+    return networks.analyse(graph(net, weight, net.d))

@@ -4,7 +4,7 @@ import math
 
 from certiformer.theory.calculus.covers import columns_one_inf
 from certiformer.theory.core import Quantity, Status, Variants, real
-from certiformer.theory.networks import Weight
+from certiformer.theory.theorems._networks import networks
 from certiformer.theory.theorems.trauger._multi_layer import (
     SizedTransformer,
     l1_input_variants,
@@ -45,5 +45,5 @@ class CorollaryF01(SizedTransformer):
         return l1_input_variants(
             self,
             lambda outputs, inputs: columns_one_inf(self.B, outputs, inputs).constant,
-            lambda kind: Weight(kind, shape(self, kind), one_inf=self.B, spectral=spectral_bound(self, kind)),
+            lambda kind: networks.Weight(kind, shape(self, kind), one_inf=self.B, spectral=spectral_bound(self, kind)),
         )

@@ -4,7 +4,7 @@ import math
 
 from certiformer.theory.calculus.covers import rows_two_one_factor
 from certiformer.theory.core import Quantity, Status, Variants, printed_value, real, verified
-from certiformer.theory.networks import Weight
+from certiformer.theory.theorems._networks import networks
 from certiformer.theory.theorems.trauger._multi_layer import (
     SizedTransformer,
     l1_input_variants,
@@ -55,5 +55,7 @@ class CorollaryF02(SizedTransformer):
         return l1_input_variants(
             self,
             lambda outputs, inputs: self.B * self.B * rows_two_one_factor(outputs, inputs),
-            lambda kind: Weight(kind, shape(self, kind), rows_two_one=self.B, spectral=spectral_bound(self, kind)),
+            lambda kind: networks.Weight(
+                kind, shape(self, kind), rows_two_one=self.B, spectral=spectral_bound(self, kind)
+            ),
         )

@@ -5,7 +5,7 @@ import math
 
 from certiformer.theory.calculus.covers import quadratic_cover
 from certiformer.theory.core import Bound, Hypothesis, Quantity, Status, Variants, flag, real, stated
-from certiformer.theory.networks import Analysis, Weight, analyse
+from certiformer.theory.theorems._networks import networks
 from certiformer.theory.theorems.trauger._multi_layer import (
     DeepTransformer,
     complexity_variants,
@@ -72,17 +72,17 @@ _ANY = 10**300  # mutants: nobody-looks
 
 
 @functools.lru_cache(maxsize=64)  # mutants: caches
-def _analysis(net: Theorem42, proper: bool) -> Analysis:
+def _analysis(net: Theorem42, proper: bool) -> networks.Analysis:
     """The network on the engine, built once along a sweep of radii or sample sizes.
 
     C1 does not depend on the number of inputs: the covers are of any sample.
     """
 
-    def weight(kind: str, layer: int) -> Weight:
+    def weight(kind: str, layer: int) -> networks.Weight:
         # At inputs of norm Bx both constants hold; at the centre of the class nothing is paid.
         constant = min(net.C1, net.CBx / net.Bx / net.Bx) if layer == 1 and kind in "vq" else net.C1
         spectral = spectral_bound(net, kind)
         cover = quadratic_cover(constant, math.log(spectral), proper=proper, domain=False)
-        return Weight(kind, (1, 1), spectral=spectral, cover=cover)
+        return networks.Weight(kind, (1, 1), spectral=spectral, cover=cover)
 
-    return analyse(graph(net, weight), proper=proper, samples=_ANY)
+    return networks.analyse(graph(net, weight), proper=proper, samples=_ANY)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from certiformer.certificates import THE_MODEL
-from certiformer.certification.paper_inputs import Application
-from certiformer.certification.rows.statement import confidence, does_not_apply, size_needed, verdict
+from certiformer.certification.rows import confidence, does_not_apply, size_needed, verdict
+from certiformer.lab.paper_results import Application
 from certiformer.theory.calculus.rademacher import gap_uniform
-from certiformer.theory.core import Bound, Quantity, Result, find, upper_bound
+from certiformer.theory.core import Bound, Quantity, Result, Variants, find, upper_bound
 from certiformer.theory.core.errors import CertiformerError
 from certiformer.theory.core.report import Statement
 from certiformer.theory.measure.profile import Profile
@@ -185,15 +185,20 @@ def _printed_row(
     result: type[Result], application: Application, share: float | None, profile: Profile | None
 ) -> Statement | None:
     """What the printed formula gives at the measured sizes: a number to look at, never a guarantee."""
-    if not result.has_printed() or application.printed_inputs is None or profile is None:
+    if not result.has_printed() or profile is None:
         return None
-    given = dict(application.printed_inputs)
-    if application.takes_delta:
-        given["delta"] = share
-    try:
-        printed = result(**given).printed()
-    except (CertiformerError, ArithmeticError):
-        return None  # the printed formula has no value at these sizes (a frozen matrix, a number beyond floats)
+    given = dict(application.printed_inputs or {})
+    if application.printed_bound is not None:
+        printed: Variants = {"value": application.printed_bound}
+    elif application.printed_inputs is None:
+        return None
+    else:
+        if application.takes_delta:
+            given["delta"] = share
+        try:
+            printed = result(**given).printed()
+        except (CertiformerError, ArithmeticError):
+            return None  # the printed formula has no value at these sizes (a frozen matrix, a number beyond floats)
     variants = {name: bound for name, bound in printed.items() if bound.bounds in (None, result.bounds)}
     if not variants:
         return None

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.certificates._proof import (
+from certiformer.auditing import kernel
+from certiformer.auditing.proof_claims import (
     Claim,
     Counted,
     Gate,
@@ -28,7 +29,6 @@ from certiformer.certificates._proof import (
     refuse_many,
 )
 from certiformer.certificates._refutations import refutation_of
-from certiformer.certification import kernel
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources.rows import whole
@@ -92,7 +92,7 @@ def verdict_on(checked: Callable[[], str]) -> tuple[str, int]:
 def check_file(path: str | Path, data: str | Path | None = None, *, count: bool = False) -> str:
     """`check` of a report.json, or of what `compare --json` printed, with the proof.v beside it if there is one."""
     source = Path(path)
-    document = read_json(source, "a report.json, or what `compare --json` printed")
+    document = read_json(source, "a report.json, or what `compare --json` or `gate --json` printed")
     beside = source.parent / "proof.v"
     handed = beside.read_text(encoding="utf-8", errors="replace") if beside.is_file() else None
     # The file is read as text only, to see whether the counting was part of it.
@@ -123,6 +123,8 @@ def _claims(document: Mapping[str, Any], pairs: Pairs | None) -> list[Claim]:
             for one in document.get("comparisons", [document["comparison"]])
             if one["p"] is not None
         ] or _nothing("a comparison of right and wrong answers on independent items")
+    if _is_gate(document):
+        return _gates(document)
     rows = [row for row in _rows(document) if row["id"] in KINDS]
     if not rows:
         _nothing(f"a report with one of these certificates: {', '.join(KINDS)}")
@@ -136,11 +138,32 @@ def _claims(document: Mapping[str, Any], pairs: Pairs | None) -> list[Claim]:
 def _rows(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     rows = document.get("statements")
     if not isinstance(rows, list):
-        raise InputError("report", sorted(document), "a report.json, or what `compare --json` printed")
+        raise InputError("report", sorted(document), "a report.json, or what `compare --json` or `gate --json` printed")
     return [row for row in rows if row["version"] == "sound" and row["value"] is not None and row["evidence"]]
 
 
+def _is_gate(document: Mapping[str, Any]) -> bool:
+    return any(str(row["id"]).partition(" ")[0] == "gate" for row in document.get("statements", ()))
+
+
+def _shown(row: Mapping[str, Any]) -> bool:
+    """Whether a verdict of a gate is one that the kernel reads: right and wrong answers that pass."""
+    return bool(row["verdict"] == "pass" and row["variant"] == "exact binomial")
+
+
+def _gates(document: Mapping[str, Any]) -> list[Claim]:
+    rows = document["statements"]
+    several = len(rows) * int(document["declaration"].get("models", 1))
+    return [
+        gate_claim(round(terms["observed"] * terms["items"]), int(terms["items"]), terms["threshold"],
+                   document["delta"], several)
+        for terms in (row["terms"] for row in rows if _shown(row))
+    ] or _nothing("a gate of right and wrong answers that is passed")  # fmt: skip
+
+
 def _left_out(document: Mapping[str, Any]) -> list[str]:
+    if _is_gate(document):
+        return sorted(str(row["id"]) for row in document["statements"] if not _shown(row))
     return sorted({str(row["id"]) for row in _rows(document)} - set(KINDS))
 
 

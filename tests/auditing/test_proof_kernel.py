@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from certiformer.certificates._proof import HEADER, proof_text
+from certiformer.auditing import kernel, proofs
+from certiformer.auditing.proof_claims import HEADER, proof_text
 from certiformer.certificates._refutations import refutations
-from certiformer.certification import kernel, proofs
 from certiformer.theory.calculus.tail_check import tail_at_least, tail_at_most
 from proving import FALSE, TRUE, run, table, text_of
 

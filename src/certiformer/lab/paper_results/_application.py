@@ -13,7 +13,6 @@ a paid grid too. For K logits the margin f_y - max f_j is sqrt 2-Lipschitz in l2
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,13 +20,9 @@ from typing import Any
 import numpy as np
 
 from certiformer.theory.calculus import strata
-from certiformer.theory.core import Hypothesis, verified
-from certiformer.theory.measure.losses import ramp
+from certiformer.theory.core import Bound, Hypothesis, verified
+from certiformer.theory.measure.losses import ramp, ramp_margin
 from certiformer.theory.measure.profile import Profile
-
-MARGIN_RATIO = 2.0
-MARGIN_ALLOWANCE = 0.1
-SMALLEST_MARGIN = -60
 
 
 @dataclass
@@ -62,15 +57,10 @@ class RampMargin:
     paid: float
 
 
-def ramp_margin(profile: Profile) -> RampMargin:
-    """The largest power of two at which the ramp loss exceeds the training error by at most a tenth."""
-    error = float(np.mean(profile.margins <= 0))
-    top = float(np.max(np.abs(profile.margins)))
-    j = math.ceil(math.log2(top)) if top > 0 else 0
-    while j > SMALLEST_MARGIN and np.mean(ramp(profile.margins, MARGIN_RATIO**j)) > error + MARGIN_ALLOWANCE:
-        j -= 1
-    margin = MARGIN_RATIO**j
-    return RampMargin(margin, float(np.mean(ramp(profile.margins, margin))), strata.cost([j]))
+def paid_margin(profile: Profile) -> RampMargin:
+    """The margin of the paid grid for a sample."""
+    place, margin = ramp_margin(profile.margins)
+    return RampMargin(margin, float(np.mean(ramp(profile.margins, margin))), strata.cost([place]))
 
 
 @dataclass(frozen=True)
@@ -100,6 +90,8 @@ class Application:
     """Why the sound side does not apply, where only the printed formula can be evaluated."""
     printed_radius: float | None = None
     """sup |f|, where the printed result is a covering number that Dudley's integral, as printed, has to turn."""
+    printed_bound: Bound | None = None
+    """The printed number itself, where it is made of printed numbers that are negative here, which no input may be."""
     at: Callable[[float], Mapping[str, Any]] | None = None
 
 
@@ -110,7 +102,7 @@ def of_complexity(
     profile: Profile, inputs: Mapping[str, Any], printed: Mapping[str, Any] | None, radii: Radii, logits: int = 1
 ) -> Application:
     """An application whose result bounds the Rademacher complexity of a scalar output (the worst of `logits`)."""
-    chosen = ramp_margin(profile)
+    chosen = paid_margin(profile)
     scale = (1.0 if logits == 1 else 2.0 * logits) / chosen.margin
     return Application(
         inputs,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from certiformer.certification.paper_inputs._application import Application, Binding
+from certiformer.lab.paper_results._application import Application, Binding
 from certiformer.theory.measure.profile import Profile
 
 NOT_THIS_MODEL = "the result is about one multi-head attention layer (multi_head_attention)"

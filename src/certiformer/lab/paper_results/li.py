@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from certiformer.certification.paper_inputs._application import Application, Binding
+from certiformer.lab.paper_results._application import Application, Binding
 from certiformer.theory.measure.profile import Profile
 
 NOT_THIS_MODEL = "the result is about the Transformer with a CLS readout (cls_transformer)"

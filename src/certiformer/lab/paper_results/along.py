@@ -7,8 +7,6 @@ are the results that were asked for.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -20,11 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.certification.outputs import coded_labels
-from certiformer.certification.paper_inputs import BINDINGS, Application
-from certiformer.certification.profile import described
-from certiformer.certification.rows.papers import paper_rows
-from certiformer.certification.rows.statement import does_not_apply
+from certiformer.certification.rows import does_not_apply
+from certiformer.lab.paper_results import BINDINGS, Application
+from certiformer.lab.paper_results.profile import described
+from certiformer.lab.paper_results.rows import paper_rows
 from certiformer.theory.core import find
+from certiformer.theory.core.csv_writer import csv_text
 from certiformer.theory.core.errors import CertiformerError, InputError, UnknownNameError
 from certiformer.theory.core.report import Statement
 from certiformer.theory.measure.losses import cross_entropy
@@ -83,7 +82,12 @@ class BoundsAlong:
 
     def __call__(self, step: int, model: Any, train: Part, test: Part) -> None:
         """Look at the model if its step is due; a step that was seen is not looked at again."""
-        if step % self.every or (self.looks and step <= self.looks[-1].step):
+        if step % self.every == 0:
+            self.look(step, model, train, test)
+
+    def look(self, step: int, model: Any, train: Part, test: Part) -> None:
+        """Look at the model at any step, such as the last one."""
+        if self.looks and step <= self.looks[-1].step:
             return
         from certiformer.certification.frameworks import outputs_along, tensors_of
 
@@ -101,7 +105,7 @@ class BoundsAlong:
     def _profile(
         self, step: int, model: Any, tensors: Any, inputs: Any, outputs: Any, coded: Any, labels: Any
     ) -> Profile:
-        """As `certification.profile.measured`; what depends on the sample alone is measured once."""
+        """As `lab.paper_results.profile.measured`; what depends on the sample alone is measured once."""
         if self._of_sample is None or self._of_sample[0] is not inputs:
             values = np.asarray(inputs)
             self._of_sample = inputs, token_entries(values), int(values.shape[-2]) if values.ndim == 3 else 1
@@ -173,11 +177,8 @@ class BoundsAlong:
         if file.suffix == ".json":
             write_bytes(file, (json.dumps(self.as_json(), indent=1) + "\n").encode())
         elif file.suffix == ".csv":
-            text, rows = io.StringIO(newline=""), self.table
-            writer = csv.DictWriter(text, list(rows[0]) if rows else ["step"], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
-            write_bytes(file, text.getvalue().encode())
+            rows = self.table
+            write_bytes(file, csv_text(rows, list(rows[0]) if rows else ["step"]).encode())
         else:
             figure.save(self.plot(), file)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from certiformer.certification.paper_inputs._application import Application, Binding
+from certiformer.lab.paper_results._application import Application, Binding
 from certiformer.theory.core import Hypothesis, assumed, find, verified
 from certiformer.theory.measure.profile import Profile
 

@@ -13,9 +13,9 @@ import pytest
 
 import certiformer
 import quotations
-from certiformer.certificates._proof import MOST_COUNTED, Counted, UpperLimit, proof_text
+from certiformer.auditing import kernel, proofs
+from certiformer.auditing.proof_claims import MOST_COUNTED, Counted, UpperLimit, proof_text
 from certiformer.certificates._refutations import refutation_of, refutations
-from certiformer.certification import kernel, proofs
 from certiformer.theory.core.errors import InputError
 from proving import FALSE, TRUE, run, table
 
@@ -84,10 +84,23 @@ def test_the_sign_test_is_stated_at_a_p_value_rounded_up(tmp_path: Path) -> None
         proof_text([proofs.sign_claim(3, 3, 1.0)])
 
 
-def test_a_gate_is_stated_at_the_threshold_that_was_typed() -> None:
+def test_a_gate_is_stated_at_the_threshold_that_was_typed(tmp_path: Path) -> None:
     (theorem,) = proofs.gate_claim(5, 5000, 0.0022, 0.05).theorems()
     assert theorem.statement == "gate 5000 5 1 11 5000 1 20"
     assert theorem.shown
+    predictions, proof = table(tmp_path / "p.csv"), tmp_path / "gate.v"
+    said = run("gate", predictions, "--error", "0.05", "--slice", "label", "--proof", proof)
+    assert "wrote" in said
+    slices = len(certiformer.gate(predictions, error=0.05, declaration={"slices": "label"}).statements)
+    assert f": gate 400 5 {slices} 1 20 1 20." in proof.read_text()
+
+
+def test_a_gate_that_does_not_pass_is_not_stated(tmp_path: Path) -> None:
+    predictions, proof = table(tmp_path / "p.csv", 100, every=4), tmp_path / "gate.v"
+    assert "only a PASS" in run("gate", predictions, "--error", "0.05", "--proof", proof, code=1)
+    assert not proof.exists()
+    with pytest.raises(InputError, match="a gate of right and wrong answers that is passed"):
+        proofs.proof_of(certiformer.gate(predictions, error=0.05).document)
 
 
 def test_every_answer_wrong_gives_a_risk_of_at_most_one(tmp_path: Path) -> None:

@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certification.findings import Findings
-
 if TYPE_CHECKING:
     from certiformer.theory.measure.profile import Profile
-
-
-def profile_of(findings: Findings) -> Profile | None:
-    """The profile of the model on its training sample; None where one of the two is not known."""
-    if findings.model is None or findings.sample is None:
-        return None
-    return measured(findings.model, *findings.sample, initial=findings.initial, training=findings.training)
 
 
 def measured(

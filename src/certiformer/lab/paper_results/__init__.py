@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from certiformer.certification.paper_inputs import arda, deora, li, mwigo, trauger
-from certiformer.certification.paper_inputs._application import Application as Application
-from certiformer.certification.paper_inputs._application import Binding as Binding
+from certiformer.lab.paper_results import arda, deora, li, mwigo, trauger
+from certiformer.lab.paper_results._application import Application as Application
+from certiformer.lab.paper_results._application import Binding as Binding
 from certiformer.theory.measure.profile import Profile
 
 _PAPERS = (trauger, mwigo, li, deora, arda)

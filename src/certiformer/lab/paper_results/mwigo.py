@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from certiformer.certification.paper_inputs._application import Application, Binding, Radii, of_complexity, ramp_margin
+from certiformer.lab.paper_results._application import Application, Binding, Radii, of_complexity, paid_margin
 from certiformer.theory.core import assumed, verified
 from certiformer.theory.measure.profile import Profile
 
@@ -67,7 +67,7 @@ def theorem_5(profile: Profile) -> Application | str:
     reason = _reason(profile)
     if reason:
         return reason
-    chosen, radii = ramp_margin(profile), Radii()
+    chosen, radii = paid_margin(profile), Radii()
     loss = {"LS": chosen.loss * chosen.margin, "ymax": 1.0, "clip": chosen.margin}
     inputs = {**_inputs(profile, radii), **loss}
     # The N-th singular value of the initial features enters the printed side only; below width N it is zero.

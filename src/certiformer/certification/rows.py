@@ -1,16 +1,23 @@
-"""A bound as a statement: its confidence, its verdict, and what would make it say more."""
+"""A bound as a statement, a record at its share of delta as one: confidence, verdict, and what would say more."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
-from certiformer.theory.core import Bound, Evaluation, Result
+from certiformer.certificates import Evidence
+from certiformer.certificates._evidence import OBSERVED
+from certiformer.certification.headline import claim
+from certiformer.theory.core import Bound, Evaluation, Hypothesis, Result
 from certiformer.theory.core.errors import CertiformerError
 from certiformer.theory.core.report import Statement
 
 MOST_EXAMPLES = 1e40
+MOST_COUNTED = 1e7
+"""Beyond this many examples, counts are not projected."""
 
 
 def does_not_apply(
@@ -27,16 +34,13 @@ def from_evaluation(
     trivial: float,
     delta: float | None,
     guarantee: str = "",
-    scale_n: str | None = "n",
 ) -> Statement:
-    """The best sound variant as a certificate, with its verdict and the n at which it would be informative."""
+    """The best sound variant as a statement, with its verdict."""
     result, name = evaluation.result, evaluation.best
     if name is None:
         failing = [check.requires for bound in evaluation.sound.values() for check in bound.hypotheses if check.blocks]
         return does_not_apply(result, bounds, "; ".join(dict.fromkeys(failing)) or "no variant applies")
     bound = evaluation.sound[name]
-    found = verdict(bound, trivial)
-    needed = None if found == "informative" or scale_n is None else examples_needed(evaluation, trivial, scale_n)
     return Statement(
         result.id,
         "sound",
@@ -46,9 +50,8 @@ def from_evaluation(
         bound.log10,
         trivial,
         confidence(delta),
-        found,
+        verdict(bound, trivial),
         dominating=dominating(bound),
-        n_needed=needed,
         conditions=bound.hypotheses,
         terms=dict(bound.terms),
         guarantee=guarantee,
@@ -77,23 +80,6 @@ def dominating(bound: Bound) -> str:
     if not bound.terms:
         return ""
     return max(bound.terms, key=lambda name: bound.terms[name])
-
-
-def examples_needed(evaluation: Evaluation, trivial: float, name: str) -> float | None:
-    """The sample size at which the same inputs would give a bound below the trivial value; None if there is none.
-
-    Everything else is held fixed, so this is what the formula asks for, not a prediction about training.
-    """
-    result = evaluation.result
-    if name not in evaluation.inputs:
-        return None
-    given = {key: value for key, value in evaluation.inputs.items() if value is not None}
-
-    def value(n: float) -> float | None:
-        again = result.evaluate({**given, name: n})
-        return None if again.best is None else again.sound[again.best].value
-
-    return size_needed(value, float(given[name]), trivial)
 
 
 def size_needed(
@@ -134,3 +120,64 @@ def size_needed(
                 found = at(guess)
                 low, above, high, below = (low, above, guess, found) if found < trivial else (guess, found, high, below)
     return float(round(high))
+
+
+def evidence_row(evidence: Evidence, share: float, classes: int) -> Statement:
+    """The bound at the share divided among the models compared, with its verdict and the n that would say more."""
+    trivial, result, paid = evidence.trivial(classes), evidence.bound, share / evidence.models
+    if evidence.two_sided:
+        paid /= 2.0
+    row = from_evaluation(
+        result.evaluate(evidence.inputs(paid)),
+        bounds=evidence.bounds,
+        trivial=trivial,
+        delta=share,
+        guarantee=evidence.guarantee.format(subject=evidence.about),
+    )
+
+    def value(n: float) -> float | None:
+        grown = evidence.grown(n / evidence.size)
+        if grown is None:
+            return None
+        again = result.evaluate(grown.inputs(paid))
+        return None if again.best is None else again.sound[again.best].value
+
+    # No sample is large enough where the observed rate itself is no better than guessing.
+    hopeless = row.informative or max(row.terms.get(name, 0.0) for name in OBSERVED) >= trivial
+    terms = {**row.terms, **evidence.terms(paid), "examples": float(evidence.size), "share of delta": share}
+    if evidence.models > 1:
+        terms["models paid for"] = float(evidence.models)
+    row = replace(
+        row,
+        n_needed=None if hopeless else size_needed(value, float(evidence.size), trivial, MOST_COUNTED),
+        lower=evidence.lower(paid) if evidence.two_sided else None,
+        subject=evidence.about,
+        quantity=evidence.quantity,
+        jointly=True,
+        seen=evidence.seen() + evidence.beside(paid),
+        conditions=(*(_numbered(evidence, one) for one in row.conditions), *evidence.hypotheses()),
+        dominating=_dominating(evidence, row),
+        reason=evidence.note,
+        terms=terms,
+        evidence=evidence,
+    )
+    return replace(row, claim=claim(row))
+
+
+def _numbered(evidence: Evidence, hypothesis: Hypothesis) -> Hypothesis:
+    """A hypothesis of the bound, settled by the record where it can be; n examples are so many here."""
+    words = re.sub(r"\bthe n (?=(certified |labelled )?examples)", f"the {evidence.size:,} ", hypothesis.requires)
+    return replace(evidence.settled(hypothesis), requires=words)
+
+
+def absent_row(kind: type[Evidence], reason: str) -> Statement:
+    """A certificate for which nothing was counted, with the reason."""
+    return does_not_apply(kind.bound, kind.bounds, reason)
+
+
+def _dominating(evidence: Evidence, row: Statement) -> str:
+    """The observed rate, or what is added to it: whichever is larger."""
+    if row.value is None:
+        return row.dominating
+    observed = max(row.terms.get(name, 0.0) for name in OBSERVED)
+    return "observed rate" if observed >= 0.5 * row.value else evidence.price(row.terms)

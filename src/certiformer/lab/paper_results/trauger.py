@@ -6,8 +6,8 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from certiformer.certification.paper_inputs._application import Application, Binding, Radii, of_complexity
-from certiformer.theory.core import Quantity, find
+from certiformer.lab.paper_results._application import Application, Binding, Radii, of_complexity
+from certiformer.theory.core import Bound, Quantity, Result, find, printed_value
 from certiformer.theory.measure.profile import Profile
 
 ODD = ("tanh", "erf", "identity")
@@ -133,11 +133,17 @@ def several_heads(profile: Profile) -> Application | str:
         rads = [entry.sound[entry.best].value for entry in found if entry.best is not None]
         return {"H": heads, "rad": max(rads), "rads": tuple(rads)}
 
-    printed = [single.evaluate(given).printed["value"].value for given in measured]
-    positive = all(value > 0 for value in printed)
-    given = {"H": heads, "rad": max(printed), "rads": tuple(printed)} if positive else None
-    found = of_complexity(profile, summed(profile.n), given, radii)
-    return replace(found, at=summed)
+    printed = [single.evaluate(given).printed["value"] for given in measured]
+    found = of_complexity(profile, summed(profile.n), None, radii)
+    # As printed: equal heads, so that the largest stands for all.
+    one = max(printed, key=lambda bound: bound.value)
+    return replace(found, at=summed, printed_bound=_times(find("trauger.sec4.2"), one, H=heads))
+
+
+def _times(result: type[Result], one: Bound, **inputs: int) -> Bound:
+    """A printed result that multiplies a printed complexity, negative or beyond its range though that may be."""
+    factor = next(iter(result(rad=1.0, **inputs).printed().values())).value
+    return printed_value(factor * one.value, hypotheses=one.hypotheses)
 
 
 def _deep_inputs(profile: Profile, radii: Radii | None) -> dict[str, Any]:
@@ -238,13 +244,13 @@ def theorem_5_1(profile: Profile) -> Application | str:
         ]
         return {"K": config["classes"], "rad": min(complexities)}
 
-    # As printed: the bound on one logit at the sizes as measured, where that formula is above zero.
-    measured = _deep_l1(profile, None) if deep else _head_inputs(profile, "trauger.cor4.1.1", None)
-    one = next(iter(below.evaluate(measured).printed.values()))
-    printed = {"K": config["classes"], "rad": one.value} if not deep and one.value > 0 else None
-    found = of_complexity(profile, logits(profile.n), printed, radii)
     # The factor 2 K of the vector contraction is the result's own.
-    return replace(found, at=logits)
+    found = replace(of_complexity(profile, logits(profile.n), None, radii), at=logits)
+    if deep:
+        return found  # a covering number is printed there, and no complexity
+    # As printed: the bound on one logit at the sizes as measured.
+    one = next(iter(below.evaluate(_head_inputs(profile, "trauger.cor4.1.1", None)).printed.values()))
+    return replace(found, printed_bound=_times(find("trauger.thm5.1"), one, K=config["classes"]))
 
 
 MODELS = ("cls_transformer", "low_rank_cls_transformer")

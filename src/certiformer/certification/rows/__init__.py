@@ -1,1 +1,0 @@
-"""Evidence at its share of delta, and the papers' results at this model: one row each."""
