@@ -32,7 +32,7 @@ def start():
 
 
 def problem(config):
-    drawn = runs._problem(config["teacher"], config["seed"], config["n"], config["n_more"], config["pool"])
+    drawn = runs._problem_of(config)
     return drawn.teacher, np.asarray(drawn.x, float), np.asarray(drawn.y, float)
 
 
@@ -133,20 +133,44 @@ def test_the_approximation_error_is_that_of_the_transported_parameters(config, o
     assert (error == pytest.approx(released, rel=1e-6)) == (config["teacher"] == "paper")
 
 
+def projected_step(params, start, x, y, rate):
+    f, gradient = output_and_gradient(params, x)
+    moved = {k: params[k] - rate * np.tensordot(2 * (f - y) / len(y), gradient[k], 1) for k in params}
+    for k in moved:
+        way = (moved[k] - start[k]).reshape(4, -1)
+        size = np.linalg.norm(way, axis=1, keepdims=True)
+        moved[k] = start[k] + (way * np.minimum(1.0, 1.5 / np.maximum(size, 1e-30))).reshape(start[k].shape)
+    return moved
+
+
+@pytest.mark.parametrize("batch", [0, 3])
+def test_stochastic_steps_are_projected_steps_on_fresh_draws(start, batch):
+    config = TINY | {"batch": batch}
+    _, x, y = problem(config)
+    x, y = x[: config["n"]], y[: config["n"]]
+    rng, params, losses = np.random.default_rng([config["seed"], config["steps"], batch]), dict(start), []
+    for _ in range(config["steps"]):
+        losses.append(np.mean((output_and_gradient(params, x)[0] - y) ** 2))
+        drawn = rng.integers(len(y), size=batch) if batch else np.arange(len(y))
+        params = projected_step(params, start, x[drawn], y[drawn], 1.75 / math.sqrt(config["steps"]))
+    found = runs.run_stochastic(config)
+    np.testing.assert_allclose(found.arrays["losses"], losses, rtol=2e-3)
+    assert found.values["mean"] == pytest.approx(np.mean(losses), rel=1e-3)
+
+
+def test_sequences_have_the_length_they_are_asked_for():
+    assert problem(TINY)[1].shape[1] == grid.TOKENS
+    assert problem(TINY | {"tokens": 5})[1].shape[1] == 5
+
+
 def test_training_is_projected_gradient_descent(config, outcome, start):
     _, x, y = problem(config)
     x, y = x[: config["n"]], y[: config["n"]]
     params, losses = dict(start), []
     rate = 1.75 / math.sqrt(config["steps"])
     for _ in range(config["steps"]):
-        f, gradient = output_and_gradient(params, x)
-        losses.append(np.mean((f - y) ** 2))
-        params = {k: params[k] - rate * np.tensordot(2 * (f - y) / len(y), gradient[k], 1) for k in params}
-        for k in params:
-            way = (params[k] - start[k]).reshape(4, -1)
-            size = np.linalg.norm(way, axis=1, keepdims=True)
-            way = way * np.minimum(1.0, 1.5 / np.maximum(size, 1e-30))
-            params[k] = start[k] + way.reshape(start[k].shape)
+        losses.append(np.mean((output_and_gradient(params, x)[0] - y) ** 2))
+        params = projected_step(params, start, x, y, rate)
     assert outcome.values["training_at_start"] == pytest.approx(np.mean(y**2), rel=1e-4)
     assert outcome.values["training"] == pytest.approx(min(losses), rel=1e-3)
     np.testing.assert_allclose(outcome.arrays["training_after"], [min(losses[:k]) for k in (1, 2, 4, 8, 16)], rtol=1e-3)

@@ -154,6 +154,7 @@ def planted(lags=(4, 8, 16, 32, 64), seeds=range(1, 7), skip=()):
                 }
                 if (network, lag, seed) not in skip:
                     config = {"network": network, "lag": lag, "seed": seed, "steps": 10, "every": 5}
+                    config |= {"width": 64, "pairs": 8}
                     config |= {"precision": "float32"} if recurrent else {}
                     rows.append(Row("", "", "", config, "done", values=values))
     return rows
@@ -265,3 +266,14 @@ def test_missing_runs_are_no_obstacle(rows):
         plot.figure.draw_without_rendering()
     if len({row.config["seed"] for row in rows}) < 2:
         assert not {"agrees", "differs"} & set(analysis.tally)
+
+
+def test_memory_is_counted_and_set_beside_the_loss():
+    """0.2 sqrt(64) over 0.6 for 65 tokens of 17 channels against 64 units."""
+    analysis = figure.analyse_memory(planted())
+    (last,) = [f for f in analysis.findings if f.setting.endswith("L = 64") and "/" in f.setting]
+    assert f"{65 * 17 / 64:.3g} times its memory" in last.setting
+    assert last.ours == pytest.approx(1.6 / 0.6, rel=0.02)
+    assert last.verdict.word == "agrees"
+    assert f"is {1.0 / last.ours:.2f} of the IndRNN's" in analysis.headline
+    assert figure.analyse_memory([row for row in planted() if row.config["network"] == "indrnn"]).findings
