@@ -266,7 +266,8 @@ def test_the_loss_of_the_text_stands_beside_the_programs_and_enters_none_of_its_
     grown = found["the text's loss: gap at the weights kept, mean of the runs that learned: slope per 100 tokens"]
     assert grown.verdict.word == "differs"
     assert [series.label for series in both.plots["figure"].panels[0].series][-1] == "mean, text's loss"
-    for study in trauger_figures.STUDIES:  # the first of them alone
+    for study in trauger_figures.STUDIES:  # the first of them alone, and all without the program's
+        assert "no run with the loss of the released program" in study.analyse(text).headline
         assert any("1 run of the 15" in remark for remark in study.analyse([*program, text[0]]).remarks)
 
 

@@ -129,7 +129,9 @@ def _analyse(rows: Sequence[Row], main: Measure, judge: Callable[[Interval, floa
         + ", ".join(f"{count} of {of} runs at T = {T}" for T, (count, of) in shares.items())
         + f". {sum(row.values['fitted'] for row in table)} of {len(table)} runs fitted their sample and ended early."
     )
-    if not len(able):
+    if not len(table):
+        headline = "no run with the loss of the released program, which the figure shows."
+    elif not len(able):
         headline = f"none of {len(table)} runs has learned: they say nothing about trained networks."
     elif len(able.by("tokens")) < 2:
         headline = f"{len(able)} of {len(table)} runs learned, all of one length: no trend can be seen."
