@@ -388,7 +388,7 @@ STUDIES = (
         "trauger",
         "Theorem 4.1",
         "The bound holds for all weights within the norms; its printed form has a range of its own.",
-        _trauger_grid.experiment,
+        _trauger_grid.released,
         analyse_trauger,
         "C is that of the one CLS token, the smaller of the two that we know; norms are those that the run kept.",
     ),
