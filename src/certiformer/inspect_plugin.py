@@ -3,7 +3,8 @@
     Task(..., early_stopping=EarlyGate(error=0.05))
     Task(..., metrics=[accuracy(), limits()])
 
-One or the other: `limits` are for an evaluation that runs to its end. The package announces this module by an entry point: a log with the metric `certiformer/limits` can be scored again.
+One or the other: `limits` are for an evaluation that runs to its end. The package announces this module by an entry
+point: a log with the metric `certiformer/limits` can be scored again.
 """
 
 from __future__ import annotations

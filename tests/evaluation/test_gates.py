@@ -78,7 +78,7 @@ def test_capital_and_limits_of_real_losses():
 
 
 def ln_capitals(x, m, delta=0.05):
-    """ln of the capital against the mean m from above after every outcome, bet by bet: the sequence, written plainly."""
+    """ln of the capital against the mean m from above after every outcome: the sequence, written plainly."""
     t, sums = np.arange(1, len(x) + 1), np.cumsum(x)
     squares = np.cumsum((x - (0.5 + sums) / (t + 1)) ** 2)
     before = np.concatenate([[0.25], (0.25 + squares[:-1]) / t[1:]])

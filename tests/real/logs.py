@@ -1,4 +1,4 @@
-"""Small logs by inspect_ai and lm-evaluation-harness themselves, offline. Run as a program it writes the committed ones.
+"""Small logs by inspect_ai and lm-evaluation-harness themselves, offline; as a program it writes the committed ones.
 
     python tests/real/logs.py
 

@@ -4,7 +4,8 @@ r"""Limits that may be looked at after every example.
 from 1 if p is the rate, so {p : K_n(p) < 1/delta} holds the rate at all n at once with probability 1 - delta (Ville).
 
 Losses in [0, 1]: m is rejected from above when sum_j w_j prod_t (1 + b_tj (m - x_t)) >= 2/delta. Half of the weight is
-on the bets F_j/(1-m), F = 0.95, 1/2, 1/4, ..., 2^-9, half on min(l_t 2^-j, 0.95/(1-m)), j = 0..7, which know the spread:
+on the bets F_j/(1-m), F = 0.95, 1/2, 1/4, ..., 2^-9, half on bets that know the spread, min(l_t 2^-j, 0.95/(1-m)),
+j = 0..7:
 
     l_t = sqrt(2 ln(2/delta)/(10 v_{t-1})),   v_t = (1/4 + sum_{i<=t} (x_i - (1/2 + S_i)/(i+1))^2)/(t+1),
 
