@@ -369,7 +369,7 @@ def _progressive(trace: Mapping[str, npt.NDArray[Any]], recorded: Evidence | Non
 
 
 def _betting(predictor: Predictor, found: Examples, classes: int, models: int) -> Counted:
-    from certiformer.certification.betting import betting
+    from certiformer.certification.losses import betting
 
     if not hasattr(predictor, "probabilities"):
         raise CannotCount("its predictor has no probabilities")

@@ -14,6 +14,7 @@ from scipy.special import ndtr
 
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._predictor import Array, Labels, Tensors
+from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.occam import Occam
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
@@ -104,6 +105,25 @@ class TrainedHead(Head):
 
     def tensors(self) -> Tensors:
         return {"trained": self.trained, "rows": self.rows}
+
+
+class HeldOutHead(TrainedHead):
+    """`rows` are those that the head was not trained on."""
+
+    kind: ClassVar[str] = "linear head"
+
+    def settings(self) -> Mapping[str, Any]:
+        return {}
+
+    @classmethod
+    def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
+        return cls(tensors["trained"], tensors["rows"].astype(np.int64))
+
+    def recount(self, record: Evidence, inputs: npt.ArrayLike, labels: Labels) -> Evidence:
+        if not isinstance(record, HoldOut):
+            raise InputError("predictor", self.kind, "a hold-out row")
+        wrong = int(np.sum(mistakes(prepared(inputs)[self.rows] @ self.trained, labels[self.rows])))
+        return replace(record, errors=wrong, n=len(self.rows))
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,7 @@ import numpy.typing as npt
 from scipy.special import expit, softmax
 
 from certiformer.certificates.surrogate_loss import SurrogateLoss
-from certiformer.certification.betting import ORDER_SEED
-from certiformer.certification.losses import MOST_UNITS, SMOOTHING, averaged_blocks
+from certiformer.certification.losses import MOST_UNITS, ORDER_SEED, SMOOTHING, averaged_blocks
 from certiformer.theory.core.errors import InputError, UnknownNameError
 
 Array = npt.NDArray[np.float64]
