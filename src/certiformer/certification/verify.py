@@ -344,7 +344,7 @@ def _counted(
         return row, None, [Difference(f"{place}.{name}", "something else", expected)], ""
 
     if share is None or key != entry["key"]:
-        return broken("evidence.key", f"no share of delta is written down for {key}")
+        return broken("evidence.key", f"no part of delta is written down for {key}")
     try:
         recorded = kind.from_record(written)
     except (TypeError, ValueError, KeyError, CertiformerError) as error:
