@@ -214,6 +214,4 @@ def betting(probabilities: Array, classes: int, models: int) -> Betting:
     np.random.default_rng(ORDER_SEED).shuffle(losses)
     if len(losses) > MOST_UNITS:
         losses = averaged_blocks(losses)
-    return Betting(
-        losses=tuple(losses.tolist()), low=low, high=high, smoothing=SMOOTHING, classes=classes, models=models
-    )
+    return Betting(losses=losses, low=low, high=high, smoothing=SMOOTHING, classes=classes, models=models)

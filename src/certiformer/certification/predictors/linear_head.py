@@ -22,6 +22,7 @@ from certiformer.certification.predictors.gaussian import Drawn, Gaussian
 from certiformer.certification.split import split
 from certiformer.theory.calculus.quantised import gaussian_nats
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.measure.margins import margins
 
 SIZES = (4, 8, 16, 32, 64, 128)
 STEPS = tuple(2.0**j for j in range(-2, 6))
@@ -39,12 +40,8 @@ def prepared(features: npt.ArrayLike) -> Array:
 
 def mistakes(scores: Array, labels: Labels) -> npt.NDArray[np.bool_]:
     """Where a head errs; ties are mistakes. Two classes have one column, the logit of class 1 over class 0."""
-    if scores.shape[1] == 1:
-        return np.asarray((2 * labels - 1) * scores[:, 0] <= 0)
-    rows = np.arange(len(labels))
-    rest = scores.copy()
-    rest[rows, labels] = -np.inf
-    return np.asarray(scores[rows, labels] <= np.max(rest, axis=1))
+    single = scores.shape[1] == 1
+    return np.asarray((margins(scores[:, 0], 2 * labels - 1) if single else margins(scores, labels)) <= 0.0)
 
 
 def sizes(width: int) -> tuple[int, ...]:
