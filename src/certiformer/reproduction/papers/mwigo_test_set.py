@@ -96,8 +96,8 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     inside = {size: sum(value > LEVEL for value in each.values()) for size, each in p.items()}
     out = "neither" if abs(lead) <= SURVIVES else "all images" if lead > 0 else "the part"
     headline = (
-        f"a part of the test images would explain {inside['m']} of {len(numbers)} printed numbers of Table 1, all "
-        f"2,115 {inside[ALL]} ({seeds_told(table)} in a cell); the difference in score, {lead:+.1f}, excludes {out}."
+        f"a part of the test images explains {inside['m']} of {len(numbers)} printed numbers of Table 1, all 2,115 "
+        f"explain {inside[ALL]} ({seeds_told(table)} in a cell); the difference in score, {lead:+.1f}, excludes {out}."
     )
     plots = {kind: _figure(readings, table, kind) for kind in KINDS}
     return notes.analysis(headline, hard_images=_hard_images(table), **plots)
@@ -240,7 +240,7 @@ def _told(notes: Notes, p: Mapping[Size, Mapping[str, float]], numbers: Sequence
         + ", ".join(f"{explained[size]} with {_spoken(size)}" for size in SIZES)
         + ". Wider predictions explain more by themselves; the score makes them pay for it."
     )
-    notes.remarks.append(f"As a whole, all images are {adequacy(p[ALL])}; m of them are {adequacy(p['m'])}.")
+    notes.remarks.append(f"As a whole: with all images {adequacy(p[ALL])}; with m of them {adequacy(p['m'])}.")
 
 
 def _left_out(notes: Notes, table: Table) -> None:
