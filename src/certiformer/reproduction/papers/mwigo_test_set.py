@@ -34,6 +34,7 @@ ALL = "all"
 DRAWS = 1000  # test sets of a size
 KEPT = 500  # of the deviations within seeds, equally spaced in rank
 KINDS = ("loss", "epoch")
+BEYOND = 1e9  # every loss and epoch
 Size = int | str
 
 
@@ -198,7 +199,7 @@ def _predicted(readings: Sequence[Reading], number: str) -> Interval:
 
 def _quantile(readings: Sequence[Reading], number: str, level: float) -> float:
     """By halving, on logarithms; infinite where so many runs have no such number, or nothing is known."""
-    low, high = math.log(1e-9), math.log(1e9)
+    low, high = -math.log(BEYOND), math.log(BEYOND)
     below, above = _mean_tails(readings, number, math.exp(high))
     if below < level or below + above > 1.5:
         return math.inf
@@ -293,7 +294,9 @@ def _figure(readings: Mapping[Size, Reading], table: Table, kind: str) -> Plot:
     for cell in table.by(cell_of):
         number = number_name(kind, cell)
         images = {size: size for size in SIZES if isinstance(size, int)} | {ALL: 2115}
-        found = {m: _predicted([readings[size]], number) for size, m in images.items()}
+        ends = {m: _predicted([readings[size]], number) for size, m in images.items()}
+        # an end that no run reaches lies above the panel
+        found = {m: Interval(each.value, each.low, min(each.high, BEYOND)) for m, each in ends.items()}
         series = [
             Series.measured("ours: median, and 95 % for one more run", found),
             Series("paper", list(found), [TRUTH[number]] * len(found), kind="printed"),
