@@ -20,7 +20,12 @@ def run(folder, command, **given):
     program.chmod(0o755)
     said = {"FILE": "results of today.csv", "ERROR": "0.05", "OPTIONS": "", "UNDECIDED": "warn", **given}
     places = {"RUNNER_TEMP": folder, "GITHUB_OUTPUT": folder / "output", "GITHUB_STEP_SUMMARY": folder / "summary"}
-    environment = {**os.environ, **said, **{name: str(path) for name, path in places.items()}, "PYTHONPATH": python_path()}
+    environment = {
+        **os.environ,
+        **said,
+        **{name: str(path) for name, path in places.items()},
+        "PYTHONPATH": python_path(),
+    }
     done = subprocess.run(["bash", "-e", "-c", SCRIPT], cwd=folder, env=environment, capture_output=True, text=True)
     output = (folder / "output").read_text() if (folder / "output").exists() else ""
     return done, output
@@ -44,7 +49,9 @@ def test_the_verdict_of_the_action(tmp_path, exits, given, code, verdict):
 
 
 def test_words_are_handed_on_one_by_one(tmp_path):
-    (tmp_path / "results of today.csv").write_text("id,my outcome\n" + "".join(f"q{i},{i % 7 / 100 + 0.9}\n" for i in range(80)))
+    (tmp_path / "results of today.csv").write_text(
+        "id,my outcome\n" + "".join(f"q{i},{i % 7 / 100 + 0.9}\n" for i in range(80))
+    )
     words = "--metric 'my outcome' --higher-is-better --range 0 1"
     done, output = run(tmp_path, f'exec "{sys.executable}" -m certiformer "$@"', OPTIONS=words, ERROR="0.3")
     assert (done.returncode, output) == (0, "verdict=pass\n"), done.stderr

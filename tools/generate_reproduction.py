@@ -182,7 +182,9 @@ def page(documents: list[Document]) -> str:
         planned = [study for study in studies() if study.paper == paper]
         points = sum(document["covered"]["cells"] for document in own)
         of = sum(study.covered([]).of for study in planned)
-        runs = {document["ledger"]: document for document in own}.values()
+        grids = {study.id: study.experiment("smoke").name for study in planned}
+        own.sort(key=lambda document: document["finished"])  # of experiments that share runs, the one that has them all
+        runs = {grids[document["id"]]: document for document in own}.values()
         done, time = sum(d["finished"] for d in runs), shown.span(sum(d["work_seconds"] for d in runs))
         cells = f"{len(own)} of {len(planned)} | {points} of {of} | {done:,} | {time}"
         lines.append(f"| [{name_of(paper)}](papers/{paper}.md) | {cells} |")

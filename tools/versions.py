@@ -97,7 +97,9 @@ def main() -> int:
     lines = ["| Python | newest dependencies | lowest dependencies |", "|---|---|---|"]
     for name in NAMES[:-1]:
         cells = rows.get(name)
-        lines.append(f"| {name} | " + (" | ".join(cells.values()) if cells else "not tried: not installed | ") + " |")
+        lines.append(
+            f"| {name} | " + " | ".join((cells or dict.fromkeys(pins, "not tried: not installed")).values()) + " |"
+        )
     if options.write:
         text = options.write.read_text()
         inner = "\n".join(["<!-- versions -->", *lines, "<!-- end versions -->"])

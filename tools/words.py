@@ -37,7 +37,6 @@ PRIVATE = {
     r"saw-?tooth": "rises and falls",
     r"\ba person can rely\b": "name what the number is",
     r"\bvacuous by [^.;|]*decades|\b[Dd]ecades of sensitivity\b|\d decades together\b": "powers of ten, a factor of",
-    r"\bshare of delta is\b": "part of delta, failure probability",
     r"\bwhat was looked at\b": "how it was made",
     r"\blog10 n needed\b": "log10 of examples needed",
     r"\bmachinery\b": "program",

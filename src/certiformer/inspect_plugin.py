@@ -3,7 +3,8 @@
     Task(..., early_stopping=EarlyGate(error=0.05))
     Task(..., metrics=[accuracy(), limits()])
 
-One or the other: `limits` are for an evaluation that runs to its end. The package announces this module by an entry point: a log with the metric `certiformer/limits` can be scored again.
+One or the other: `limits` are for an evaluation that runs to its end. The package announces this module by an entry
+point: a log with the metric `certiformer/limits` can be scored again.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ class EarlyGate:
     async def start_task(self, task: Any, samples: list[Any], epochs: int) -> str:
         """One gate belongs to one evaluation, and to one of its scorers."""
         if self._begun:
-            raise InputError("EarlyGate", "a second evaluation", "a gate of its own", "Make one for each task and model")
+            raise InputError(
+                "EarlyGate", "a second evaluation", "a gate of its own", "Make one for each task and model"
+            )
         names = [one.name for one in task.scorers or ()]
         if self.scorer is None and len(names) > 1:
             raise InputError("scorer", names, "the one that is gated", f"EarlyGate(..., scorer={names[0]!r})")
@@ -136,7 +139,9 @@ def limits(delta: float = 0.05, binary: bool = True) -> Any:
         for one in scores:
             value = score_of(one.score.value)
             if value is None:
-                raise InputError(f"score of sample {one.sample_id}", one.score.value, "correct, incorrect, or in [0, 1]")
+                raise InputError(
+                    f"score of sample {one.sample_id}", one.score.value, "correct, incorrect, or in [0, 1]"
+                )
             values.append(value)
         n = len(values)
         if not n:

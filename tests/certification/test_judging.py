@@ -1,6 +1,7 @@
 """Few human labels and a judge's verdicts, from a file to `certify` and `gate`: what is asked, said and verified."""
 
 import csv
+import json
 
 import numpy as np
 import pytest
@@ -44,6 +45,15 @@ def test_a_judge_shortens_the_limit_and_humans_stand_beside_it(file, tmp_path):
     report.write(tmp_path / "out")
     checked = verify(tmp_path / "out" / "report.json", data=file)
     assert checked.exit_code == 0, checked
+
+
+@pytest.mark.parametrize("name", ["expect", "correlation"])
+def test_what_was_expected_cannot_be_changed_afterwards(file, tmp_path, name):
+    certiformer.certify(predictions=file, declaration=SAID).write(tmp_path / "out")
+    document = json.loads((tmp_path / "out" / "report.json").read_text())
+    document["declaration"]["judging"][name] *= 1 - 1e-6
+    (tmp_path / "out" / "changed.json").write_text(json.dumps(document))
+    assert certiformer.verify(tmp_path / "out" / "changed.json", data=file).exit_code == 1
 
 
 def test_a_wrong_expectation_costs_width_only(file):

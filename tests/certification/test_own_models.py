@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import certiformer
-from certiformer.certification.betting import betting
+from certiformer.certification.losses import betting
 from certiformer.certification.predictions import decisions
 from certiformer.theory.core.errors import InputError
 

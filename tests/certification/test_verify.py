@@ -222,6 +222,12 @@ def test_a_model_of_this_package_is_handed_over_and_verified(tmp_path):
         (tmp_path / "forged.json").write_text(json.dumps(forged))
         told = certiformer.verify(tmp_path / "forged.json", data=tmp_path / "data.npz")
         assert [one.field for one in told.differences] == [f"statements[{index}].value"]
+    place = next(index for index, entry in enumerate(document["statements"]) if entry["id"] == "betting")
+    document["statements"][place]["evidence"]["losses"]["mean"] *= 1 - 1e-6  # as on another machine: not a pass
+    (tmp_path / "forged.json").write_text(json.dumps(document))
+    drifted = certiformer.verify(tmp_path / "forged.json", data=tmp_path / "data.npz")
+    assert drifted.exit_code == 3
+    assert [one.id for one in drifted.unchecked] == ["figures of a network"]
     np.savez(tmp_path / "less.npz", inputs=x[:40], labels=y[:40])
     less = certiformer.verify(tmp_path / "report.json", data=tmp_path / "less.npz")
     assert less.exit_code != 0
@@ -406,7 +412,7 @@ def test_every_row_of_the_procedures_is_counted_again(procedures):
     assert {row.id: (row.agrees, row.counted) for row in found.rows} == dict.fromkeys(PROCEDURES, (True, True))
     assert found.agrees
     # What is trained otherwise than by a pick loop is counted again, and its training is not repeated.
-    words = {"conditions", "not_checked"}  # what they started from
+    words = {"conditions", "not_checked", "figures of a network"}  # what they started from, and float32
     assert {one.id for one in found.unchecked} == set(PROCEDURES) - {"compression"} | words
     assert "pass" in next(one.why for one in found.unchecked if one.id == "progressive")
 

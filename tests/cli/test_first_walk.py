@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import certiformer
-from certiformer.cli import main
+from certiformer.cli import MOVED, main
 from certiformer.theory.core.errors import InputError, UnknownNameError
 
 
@@ -132,3 +132,8 @@ def test_the_page_refers_to_itself_and_speaks_of_failure_probability(rows, tmp_p
 def test_columns_without_a_role_are_named_in_python_too():
     with pytest.raises(InputError, match=r"in Python declaration=\{'label'"):
         certiformer.certify(predictions={"foo": np.zeros(20, int), "bar": np.zeros(20, int)})
+
+
+@pytest.mark.parametrize(("verb", "old"), [(verb, old) for verb, gone in MOVED.items() for old in gone])
+def test_what_is_gone_is_an_error_that_names_the_new(told, verb, old):
+    assert told(verb, "x.csv", old) == (2, f"error: {old} is gone since 0.2.0. Instead: {MOVED[verb][old]}")

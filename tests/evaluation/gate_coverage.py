@@ -6,10 +6,12 @@ break a rule in the way people break it, through the same door.
 
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
 import certiformer
+from certiformer.inspect_plugin import EarlyGate, limits
 from evaluation.coverage import DELTA, ids_of
 
 EPS = 0.2
@@ -123,6 +125,62 @@ def judged_at_the_threshold(random):
     return verdict(given, declaration=SAID) == "fail"
 
 
+def now(coroutine):
+    """What a coroutine that waits for nothing returns."""
+    try:
+        coroutine.send(None)
+    except StopIteration as found:
+        return found.value
+
+
+def evaluated(random, gate, *, begin_late=False):
+    """An evaluation with ten samples at a time, in which wrong answers take long; 200 at most, or until a verdict."""
+    running, clock = [], 0.0
+    for id in range(200):
+        while len(running) == 10:
+            running.sort(reverse=True)
+            clock, *done = running.pop()
+            if begin_late:
+                now(gate.schedule_sample(done[0], 1))
+            now(gate.complete_sample(done[0], 1, {"match": SimpleNamespace(score=SimpleNamespace(value=done[1]))}))
+        if gate.gate.decided != "undecided":
+            break
+        if not begin_late:
+            now(gate.schedule_sample(id, 1))
+        bad = random.random() < EPS + 1e-6
+        running.append((clock + (100.0 if bad else 1.0) * random.random(), id, "I" if bad else "C"))
+    return now(gate.complete_task())["verdict"]
+
+
+def early_stopping(random):
+    return evaluated(random, EarlyGate(EPS, DELTA)) == "pass"
+
+
+def limits_of_inspect(random):
+    """Scores 0, 0.5 and 1, of which the exact limits know only the ends."""
+    values = random.choice([0.0, 0.5, 1.0], p=[0.1, 0.05, 0.85], size=60)
+    scores = [SimpleNamespace(score=SimpleNamespace(value=float(v)), sample_id=k) for k, v in enumerate(values)]
+    found = limits(delta=DELTA)(scores)
+    return not found["lower"] <= 0.875 <= found["upper"]
+
+
+def any_try(random):
+    """pass@2 of a task that succeeds with a chance of 0 or 1/2: its mean is 3/8; 1 - pass@2 is 5/8."""
+    chances = random.choice([0.0, 0.5], size=40)
+    done = random.random((40, 3)) < chances[:, None]
+    given = {"heldout_correct": done.ravel(), "heldout_groups": np.repeat(np.arange(40), 3)}
+    return verdict(given, 0.625, pass_any=2, declaration={"order": "hash"}) == "fail"
+
+
+def alike(random):
+    """Two models as good as each other: neither is shown to be better."""
+    draw, ids = random.random(200), ids_of(random, 200)
+    a, b = ({"heldout_correct": ~wrong, "heldout_ids": ids} for wrong in (draw < 0.2, draw > 0.8))
+    found = certiformer.gate(a, against=b, margin=0.05, delta=DELTA)
+    shown = {one.id for one in found.statements if one.verdict == "shown"}
+    return bool(shown & {"superior", "inferior", "better by the margin", "worse by the margin"})
+
+
 VALID = {
     "rate at the threshold": rate_at_the_threshold,
     "rate a hair above": rate_above,
@@ -134,6 +192,10 @@ VALID = {
     "against a baseline": against,
     "anytime, five looks": anytime,
     "a ledger of four runs": ledger,
+    "inspect_ai: wrong answers take long": early_stopping,
+    "inspect_ai: limits": limits_of_inspect,
+    "any of several tries": any_try,
+    "against a baseline that is as good": alike,
     "human labels and a judge": judged,
     "human labels and a judge, at the threshold": judged_at_the_threshold,
 }
@@ -171,10 +233,16 @@ def tries_until_a_success(random):
     return verdict(given, 0.49, pass_any=1, declaration={"order": "hash"}) == "pass"
 
 
+def those_that_end_first(random):
+    """Broken: samples are counted when they end, and right answers end first."""
+    return evaluated(random, EarlyGate(EPS, DELTA), begin_late=True) == "pass"
+
+
 BROKEN = {
     "five looks of a fixed gate": looked_again,
     "rows of groups": groups_as_rows,
     "four runs without a ledger": runs_without_a_ledger,
     "labels where the judge says fine": chosen_labels,
     "tries until a success": tries_until_a_success,
+    "samples that end first": those_that_end_first,
 }

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 from scipy.stats import binom
 
+from certiformer.evaluation import ConfidenceSequence
 from certiformer.evaluation.gates import (
     AnytimeGate,
     chance_of_verdict,
@@ -73,6 +75,48 @@ def test_capital_and_limits_of_real_losses():
     assert running_limits(400, float(np.sum(x)), 0.05, squares) == pytest.approx((0.1252031771, 0.1720945909), rel=1e-9)
     parts = squares_after(x[:150], 0, 0.0) + squares_after(x[150:], 150, float(np.sum(x[:150])))
     assert parts == pytest.approx(squares, rel=1e-12)
+
+
+def ln_capitals(x, m, delta=0.05):
+    """ln of the capital against the mean m from above after every outcome: the sequence, written plainly."""
+    t, sums = np.arange(1, len(x) + 1), np.cumsum(x)
+    squares = np.cumsum((x - (0.5 + sums) / (t + 1)) ** 2)
+    before = np.concatenate([[0.25], (0.25 + squares[:-1]) / t[1:]])
+    fixed = [np.cumsum(np.log1p(F / (1 - m) * (m - x))) for F in [0.95] + [2.0**-j for j in range(1, 10)]]
+    bets = [np.minimum(np.sqrt(2 * np.log(2 / delta) / (10 * 4.0**j * before)), 0.95 / (1 - m)) for j in range(8)]
+    known = [np.cumsum(np.log1p(bet * (m - x))) for bet in bets]
+
+    def mixed(paths):
+        weights = 1 / np.arange(2, 2 + len(paths))
+        return logsumexp(np.array(paths), axis=0, b=(weights / weights.sum())[:, None])
+
+    return mixed(fixed), mixed(known), np.logaddexp(mixed(fixed), mixed(known)) - np.log(2)
+
+
+def test_the_sequence_for_losses_bets_as_the_note_says():
+    x, v = 0.3 * ((37 * np.arange(1, 401) % 101) / 101), VECTORS["sequence"]
+    found = [path[-1] for path in ln_capitals(x, v["m"])]
+    assert found == pytest.approx([v["fixed bets"], v["bets that know the spread"], v["both"]], rel=1e-9)
+    x = np.random.default_rng(3).beta(0.5, 4.0, 200)
+    grid, bar = np.arange(1, 1000) / 1000, np.log(2 / 0.05)
+    upper = min(m for m in grid if ln_capitals(x, m)[2].max() >= bar)
+    lower = max(m for m in grid if ln_capitals(1 - x, 1 - m)[2].max() >= bar)
+    for blocks in (1, 7, 200):
+        sequence = ConfidenceSequence(0.05)
+        for part in np.array_split(x, blocks):
+            sequence.update(part)
+        assert (sequence.lower, sequence.upper) == (lower, upper)
+        assert not sequence.changed
+
+
+def test_a_state_with_other_bets_is_refused():
+    sequence = ConfidenceSequence(0.05)
+    sequence.update([0.1, 0.2])
+    state = sequence.state()
+    for side in ("above", "below"):
+        state["bets"][side] = state["bets"][side][:9]
+    with pytest.raises(InputError, match="those of this version"):
+        ConfidenceSequence.resume(state)
 
 
 @pytest.mark.parametrize("shape", ["constant", "ramp", "cycle", "step"])

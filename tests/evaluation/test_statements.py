@@ -150,23 +150,6 @@ def test_a_sequence_goes_on_after_a_restart(binary):
         assert (parts.lower, parts.upper) == (whole.lower, whole.upper)
 
 
-def test_losses_one_by_one_and_in_blocks_give_the_same_limits():
-    """A slow bet, outcome by outcome, on every mean of the grid."""
-    x = RANDOM.beta(0.5, 4.0, 200)
-    means = np.arange(1, 1000) / 1000
-    bets = 2.0 ** -np.arange(1.0, 10.0)[:, None]
-    factors = [[1.0 + bets / (1.0 - means) * (means - v), 1.0 + bets / means * (v - means)] for v in x]
-    with np.errstate(over="ignore"):
-        above, below = np.cumprod(factors, axis=0).mean(axis=2).max(axis=0)
-    expected = means[below >= 2 / 0.05][-1], means[above >= 2 / 0.05][0]
-    for blocks in (1, 7, 200):
-        sequence = ConfidenceSequence(0.05)
-        for part in np.array_split(x, blocks):
-            sequence.update(part)
-        assert (sequence.lower, sequence.upper) == pytest.approx(expected)
-        assert not sequence.changed
-
-
 @pytest.mark.parametrize("binary", [True, False])
 @pytest.mark.parametrize(("first", "then"), [(0.0, 1.0), (1.0, 0.0)])
 def test_a_mean_that_changed_is_noticed(binary, first, then):

@@ -1,4 +1,4 @@
-"""Small logs by inspect_ai and lm-evaluation-harness themselves, offline. Run as a program it writes the committed ones.
+"""Small logs by inspect_ai and lm-evaluation-harness themselves, offline; as a program it writes the committed ones.
 
     python tests/real/logs.py
 
@@ -82,9 +82,7 @@ def inspect_epochs(folder):
     from inspect_ai import Epochs
     from inspect_ai.scorer import match
 
-    return run_inspect(
-        folder, dataset(8, wrong=(4,)), scorer=[match(), parts()], epochs=Epochs(2, ["mean", "mode"])
-    )
+    return run_inspect(folder, dataset(8, wrong=(4,)), scorer=[match(), parts()], epochs=Epochs(2, ["mean", "mode"]))
 
 
 def inspect_errors(folder):
@@ -94,9 +92,7 @@ def inspect_errors(folder):
     from certiformer.inspect_plugin import limits
 
     samples = dataset(10, wrong=(4,), broken=(5,), long=(7,))
-    return run_inspect(
-        folder, samples, scorer=match(), metrics=[accuracy(), limits()], limit=9, fail_on_error=False
-    )
+    return run_inspect(folder, samples, scorer=match(), metrics=[accuracy(), limits()], limit=9, fail_on_error=False)
 
 
 def inspect_stopped(folder):

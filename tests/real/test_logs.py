@@ -35,9 +35,7 @@ def test_a_gate_stops_an_evaluation_that_runs_in_parallel(tmp_path):
     from inspect_ai import eval as evaluate
     from inspect_ai.scorer import match
 
-    task = Task(
-        dataset=logs.dataset(300), solver=logs.answers(), scorer=match(), early_stopping=EarlyGate(0.05)
-    )
+    task = Task(dataset=logs.dataset(300), solver=logs.answers(), scorer=match(), early_stopping=EarlyGate(0.05))
     (log,) = evaluate(task, model="mockllm/model", log_dir=str(tmp_path), display="none")
     told = log.results.early_stopping
     assert (told.manager, told.metadata["verdict"], told.metadata["decided_at"]) == ("certiformer", "pass", 75)
@@ -51,9 +49,7 @@ def test_several_scorers_need_a_name(tmp_path):
     from inspect_ai.scorer import includes, match
 
     def run(gate):
-        task = Task(
-            dataset=logs.dataset(120), solver=logs.answers(), scorer=[match(), includes()], early_stopping=gate
-        )
+        task = Task(dataset=logs.dataset(120), solver=logs.answers(), scorer=[match(), includes()], early_stopping=gate)
         return evaluate(task, model="mockllm/model", log_dir=str(tmp_path), display="none")[0]
 
     log = run(EarlyGate(0.05))

@@ -229,7 +229,6 @@ def test_the_command_line_runs_processes_exports_and_indexes(tmp_path, monkeypat
         (["nope"], "nope"),
         (["li.toy", "--scale", "huge"], "--scale"),
         (["li.toy", "--only", "n"], "--only"),
-        (["li.toy", "--engine", "mpi"], "--engine"),
         (["li.toy", "--scheduler", "host:1"], "scheduler"),
         (["li.toy", "--workers", "0"], "--workers"),
         (["li.toy", "--scheduler", "tcp://h:1", "--slurm"], "--slurm"),

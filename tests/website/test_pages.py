@@ -1,6 +1,7 @@
 """The pages of the site: made from the classes, with formulas, links that lead somewhere, and code that runs."""
 
 import inspect
+import json
 import posixpath
 import re
 from pathlib import Path
@@ -10,9 +11,9 @@ import pytest
 from certiformer.certificates import certificates
 from certiformer.theory.core import find, results
 from website import certificates as certificate_pages
-from website import reference, staging
+from website import commands, reference, report_json, staging
 from website.curves import drawing
-from website.formulas import mathml
+from website.formulas import mathml, typeset
 from website.gallery import ORDER
 from website.proofs import anchor, proof_of
 from website.results import result_page
@@ -129,6 +130,53 @@ def test_signatures_are_shown_as_they_are_typed():
     assert "def mean_limits(" in page
     assert "delta: float" in page
     assert "-&gt; Limits" in page
+
+
+def test_the_page_of_commands_has_every_option():
+    page = commands.commands_page()
+    options = json.loads((ROOT / "tests" / "surface" / "surface.json").read_text())["verbs"]
+    for verb, names in options.items():
+        assert f"## `certiformer {verb}`" in page, verb
+        assert all(name in page for name in names if name.startswith("--")), verb
+
+
+@pytest.mark.parametrize("walk", ["certify", "demo"])
+def test_reports_are_as_their_schema_says(walk):
+    schema = report_json.schema()
+
+    def fits(value, entry, at):
+        if "$ref" in entry:
+            entry = schema["$defs"][entry["$ref"].rpartition("/")[2]]
+        if "anyOf" in entry:
+            return any(fits(value, one, at) for one in entry["anyOf"])
+        if "enum" in entry or "const" in entry:
+            return value in entry.get("enum", [entry.get("const")])
+        kinds = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None)}
+        kinds |= {"array": (list, tuple), "object": dict}
+        named = [entry["type"]] if isinstance(entry.get("type"), str) else entry.get("type", list(kinds))
+        if not any(isinstance(value, kinds[name]) for name in named):
+            return False
+        if isinstance(value, dict):
+            missing = set(entry.get("required", ())) - set(value) - {"machine", "version"}  # not recorded
+            assert not missing, f"{at} lacks {missing}"
+            inner = entry.get("properties", {})
+            other = entry.get("additionalProperties", {})
+            return all(fits(one, inner.get(name, other), f"{at}.{name}") for name, one in value.items())
+        return not isinstance(value, list) or all(fits(one, entry.get("items", {}), at) for one in value)
+
+    document = json.loads((ROOT / "tests" / "surface" / "walks" / f"{walk}.json").read_text())
+    for name, value in document.items():
+        assert fits(value, schema["properties"][name], name), f"{name}: {str(value)[:200]}"
+    assert not set(schema["required"]) - set(document) - {"machine"}
+    assert "n_needed" in report_json.schema_page()
+
+
+def test_mathematics_in_prose_is_set():
+    set_ = typeset("||W_c^T||_{1,inf} <= B_x and N^(-1/2), 10^7; not `a_b`, mean_loss, risk_01 or [d_m](d_m.md)")
+    norm = "‖W<sub>c</sub><sup>T</sup>‖<sub>1,∞</sub> ≤ B<sub>x</sub>"
+    assert set_.startswith(f"{norm} and N<sup>−1/2</sup>, 10<sup>7</sup>; not `a_b`, mean_loss, risk_01")
+    assert "](d_m.md)" in set_
+    assert typeset("## W_QK") == "## W_QK"
 
 
 def test_the_navigation_has_every_page_written_by_hand_and_no_other():

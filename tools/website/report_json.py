@@ -29,6 +29,51 @@ WRITTEN: dict[type, dict[str, Any]] = {
     Decision: {},
 }
 """The classes of the document, and the fields that are written otherwise than they are kept."""
+MEANINGS = {
+    "format": "the version of this format",
+    "title": "what was certified",
+    "headline": "the answer in one sentence",
+    "statements": "every limit, and every result that says nothing here",
+    "basis": "what the headline was counted from",
+    "summary": "how many limits hold together",
+    "advice": "what would make the answer sharper",
+    "not_checked": "what nobody checked",
+    "warnings": "what a reader should know before using it",
+    "observed": "rates and counts that were seen",
+    "delta": "the probability that any of the joint limits is wrong",
+    "shares": "how delta is divided: statement to probability",
+    "classes": "the number of classes; 0 where there are none",
+    "decisions": "how columns and codings were read",
+    "profile": "how limits were reached, where that was recorded",
+    "id": "which result or condition",
+    "key": "the id, and which slice or metric",
+    "version": "a valid bound, or the formula as printed",
+    "bounds": "what kind of quantity is limited",
+    "value": "the limit",
+    "log10": "its logarithm, also where the value is beyond floats",
+    "trivial": "what is known without any bound",
+    "confidence": "of this statement alone",
+    "verdict": "informative, vacuous, or why not",
+    "subject": "whose error is limited",
+    "quantity": "what is limited, in words",
+    "lower": "the lower limit, where one was asked for",
+    "jointly": "whether it is part of the joint confidence",
+    "claim": "the statement as half a sentence",
+    "seen": "its evidence as half a sentence",
+    "dominating": "which term is largest",
+    "n_needed": "examples at which it would be better than guessing",
+    "conditions": "what it rests on",
+    "terms": "the numbers it was computed from",
+    "guarantee": "what it guarantees and what not",
+    "reason": "why it says nothing, where that is so",
+    "variant": "which form of the result",
+    "evidence": "the record of what was counted",
+    "requires": "the condition in words",
+    "state": "verified, stated by you, open, or failing",
+    "why": "what was measured, or who said so",
+    "choice": "what was decided",
+}
+"""What a field means, where its class does not say it."""
 LEFT_OUT = {Report: ("files",), Hypothesis: ("statable",)}
 
 
@@ -54,7 +99,7 @@ def schema_page() -> str:
     for kind in WRITTEN:
         told = comments(kind)
         rows = [
-            (f"<code>{name}</code>", words(_shown(entry)), words(told.get(name, "")))
+            (f"<code>{name}</code>", words(_shown(entry)), words(told.get(name) or MEANINGS[name]))
             for name, entry in _properties(kind).items()
         ]
         title = "The report" if kind is Report else {"Hypothesis": "A condition"}.get(kind.__name__, kind.__name__)

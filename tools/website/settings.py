@@ -82,7 +82,6 @@ def navigation(gallery: Sequence[str]) -> list[dict[str, Any]]:
                 {"Train and certify": "recipes.md"},
                 {"Bounds along training": "bounds-along-training.md"},
                 {"Train a language model": "language-model.md"},
-                {"Bounds along training": "bounds-along-training.md"},
                 {"Bound an architecture": "compose.md"},
                 {"Inspect a checkpoint": "checkpoints.md"},
                 {"Several machines": "how-to/clusters.md"},

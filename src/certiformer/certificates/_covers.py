@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Self
 
 from certiformer.certificates._evidence import Evidence, scaled
-from certiformer.certificates._paper import CERTIFICATES
+from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.tails import binomial_upper
-from certiformer.theory.core import Quantity, Result, Status, Variants, count, real, reals, side_number, upper_bound
+from certiformer.theory.core import Variants, count, real, reals, side_number, upper_bound
 from certiformer.theory.core.errors import InputError
 
 
-class InCoordinates(Result):
+class InCoordinates(CertificateBound):
     """A network in few coordinates.
 
     Assumes:
@@ -22,8 +22,6 @@ class InCoordinates(Result):
     - the n examples are independent; the coordinates may have been trained on them in any way
     """
 
-    paper = CERTIFICATES
-    bounds, status = Quantity.RISK, Status.NONE
     monotone = "+errors -delta +paid +other"
     proof = "docs/proofs/coordinate-covers.md"
 
@@ -84,9 +82,9 @@ class Scale:
 class CoverEvidence(Evidence):
     """The cells of a grid fixed beforehand; the best of them may be reported, for each pays its own price."""
 
-    examples: ClassVar[str] = "examples it was trained on"
-    weight: ClassVar[float] = 2.0
-    cost: ClassVar[str] = "covering number"
+    examples = "examples it was trained on"
+    weight = 2.0
+    cost = "covering number"
     no_coordinates: ClassVar[Mapping[str, Any]] = {"L": (0.0,), "R": (0.0,), "gamma": 1.0}
     """The result without coordinates of its own form: the nats of the network come as `other`."""
 

@@ -23,11 +23,11 @@ OBSERVED = ("observed", "empirical error of Q")
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence(ABC):
-    """What was counted, before a share of delta is known.
+    """What was counted, before a part of delta is known.
 
     `subject` is the predictor whose risk is bounded, `predictor` that object itself where it can be handed over;
     `label` tells two records of one id apart. `models` counts the models (settings, seeds, passes) that were compared
-    on these examples, *all of them fixed before any was scored on them*: the share of delta is divided among them.
+    on these examples, *all of them fixed before any was scored on them*: the part of delta is divided among them.
     It does not pay for a model that was trained, chosen or changed after somebody looked at a score on these examples.
     """
 

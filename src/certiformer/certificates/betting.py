@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
-from certiformer.certificates._evidence import THE_MODEL, Evidence, scaled
+from certiformer.certificates._evidence import THE_MODEL, scaled
 from certiformer.certificates._law import EXAMPLES, Law, Random, Trial
-from certiformer.certificates._paper import CERTIFICATES
+from certiformer.certificates._losses import LossEvidence, described
+from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.betting import betting_upper
-from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, flag, real, reals, upper_bound
+from certiformer.theory.core import Variants, assumed, flag, real, reals, upper_bound
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import np
 
 
-class BettingBound(Result):
+class BettingBound(CertificateBound):
     r"""Betting certificate for a bounded loss.
 
     The capital of a gambler who bets against the mean m, K_t(m) = prod (1 + b_i (m - x_i)), is a martingale if m is
@@ -32,8 +33,7 @@ class BettingBound(Result):
     """
 
     id = "betting"
-    paper, place = CERTIFICATES, "certificate B"
-    bounds, status = Quantity.RISK, Status.NONE
+    place = "certificate B"
     monotone = "-delta"
 
     losses: tuple[float, ...] = reals(
@@ -71,24 +71,23 @@ class BettingBound(Result):
 MOST_LOSSES = 100_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Betting(Evidence):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Betting(LossEvidence):
     """Hold-out losses in [low, high] in the order they came; `smoothing` and the order were fixed beforehand."""
 
-    bound: ClassVar[type[Result]] = BettingBound
-    bounds: ClassVar[str] = "smoothed_cross_entropy"
-    measures: ClassVar[str] = "cross-entropy of the smoothed predictor"
-    weight: ClassVar[float] = 1.0
-    guarantee: ClassVar[str] = (
+    bound = BettingBound
+    bounds = "smoothed_cross_entropy"
+    measures = "cross-entropy of the smoothed predictor"
+    weight = 1.0
+    guarantee = (
         "Guarantees the expected cross-entropy of {subject} after its probabilities are smoothed, p' = (1-a) p + a/K "
         "with the a shown; that smoothed predictor is what has to be deployed. It does not bound the unsmoothed "
         "cross-entropy, which may be infinite, and it needs independent examples: tokens of one text are not."
     )
-    absent: ClassVar[str] = "it needs probabilities or logits on held-out examples"
+    absent = "it needs probabilities or logits on held-out examples"
 
-    losses: tuple[float, ...]
-    low: float
-    high: float
+    low: float = field()
+    high: float = field()
     smoothing: float
     classes: int
 
@@ -99,15 +98,11 @@ class Betting(Evidence):
     def seen(self) -> str:
         return f"a mean of {math.fsum(self.losses) / self.size:.4g} over {self.size:,} {self.examples}"
 
-    @property
-    def size(self) -> int:
-        return len(self.losses)
-
     def grown(self, factor: float) -> Self | None:
         wanted = scaled(len(self.losses), factor)
         if wanted > MOST_LOSSES:
             return None
-        return replace(self, losses=tuple(np.resize(np.asarray(self.losses), wanted).tolist()))
+        return replace(self, losses=np.resize(self.losses, wanted))
 
     def trivial(self, classes: int) -> float:
         return math.log(classes)
@@ -117,11 +112,7 @@ class Betting(Evidence):
 
     def record(self) -> dict[str, Any]:
         """Losses are as many as examples: the report keeps their number and mean, the data give them again."""
-        return {**super().record(), "losses": {"number": len(self.losses), "mean": math.fsum(self.losses) / self.size}}
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Self | None:
-        return None
+        return {**super().record(), "losses": described(self.losses)}
 
     @classmethod
     def laws(cls) -> Mapping[str, Law]:
@@ -134,7 +125,7 @@ class Betting(Evidence):
 
 def three_values(random: Random) -> Trial:
     losses = random.choice([0.0, 0.1, 1.0], p=[0.7, 0.2, 0.1], size=EXAMPLES)
-    return Trial(Betting(losses=tuple(losses.tolist()), low=0.0, high=1.0, smoothing=0.0, classes=2), 0.12)
+    return Trial(Betting(losses=losses, low=0.0, high=1.0, smoothing=0.0, classes=2), 0.12)
 
 
 def probabilities(random: Random) -> Trial:
@@ -149,5 +140,5 @@ def probabilities(random: Random) -> Trial:
 def under_progress(random: Random) -> Trial:
     """Broken: the betting limit, which needs one fixed mean, on a learner that improves."""
     risks = np.where(np.arange(2000) < 200, 0.5, 0.02)
-    losses = tuple((random.random(len(risks)) < risks).astype(float).tolist())
+    losses = (random.random(len(risks)) < risks).astype(float)
     return Trial(Betting(losses=losses, low=0.0, high=1.0, smoothing=0.0, classes=2), float(np.mean(risks)))

@@ -5,32 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from certiformer.certificates._evidence import THE_MODEL, Evidence, scaled
 from certiformer.certificates._law import Law, Random, Trial
-from certiformer.certificates._paper import CERTIFICATES
+from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.compression import compression_upper, published_with_a_plus, windowed_upper
-from certiformer.theory.core import (
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    assumed,
-    choice,
-    count,
-    printed_value,
-    real,
-    stated,
-    upper_bound,
-)
+from certiformer.theory.core import Status, Variants, assumed, choice, count, printed_value, real, stated, upper_bound
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import np
 
 FORMS = ("value", "window")
 
 
-class CompressionBound(Result):
+class CompressionBound(CertificateBound):
     r"""Compression certificate (pick-to-learn).
 
     All n examples train and certify; no split, no prior. A loop picks examples its model gets wrong and learns from
@@ -54,8 +42,8 @@ class CompressionBound(Result):
     """
 
     id = "compression"
-    paper, place = CERTIFICATES, "certificate P"
-    bounds, status = Quantity.RISK, Status.FALSE
+    place = "certificate P"
+    status = Status.FALSE
     monotone = "+k +left -delta"
     proof = "docs/proofs/compression.md"
 
@@ -92,16 +80,16 @@ class Compression(Evidence):
     `form` "window" is declared before the loop runs, in place of the other.
     """
 
-    bound: ClassVar[type[Result]] = CompressionBound
-    weight: ClassVar[float] = 3.0
-    cost: ClassVar[str] = "examples picked"
-    guarantee: ClassVar[str] = (
+    bound = CompressionBound
+    weight = 3.0
+    cost = "examples picked"
+    guarantee = (
         "Guarantees the error rate of {subject}. Every example serves for training and for the certificate; what "
         "counts is how few had to be learnt from. It rests on a learner that sees the picked examples only, in the "
         "order of picking: the loop was replayed on them alone. It does not speak about a model that was trained "
         "further."
     )
-    absent: ClassVar[str] = (
+    absent = (
         "it needs a model that was trained by picking its examples one after another; certify(model, train=..., "
         "by=[PickToLearn()]) trains one"
     )
@@ -112,7 +100,7 @@ class Compression(Evidence):
     stages: int = 1
     form: str = "value"
 
-    replayed: ClassVar[str] = "The loop was replayed on the picks alone with the same result."
+    replayed = "The loop was replayed on the picks alone with the same result."
     """The note of a loop that was run again."""
 
     @property

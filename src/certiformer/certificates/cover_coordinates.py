@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from certiformer.certificates._covers import CoverEvidence, Scale, SumForm
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.theory.calculus.coordinate_covers import box_nats
-from certiformer.theory.core import Result, Variants
+from certiformer.theory.core import Variants
 from certiformer.theory.core.lazy import np
 
 
@@ -37,13 +36,13 @@ class CoverOfCoordinatesBound(SumForm):
 class CoverOfCoordinates(CoverEvidence):
     """Examples with margin at most gamma, ln of a cover at gamma/2 over the whole domain, the price of the cell."""
 
-    bound: ClassVar[type[Result]] = CoverOfCoordinatesBound
-    guarantee: ClassVar[str] = (
+    bound = CoverOfCoordinatesBound
+    guarantee = (
         "Guarantees the error rate of {subject}, for every real value of its few coordinates at once, from a cover of "
         "the coordinates over the whole input domain and the examples with a small margin. All examples train and "
         "certify. It speaks about this small network, not about a large Transformer."
     )
-    absent: ClassVar[str] = (
+    absent = (
         "it needs a network in few coordinates with known slopes; certify(train=..., by=[CoordinateCover()]) trains one"
     )
 

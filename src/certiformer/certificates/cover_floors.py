@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from certiformer.certificates._covers import CoverEvidence, InCoordinates, Scale
 from certiformer.certificates._law import Law, Random, Trial
-from certiformer.theory.core import Result, Variants, real
+from certiformer.theory.core import Variants, real
 from certiformer.theory.core.lazy import np, scipy
 
 
@@ -48,14 +48,14 @@ class CoverWithFloorsBound(InCoordinates):
 class CoverWithFloors(CoverEvidence):
     """Examples with a small margin or a deviation below a floor, ln of the cover, the price of the cell."""
 
-    bound: ClassVar[type[Result]] = CoverWithFloorsBound
+    bound = CoverWithFloorsBound
     no_coordinates: ClassVar[Mapping[str, Any]] = {"logN": 0.0}
-    guarantee: ClassVar[str] = (
+    guarantee = (
         "Guarantees the error rate of {subject}, from a cover of its weights over the whole input domain and the "
         "examples with a small margin or with a token whose deviation at some normalisation falls below a floor. The "
         "floors were fixed in advance; examples that break them, seen or unseen, are paid for by the count."
     )
-    absent: ClassVar[str] = "it needs a network with floors and a cover of its weights; see `certiformer compose`"
+    absent = "it needs a network with floors and a cover of its weights; see `certiformer compose`"
 
     @classmethod
     def laws(cls) -> Mapping[str, Law]:

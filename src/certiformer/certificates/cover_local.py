@@ -10,7 +10,7 @@ from certiformer.certificates._covers import CoverEvidence, InCoordinates, Scale
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.certificates.cover_coordinates import POINTS, worst_threshold
 from certiformer.theory.calculus.coordinate_covers import ball_nats, cap_nats
-from certiformer.theory.core import Result, Variants, count, real
+from certiformer.theory.core import Variants, count, real
 from certiformer.theory.core.errors import InputError
 
 
@@ -49,15 +49,15 @@ class LocalCoverBound(InCoordinates):
 class LocalCover(CoverEvidence):
     """Examples that some weights within twice the radii get wrong, -ln of the mass within the radii, the price."""
 
-    bound: ClassVar[type[Result]] = LocalCoverBound
-    cost: ClassVar[str] = "prior mass"
+    bound = LocalCoverBound
+    cost = "prior mass"
     no_coordinates: ClassVar[Mapping[str, Any]] = {"dimension": 0, "R": 0.0, "rho": 1.0}
-    guarantee: ClassVar[str] = (
+    guarantee = (
         "Guarantees the error rate of {subject}, for every real value of its few coordinates at once: what counts are "
         "the examples that small changes of the weights could get wrong. Inputs need not be bounded. All examples "
         "train and certify. It speaks about this small network, not about a large Transformer."
     )
-    absent: ClassVar[str] = (
+    absent = (
         "it needs a network in few coordinates whose change at an example is known; certify(train=..., "
         "by=[CoordinateCover()]) trains one"
     )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from certiformer.certificates._covers import CoverEvidence, Scale, SumForm
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.certificates.cover_coordinates import GAMMA, POINTS, paid_cover, worst_threshold
 from certiformer.theory.calculus.coordinate_covers import cross_polytope_nats
-from certiformer.theory.core import Result, Variants
+from certiformer.theory.core import Variants
 from certiformer.theory.core.lazy import np
 
 
@@ -37,14 +36,14 @@ class SoftCoverBound(SumForm):
 class SoftCover(CoverEvidence):
     """Examples with margin at most gamma, -ln of the prior mass within gamma/2, the price of the cell."""
 
-    bound: ClassVar[type[Result]] = SoftCoverBound
-    cost: ClassVar[str] = "prior mass"
-    guarantee: ClassVar[str] = (
+    bound = SoftCoverBound
+    cost = "prior mass"
+    guarantee = (
         "Guarantees the error rate of {subject}, for every real value of its few coordinates at once: networks near "
         "it have enough prior mass, and differ from it by less than the margin on every input. Nothing is drawn. It "
         "speaks about this small network, not about a large Transformer."
     )
-    absent: ClassVar[str] = (
+    absent = (
         "it needs a network in few coordinates with known slopes; certify(train=..., by=[CoordinateCover()]) trains one"
     )
 

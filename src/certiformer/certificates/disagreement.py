@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Self
 
 from certiformer.certificates._evidence import Evidence, scaled
 from certiformer.certificates._law import EXAMPLES, RISK, Law, Random, Trial
-from certiformer.certificates._paper import CERTIFICATES
+from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.tail_check import confirm_upper
 from certiformer.theory.calculus.tails import binomial_upper
-from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, count, real, upper_bound
+from certiformer.theory.core import Variants, assumed, count, real, upper_bound
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import np
 
 
-class DisagreementBound(Result):
+class DisagreementBound(CertificateBound):
     r"""Transfer of a certificate by disagreement.
 
     h_1 is certified by hold-out at level delta/2, the disagreement on unlabelled examples that neither model has seen,
@@ -32,8 +32,7 @@ class DisagreementBound(Result):
     """
 
     id = "disagreement"
-    paper, place = CERTIFICATES, "certificate D"
-    bounds, status = Quantity.RISK, Status.NONE
+    place = "certificate D"
     monotone = "+errors +disagreements -delta"
 
     errors: int = count("errors of h1 on its hold-out examples", low=0)
@@ -68,15 +67,15 @@ class DisagreementBound(Result):
 class Disagreement(Evidence):
     """h1 made `errors` on n held-out examples; h and h1 differ on some of the fresh unlabelled ones."""
 
-    bound: ClassVar[type[Result]] = DisagreementBound
-    weight: ClassVar[float] = 2.0
-    guarantee: ClassVar[str] = (
+    bound = DisagreementBound
+    weight = 2.0
+    guarantee = (
         "Guarantees the error rate of {subject} through a certified sibling: it errs at most as often as the sibling "
         "does, plus how often the two disagree. The unlabelled examples must be new to both and come from the "
         "distribution of the held-out ones; where they do not, nothing follows. It says nothing about which of the two "
         "is right where they disagree."
     )
-    absent: ClassVar[str] = "it needs a second model and unlabelled examples that are new to both"
+    absent = "it needs a second model and unlabelled examples that are new to both"
 
     errors: int
     n: int

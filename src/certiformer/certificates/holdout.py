@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from certiformer.certificates._evidence import Evidence
 from certiformer.certificates._law import EXAMPLES, MANY, RISK, Law, Random, Trial
-from certiformer.certificates._paper import CERTIFICATES
+from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.tail_check import confirm_lower, confirm_upper
 from certiformer.theory.calculus.tails import binomial_lower, binomial_upper
-from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, count, real, upper_bound
+from certiformer.theory.core import Variants, assumed, count, real, upper_bound
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import np
 
 
-class HoldOutBound(Result):
+class HoldOutBound(CertificateBound):
     r"""Hold-out certificate (exact binomial).
 
     Errors counted on examples that played no part in choosing the model: the yardstick. It holds for the best of K
@@ -32,8 +32,7 @@ class HoldOutBound(Result):
     """
 
     id = "holdout"
-    paper, place = CERTIFICATES, "certificate H"
-    bounds, status = Quantity.RISK, Status.NONE
+    place = "certificate H"
     monotone = "+errors -n -delta +models"
 
     errors: int = count("errors on the hold-out examples", low=0, example=35, aliases=("k",))
@@ -63,16 +62,16 @@ class HoldOutBound(Result):
 class HoldOut(Evidence):
     """`errors` among `n` examples that played no part in choosing the model."""
 
-    bound: ClassVar[type[Result]] = HoldOutBound
-    weight: ClassVar[float] = 4.0
-    guarantee: ClassVar[str] = (
+    bound = HoldOutBound
+    weight = 4.0
+    guarantee = (
         "Guarantees that {subject} errs on at most this fraction of new examples from the distribution the held-out "
         "examples were drawn from. It does not guarantee anything about other distributions, about single examples, or "
         "if a held-out example had a part in training or selection: a model that was changed after a look at its score "
         "here is not covered, however many models are counted. It is the yardstick: a certificate that is larger only "
         "adds that it also used these examples for something else."
     )
-    absent: ClassVar[str] = "no held-out examples were given"
+    absent = "no held-out examples were given"
 
     errors: int
     n: int

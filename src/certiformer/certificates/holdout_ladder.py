@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from certiformer.certificates._paper import CERTIFICATES
+from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.ladder import adaptive_upper, bit_nats, round_nats
-from certiformer.theory.core import Quantity, Result, Status, Variants, count, derived, real, side_number, upper_bound
+from certiformer.theory.core import Variants, count, derived, real, side_number, upper_bound
 from certiformer.theory.core.errors import InputError
 
 
-class HoldoutLadder(Result):
+class HoldoutLadder(CertificateBound):
     r"""Hold-out with a ledger.
 
     The adaptive hold-out: models trained after looking at answers, each answer counted. After q answers of the Ladder
@@ -26,8 +26,7 @@ class HoldoutLadder(Result):
     """
 
     id = "holdout.ladder"
-    paper, place = CERTIFICATES, "certificate L"
-    bounds, status = Quantity.RISK, Status.NONE
+    place = "certificate L"
     monotone = "+errors -delta"
     proof = "docs/proofs/compression.md"
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from certiformer.certificates._evidence import Evidence, scaled
 from certiformer.certificates._law import Law, Random, Trial
-from certiformer.certificates._paper import CERTIFICATES
+from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.tails import binomial_upper
-from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, count, flag, real, upper_bound
+from certiformer.theory.core import Variants, assumed, count, flag, real, upper_bound
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import np
 
 
-class MarginBound(Result):
+class MarginBound(CertificateBound):
     r"""One-scale margin certificate.
 
     For all f and all margins gamma of a paid grid at once, k the number of examples with margin at most gamma or
@@ -30,8 +30,7 @@ class MarginBound(Result):
     """
 
     id = "margin"
-    paper, place = CERTIFICATES, "certificate M"
-    bounds, status = Quantity.RISK, Status.NONE
+    place = "certificate M"
     monotone = "+margin_errors -delta +logN +paid"
 
     margin_errors: int = count(
@@ -87,17 +86,17 @@ class Margin(Evidence):
     radii of the stratum, whose price is in `paid` too.
     """
 
-    bound: ClassVar[type[Result]] = MarginBound
-    examples: ClassVar[str] = "examples it was trained on"
-    weight: ClassVar[float] = 2.0
-    cost: ClassVar[str] = "covering number"
-    guarantee: ClassVar[str] = (
+    bound = MarginBound
+    examples = "examples it was trained on"
+    weight = 2.0
+    cost = "covering number"
+    guarantee = (
         "Guarantees the error rate of {subject}, from a cover of its class of functions over the whole input domain "
         "and the examples with a small margin. All examples serve for training and for the certificate; radii, "
         "margins and the domain are on grids that were fixed in advance and are paid for. It is the bridge from the "
         "papers' covering numbers to a number that can be useful."
     )
-    absent: ClassVar[str] = (
+    absent = (
         "it needs a cover of the class over the whole input domain in few coordinates; no recipe knows one for this "
         "model"
     )

@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
-from certiformer.certificates._evidence import THE_MODEL, Evidence, scaled
+from certiformer.certificates._evidence import THE_MODEL, scaled
 from certiformer.certificates._law import EXAMPLES, Law, Random, Trial
-from certiformer.certificates._paper import CERTIFICATES
+from certiformer.certificates._losses import LossEvidence, hashed
+from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.block_betting import block_upper
 from certiformer.theory.calculus.tails import binomial_upper
 from certiformer.theory.calculus.target_betting import fixed_orders, target_upper
-from certiformer.theory.core import (
-    Bound,
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    assumed,
-    choice,
-    count,
-    real,
-    reals,
-    upper_bound,
-)
+from certiformer.theory.core import Bound, Variants, assumed, choice, count, real, reals, upper_bound
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import np, npt
 from certiformer.theory.core.rounding import down, up
 
 
-class MeanLossBound(Result):
+class MeanLossBound(CertificateBound):
     r"""Mean of a bounded loss (target betting).
 
     A gambler bets against the mean m with a capital K_t = K_{t-1} + G_t (m w_t - y_t), the hedge of an option that pays
@@ -49,8 +37,7 @@ class MeanLossBound(Result):
     """
 
     id = "mean_loss"
-    paper, place = CERTIFICATES, "certificate L"
-    bounds, status = Quantity.RISK, Status.NONE
+    place = "certificate L"
     monotone = "-delta"
     proof = "docs/proofs/evaluation.md"
 
@@ -125,7 +112,7 @@ MOST_PROJECTED = 2_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class MeanLoss(Evidence):
+class MeanLoss(LossEvidence):
     """Losses of independent units in [low, high], declared beforehand, in an order made without looking at them.
 
     `weights` ask for E[w loss]/E[w]. `unit` is what was drawn independently, `of` what the mean is taken over; `what`
@@ -134,21 +121,18 @@ class MeanLoss(Evidence):
     verdicts on the units, whose losses are human labels, `blocks` its mean verdicts on `block` further items for each.
     """
 
-    bound: ClassVar[type[Result]] = MeanLossBound
-    bounds: ClassVar[str] = "mean_loss"
-    measures: ClassVar[str] = "mean loss"
-    weight: ClassVar[float] = 4.0
-    guarantee: ClassVar[str] = (
+    bound = MeanLossBound
+    bounds = "mean_loss"
+    measures = "mean loss"
+    weight = 4.0
+    guarantee = (
         "Guarantees the mean loss of {subject} over the population from which the units (examples, or groups of them) "
         "were drawn independently, for a loss that cannot leave the range shown. It does not bound a loss beyond that "
         "range, single examples, other populations, or a mean over something else than the unit named: a mean over "
         "documents is not a mean over tokens."
     )
-    absent: ClassVar[str] = "it needs heldout_losses with a declared range, or groups"
+    absent = "it needs heldout_losses with a declared range, or groups"
 
-    losses: npt.NDArray[np.float64]
-    low: float = 0.0
-    high: float = 1.0
     weights: npt.NDArray[np.float64] | None = None
     order: str = "average"
     what: str = "loss"
@@ -158,9 +142,6 @@ class MeanLoss(Evidence):
     judge: npt.NDArray[np.float64] | None = None
     blocks: npt.NDArray[np.float64] | None = None
     block: int = 1
-
-    # The equality of other records looks at their fields; arrays have none, so that a record equals itself alone.
-    __eq__, __hash__ = object.__eq__, object.__hash__
 
     @property
     def about(self) -> str:
@@ -180,10 +161,6 @@ class MeanLoss(Evidence):
         return (
             f"a mean {self.what} of {f'{100 * self.observed:.2f} %' if rate else f'{self.observed:.4g}'} over {units}"
         )
-
-    @property
-    def size(self) -> int:
-        return len(self.losses)
 
     @property
     def observed(self) -> float:
@@ -207,11 +184,8 @@ class MeanLoss(Evidence):
         weights = None if self.weights is None else np.resize(self.weights, wanted)
         return replace(self, losses=np.resize(self.losses, wanted), weights=weights)
 
-    def trivial(self, classes: int) -> float:
-        return self.high if self.guess is None else self.guess
-
     def terms(self, delta: float) -> dict[str, float]:
-        found = {"least possible": self.low, "largest possible": self.high}
+        found = super().terms(delta)
         return found if self.judge is None else {**found, "humans alone": self.alone(delta)}
 
     def alone(self, delta: float) -> float:
@@ -226,21 +200,12 @@ class MeanLoss(Evidence):
 
     def record(self) -> dict[str, Any]:
         """Losses are as many as units: the report keeps their hash, the data give them again."""
-        digest = hashlib.sha256(np.asarray(self.losses, "<f8").tobytes())
-        if self.weights is not None:
-            digest.update(np.asarray(self.weights, "<f8").tobytes())
-        for part in (self.judge, self.blocks):
-            if part is not None:
-                digest.update(np.asarray(part, "<f8").tobytes())
-        found = {**super().record(), "losses": digest.hexdigest(), "weights": self.weights is not None, "n": self.size}
+        digest = hashed(self.losses, self.weights, self.judge, self.blocks)
+        found = {**super().record(), "losses": digest, "weights": self.weights is not None, "n": self.size}
         judged = found.pop("judge") is not None
         for name in ("blocks", "block"):
             found.pop(name)
         return {**found, "judged by blocks of": self.block} if judged else found
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Self | None:
-        return None
 
     @classmethod
     def laws(cls) -> Mapping[str, Law]:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from certiformer.certificates._evidence import Evidence
 from certiformer.certificates._law import EXAMPLES, MANY, RISK, Law, Random, Trial
-from certiformer.certificates._paper import CERTIFICATES
+from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.tails import binomial_upper
-from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, count, real, upper_bound
+from certiformer.theory.core import Variants, assumed, count, real, upper_bound
 from certiformer.theory.core.errors import InputError
 
 
-class OccamBound(Result):
+class OccamBound(CertificateBound):
     r"""Occam certificate.
 
     With probability at least 1 - delta for every h at once: any search may be used, everything tried is paid for by P,
@@ -29,8 +28,7 @@ class OccamBound(Result):
     """
 
     id = "occam"
-    paper, place = CERTIFICATES, "certificate O"
-    bounds, status = Quantity.RISK, Status.NONE
+    place = "certificate O"
     monotone = "+errors -delta +code_length"
 
     errors: int = count("training errors of h", low=0, example=20, aliases=("k",))
@@ -62,17 +60,17 @@ class Occam(Evidence):
     afterwards (`models`) is paid for only if the set itself was fixed before the first of them was run.
     """
 
-    bound: ClassVar[type[Result]] = OccamBound
-    examples: ClassVar[str] = "examples it was trained on"
-    weight: ClassVar[float] = 3.0
-    cost: ClassVar[str] = "code length"
-    guarantee: ClassVar[str] = (
+    bound = OccamBound
+    examples = "examples it was trained on"
+    weight = 3.0
+    cost = "code length"
+    guarantee = (
         "Guarantees the error rate of {subject}, whose weights are stored in few bits under a prior that was fixed "
         "before the data were read. It uses all examples for training and for the certificate, and any search over the "
         "predictors of the prior is paid for. It does not speak about a network with other weights, not even about the "
         "same one before rounding."
     )
-    absent: ClassVar[str] = (
+    absent = (
         "it needs a predictor coded under a prior fixed before the data; weights from ordinary training have no short "
         "code. The demo shows how to train one; frozen features with a linear head get one here"
     )

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from certiformer.certificates._evidence import FEW_EXAMPLES, Evidence, scaled
 from certiformer.certificates._law import EXAMPLES, MANY, RISK, Law, Random, Trial, leaning_posterior
-from certiformer.certificates._paper import CERTIFICATES
+from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.tails import binomial_upper, kl_inverse
-from certiformer.theory.core import Hypothesis, Quantity, Result, Status, Variants, assumed, count, real, upper_bound
+from certiformer.theory.core import Hypothesis, Variants, assumed, count, real, upper_bound
 from certiformer.theory.core.lazy import np
 
 MONTE_CARLO_SHARE = 0.1
 
 
-class GibbsBound(Result):
+class GibbsBound(CertificateBound):
     r"""PAC-Bayes-kl certificate for a randomised predictor.
 
     With probability at least 1 - delta for every posterior Q at once; the prior P does not depend on the n examples.
@@ -32,8 +32,7 @@ class GibbsBound(Result):
     """
 
     id = "pacbayes.gibbs"
-    paper, place = CERTIFICATES, "certificate K"
-    bounds, status = Quantity.RISK, Status.NONE
+    place = "certificate K"
     monotone = "+KL -delta +error"
 
     n: int = count("certified examples", example=5000, aliases=("m", "N"))
@@ -72,17 +71,17 @@ class GibbsBound(Result):
 class Gibbs(Evidence):
     """Empirical error of the posterior Q, exact (`pairs` None) or the rate among `pairs` fresh pairs."""
 
-    bound: ClassVar[type[Result]] = GibbsBound
-    bounds: ClassVar[str] = "gibbs_risk_01"
-    measures: ClassVar[str] = "error rate, averaged over random weights"
-    examples: ClassVar[str] = "examples its posterior was fitted to"
-    weight: ClassVar[float] = 2.0
-    cost: ClassVar[str] = "KL divergence"
-    guarantee: ClassVar[str] = (
+    bound = GibbsBound
+    bounds = "gibbs_risk_01"
+    measures = "error rate, averaged over random weights"
+    examples = "examples its posterior was fitted to"
+    weight = 2.0
+    cost = "KL divergence"
+    guarantee = (
         "Guarantees the error rate of {subject}, averaged over the draws of its weights: each prediction is to be made "
         "with freshly drawn weights. It does not bound the error of the mean weights or of any single draw."
     )
-    absent: ClassVar[str] = (
+    absent = (
         "it needs a prior that is independent of the certified examples and a posterior over weights; the demo shows "
         "how, and frozen features with a linear head get one here"
     )

@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from certiformer.certificates._evidence import FEW_EXAMPLES, Evidence
 from certiformer.certificates._law import EXAMPLES, MANY, RISK, Law, Random, Trial, leaning_posterior
-from certiformer.certificates._paper import CERTIFICATES
+from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.tails import kl_inverse
-from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, count, real, upper_bound
+from certiformer.theory.core import Variants, assumed, count, real, upper_bound
 from certiformer.theory.core.errors import InputError
 
 
-class SingleDrawBound(Result):
+class SingleDrawBound(CertificateBound):
     r"""PAC-Bayes certificate for a single draw.
 
     With probability at least 1 - delta over the sample and the draw. It is not simultaneous in Q: keeping the best of
@@ -30,8 +29,7 @@ class SingleDrawBound(Result):
     """
 
     id = "pacbayes.single"
-    paper, place = CERTIFICATES, "certificate K1"
-    bounds, status = Quantity.RISK, Status.NONE
+    place = "certificate K1"
     monotone = "+errors +log_ratio -delta +draws"
 
     errors: int = count("errors of the drawn network on the certified examples", low=0, example=50, aliases=("k",))
@@ -58,16 +56,16 @@ class SingleDrawBound(Result):
 class SingleDraw(Evidence):
     """Errors of one network drawn once from Q with a seed recorded beforehand; ln dQ/dP at the draw."""
 
-    bound: ClassVar[type[Result]] = SingleDrawBound
-    examples: ClassVar[str] = "examples its posterior was fitted to"
-    weight: ClassVar[float] = 3.0
-    cost: ClassVar[str] = "log ratio of posterior and prior"
-    guarantee: ClassVar[str] = (
+    bound = SingleDrawBound
+    examples = "examples its posterior was fitted to"
+    weight = 3.0
+    cost = "log ratio of posterior and prior"
+    guarantee = (
         "Guarantees the error rate of {subject}, drawn once from the posterior with the recorded seed. It does not "
         "hold for a network drawn again, or for the best of several draws, unless they are counted. If posterior and "
         "prior are equal it is a hold-out bound with a worse constant."
     )
-    absent: ClassVar[str] = "it needs a posterior over weights and a single draw from it with a recorded seed"
+    absent = "it needs a posterior over weights and a single draw from it with a recorded seed"
 
     errors: int
     n: int

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from certiformer.certificates._evidence import Evidence, scaled
 from certiformer.certificates._law import Law, Random, Trial
-from certiformer.certificates._paper import CERTIFICATES
+from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.betting import azuma_upper, progressive_grid, progressive_upper
-from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, count, flag, real, stated, upper_bound
+from certiformer.theory.core import Variants, assumed, count, flag, real, stated, upper_bound
 from certiformer.theory.core.lazy import np
 
 
-class ProgressiveBound(Result):
+class ProgressiveBound(CertificateBound):
     r"""Progressive validation.
 
     Bounds the average risk of the iterates (the risk of an iterate drawn at random), with G fixed in advance.
@@ -31,8 +31,7 @@ class ProgressiveBound(Result):
     """
 
     id = "progressive"
-    paper, place = CERTIFICATES, "certificate V"
-    bounds, status = Quantity.RISK, Status.NONE
+    place = "certificate V"
     monotone = "+mean_loss -n -delta"
 
     mean_loss: float = real("average progressive loss", high=1.0, low_open=False, high_open=False, example=0.01)
@@ -72,15 +71,15 @@ class ProgressiveBound(Result):
 class Progressive(Evidence):
     """Average loss in [0, 1] of one pass, each of the n examples predicted before it was learnt."""
 
-    bound: ClassVar[type[Result]] = ProgressiveBound
-    bounds: ClassVar[str] = "mean_iterate_risk_01"
-    measures: ClassVar[str] = "error rate, averaged over one training pass"
-    weight: ClassVar[float] = 2.0
-    guarantee: ClassVar[str] = (
+    bound = ProgressiveBound
+    bounds = "mean_iterate_risk_01"
+    measures = "error rate, averaged over one training pass"
+    weight = 2.0
+    guarantee = (
         "Guarantees the average error rate of the iterates of one training pass, that is the error rate of an iterate "
         "drawn at random. It does not bound the last iterate, nor averaged weights; those may be better or worse."
     )
-    absent: ClassVar[str] = "it needs the losses of one training pass, each example scored before it was learnt"
+    absent = "it needs the losses of one training pass, each example scored before it was learnt"
 
     mean_loss: float
     n: int

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from certiformer.certificates._evidence import Evidence
 from certiformer.certificates._law import Law, Random, Trial
-from certiformer.certificates._paper import CERTIFICATES
+from certiformer.certificates._losses import LossEvidence, hashed
+from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.log_form import GRID, centres, log_form_upper
-from certiformer.theory.core import (
-    Hypothesis,
-    Quantity,
-    Result,
-    Status,
-    Variants,
-    assumed,
-    count,
-    real,
-    reals,
-    upper_bound,
-)
+from certiformer.theory.core import Hypothesis, Result, Variants, assumed, count, real, reals, upper_bound
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import Array, np, npt
 
 
-class ProgressiveLossBound(Result):
+class ProgressiveLossBound(CertificateBound):
     r"""Progressive validation for a bounded loss (log form).
 
     Bounds the average risk of the iterates after the first `skip` examples. x_t is the loss scaled to [0, 1], p_t a
@@ -44,8 +32,7 @@ class ProgressiveLossBound(Result):
     """
 
     id = "progressive.loss"
-    paper, place = CERTIFICATES, "certificate V for losses"
-    bounds, status = Quantity.RISK, Status.NONE
+    place = "certificate V for losses"
     monotone = "-delta"
     proof = "docs/proofs/certificates.md"
 
@@ -98,29 +85,23 @@ def hypotheses(low: float, high: float, skip: int) -> tuple[Hypothesis, ...]:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ProgressiveLoss(Evidence):
+class ProgressiveLoss(LossEvidence):
     """Losses of one pass in [low, high], each example scored before it was learnt; the first `skip` are left out."""
 
     bound: ClassVar[type[Result]] = ProgressiveLossBound
-    bounds: ClassVar[str] = "mean_iterate_loss"
-    measures: ClassVar[str] = "mean loss, averaged over one training pass"
-    weight: ClassVar[float] = 2.0
-    guarantee: ClassVar[str] = (
+    bounds = "mean_iterate_loss"
+    measures = "mean loss, averaged over one training pass"
+    weight = 2.0
+    guarantee = (
         "Guarantees the mean loss of the iterates of one training pass, averaged over those that scored the examples "
         "counted: the loss of an iterate drawn at random among them. For log losses it also holds for the mixture of "
         "these iterates that gives a document the average of their probabilities (smoothed in the same way). It does "
         "not bound the last iterate, averaged weights, or single documents; a mean over documents is none over bytes."
     )
-    absent: ClassVar[str] = "it needs progressive_losses that are not 0 or 1, with a declared range"
+    absent = "it needs progressive_losses that are not 0 or 1, with a declared range"
 
-    losses: Array
-    low: float = 0.0
-    high: float = 1.0
     skip: int = 0
     what: str = "loss"
-
-    # The equality of other records looks at their fields; arrays have none, so that a record equals itself alone.
-    __eq__, __hash__ = object.__eq__, object.__hash__
 
     @property
     def quantity(self) -> str:
@@ -135,26 +116,15 @@ class ProgressiveLoss(Evidence):
     def size(self) -> int:
         return len(self.losses) - self.skip
 
-    def inputs(self, delta: float) -> dict[str, Any]:
-        return {"losses": self.losses, "low": self.low, "high": self.high, "skip": self.skip, "delta": delta}
-
     def grown(self, factor: float) -> Self | None:
         return None  # a longer pass would learn more: nothing follows from these losses
 
-    def trivial(self, classes: int) -> float:
-        return self.high
-
     def terms(self, delta: float) -> dict[str, float]:
-        return {"least possible": self.low, "largest possible": self.high, "left out": float(self.skip)}
+        return {**super().terms(delta), "left out": float(self.skip)}
 
     def record(self) -> dict[str, Any]:
         """Losses are as many as examples: the report keeps their hash, the data give them again."""
-        digest = hashlib.sha256(np.asarray(self.losses, "<f8").tobytes()).hexdigest()
-        return {**super().record(), "losses": digest, "n": self.size}
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Self | None:
-        return None
+        return {**super().record(), "losses": hashed(self.losses), "n": self.size}
 
     @classmethod
     def laws(cls) -> Mapping[str, Law]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from certiformer.certificates._law import Law, Random, Trial
-from certiformer.certificates._paper import CERTIFICATES
+from certiformer.certificates._paper import CertificateBound
 from certiformer.certificates.progressive_loss import LENGTH, ProgressiveLoss, checked, hypotheses
 from certiformer.theory.calculus.log_form import ratio_upper
-from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, count, real, reals, upper_bound
+from certiformer.theory.core import Variants, assumed, count, real, reals, upper_bound
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import Array, np
 
 
-class ProgressiveRatioBound(Result):
+class ProgressiveRatioBound(CertificateBound):
     r"""Progressive validation of a ratio (total bits over total bytes).
 
     What compressors report: long documents weigh more than in the mean over documents. theta, the ratio over the last
@@ -32,8 +32,7 @@ class ProgressiveRatioBound(Result):
     """
 
     id = "progressive.ratio"
-    paper, place = CERTIFICATES, "certificate V for a ratio"
-    bounds, status = Quantity.RISK, Status.NONE
+    place = "certificate V for a ratio"
     monotone = "-delta"
     proof = "docs/proofs/certificates.md"
 
@@ -78,22 +77,19 @@ class ProgressiveRatioBound(Result):
 class ProgressiveRatio(ProgressiveLoss):
     """The losses of `ProgressiveLoss` with the sizes of the examples, none above `largest`."""
 
-    bound: ClassVar[type[Result]] = ProgressiveRatioBound
-    bounds: ClassVar[str] = "ratio_of_iterates"
-    measures: ClassVar[str] = "total loss over total size, averaged over one training pass"
-    weight: ClassVar[float] = 1.0
-    guarantee: ClassVar[str] = (
+    bound = ProgressiveRatioBound
+    bounds = "ratio_of_iterates"
+    measures = "total loss over total size, averaged over one training pass"
+    weight = 1.0
+    guarantee = (
         "Guarantees the expected total loss of the iterates of one training pass over the expected total size of the "
         "examples, so that long ones weigh more: what compressors report. It is about the iterates that scored the "
         "examples counted, not about the last one, averaged weights, or single documents."
     )
-    absent: ClassVar[str] = "it needs progressive_losses with progressive_bytes, progressive_cut and progressive_skip"
+    absent = "it needs progressive_losses with progressive_bytes, progressive_cut and progressive_skip"
 
     sizes: Array
     largest: float
-
-    # The equality of other records looks at their fields; arrays have none, so that a record equals itself alone.
-    __eq__, __hash__ = object.__eq__, object.__hash__
 
     @property
     def quantity(self) -> str:
@@ -104,9 +100,6 @@ class ProgressiveRatio(ProgressiveLoss):
         late = slice(self.skip, None)
         ratio = float(np.average(self.losses[late], weights=self.sizes[late]))
         return f"a total of {ratio:.4g} over {self.size:,} {self.of} scored before they were learnt"
-
-    def inputs(self, delta: float) -> dict[str, Any]:
-        return {**super().inputs(delta), "sizes": self.sizes, "largest": self.largest}
 
     def record(self) -> dict[str, Any]:
         return {**super().record(), "sizes": float(np.sum(self.sizes))}

@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 from certiformer.certificates._evidence import Evidence
 from certiformer.certificates._law import RISK, Law, Random, Trial
-from certiformer.certificates._paper import CERTIFICATES
+from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.compression import compression_upper, surrogate_joint, surrogate_unseen
 from certiformer.theory.calculus.tails import binomial_upper
-from certiformer.theory.core import Bound, Quantity, Result, Status, Variants, assumed, choice, count, real, upper_bound
+from certiformer.theory.core import Bound, Variants, assumed, choice, count, real, upper_bound
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.hypothesis import Hypothesis, stated
 
 FORMS = ("split", "joint", "joint_unseen")
 
 
-class SurrogateBound(Result):
+class SurrogateBound(CertificateBound):
     r"""Surrogate certificate.
 
     An untouched model h, certified through one that can be, s, and unlabelled examples. split: the risk of s and the
@@ -39,8 +39,7 @@ class SurrogateBound(Result):
     """
 
     id = "surrogate"
-    paper, place = CERTIFICATES, "certificate Q"
-    bounds, status = Quantity.RISK, Status.NONE
+    place = "certificate Q"
     monotone = "+disagreements -delta"
     proof = "docs/proofs/compression.md"
 
@@ -106,14 +105,14 @@ class Surrogate(Evidence):
     `form` is declared beforehand: "joint" lets h have seen everything that is labelled, "joint_unseen" does not.
     """
 
-    bound: ClassVar[type[Result]] = SurrogateBound
-    weight: ClassVar[float] = 2.0
-    guarantee: ClassVar[str] = (
+    bound = SurrogateBound
+    weight = 2.0
+    guarantee = (
         "Guarantees the error rate of {subject}, which nobody changed: it errs at most as often as a certified "
         "surrogate does, plus how often the two differ. The unlabelled examples must be new to both and come from the "
         "distribution of the labelled ones; where they do not, nothing follows."
     )
-    absent: ClassVar[str] = (
+    absent = (
         "it needs a surrogate that is certified and unlabelled examples that are new to both; certify(train=..., "
         "by=[Surrogate(model, unlabelled)]) finds one"
     )

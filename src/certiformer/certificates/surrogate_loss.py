@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
-from certiformer.certificates._evidence import Evidence
 from certiformer.certificates._law import Law, Random, Trial
-from certiformer.certificates._paper import CERTIFICATES
+from certiformer.certificates._losses import LossEvidence, described
+from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.compression import compression_upper
 from certiformer.theory.calculus.target_betting import target_upper
-from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, count, real, reals, upper_bound
+from certiformer.theory.core import Variants, assumed, count, real, reals, upper_bound
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import Array, np, npt
 
 
-class SurrogateLossBound(Result):
+class SurrogateLossBound(CertificateBound):
     r"""Surrogate certificate for a bounded loss.
 
     An untouched model h, certified through one that can be, s, for a loss in [low, high]. The excess rho(x) =
@@ -38,8 +38,7 @@ class SurrogateLossBound(Result):
     """
 
     id = "surrogate.loss"
-    paper, place = CERTIFICATES, "certificate Q for losses"
-    bounds, status = Quantity.RISK, Status.NONE
+    place = "certificate Q for losses"
     monotone = "-delta"
     proof = "docs/proofs/compression.md"
 
@@ -109,41 +108,35 @@ def limit(name: str, values: npt.ArrayLike, low: float, high: float, level: floa
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SurrogateLoss(Evidence):
+class SurrogateLoss(LossEvidence):
     """`losses` of s on a hold-out, or, with `k` picked or left wrong, on the other examples; `excess` of h over s.
 
     `what` is the loss in words, `loss` its name for `verify`, `outputs` what the target answers with, `guess` the loss
     of a predictor that knows nothing. Range, `least` possible excess and both orders were fixed beforehand.
     """
 
-    bound: ClassVar[type[Result]] = SurrogateLossBound
-    bounds: ClassVar[str] = "mean_loss"
-    measures: ClassVar[str] = "mean loss"
-    weight: ClassVar[float] = 2.0
-    guarantee: ClassVar[str] = (
+    bound = SurrogateLossBound
+    bounds = "mean_loss"
+    measures = "mean loss"
+    weight = 2.0
+    guarantee = (
         "Guarantees the mean loss of {subject}, which nobody changed: at most that of a certified surrogate, plus the "
         "most by which it can be worse on unlabelled examples, whatever their labels are. These must be new to both "
         "and come from the distribution of the labelled ones; where they do not, nothing follows. A smoothed "
         "cross-entropy is that of the smoothed probabilities, which are what has to be deployed."
     )
-    absent: ClassVar[str] = (
+    absent = (
         "it needs a certified surrogate, a loss in a known range and unlabelled examples that are new to both; "
         'certify(train=..., by=[Surrogate(model, unlabelled, loss="cross-entropy")]) finds one'
     )
 
-    losses: Array
     excess: Array
-    low: float = 0.0
-    high: float = 1.0
     k: int | None = None
     least: float | None = None
     what: str = "loss"
     guess: float | None = None
     loss: str = ""
     outputs: str = "logits"
-
-    # The equality of other records looks at their fields; arrays have none, so that a record equals itself alone.
-    __eq__, __hash__ = object.__eq__, object.__hash__
 
     def seen(self) -> str:
         return f"{len(self.losses):,} labelled and {len(self.excess):,} unlabelled examples"
@@ -159,23 +152,12 @@ class SurrogateLoss(Evidence):
     def grown(self, factor: float) -> Self | None:
         return None  # two samples grow, and picks do not: no single n is needed
 
-    def trivial(self, classes: int) -> float:
-        return self.high if self.guess is None else self.guess
-
     def terms(self, delta: float) -> dict[str, float]:
-        return {
-            "least possible": self.low,
-            "largest possible": self.high,
-            "unlabelled examples": float(len(self.excess)),
-        }
+        return {**super().terms(delta), "unlabelled examples": float(len(self.excess))}
 
     def record(self) -> dict[str, Any]:
         """Losses are as many as examples: the report keeps their number and mean, the data give them again."""
-        return {**super().record(), "losses": _described(self.losses), "excess": _described(self.excess)}
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Self | None:
-        return None
+        return {**super().record(), "losses": described(self.losses), "excess": described(self.excess)}
 
     @classmethod
     def laws(cls) -> Mapping[str, Law]:
@@ -185,10 +167,6 @@ class SurrogateLoss(Evidence):
             "an excess measured where the target was trained": Law(seen, valid=False),
             "the excess at the labels that were seen": Law(own_labels, valid=False),
         }
-
-
-def _described(values: Array) -> dict[str, float]:
-    return {"number": len(values), "mean": math.fsum(values) / max(1, len(values))}
 
 
 EXAMPLES, RARE = 40, 0.1

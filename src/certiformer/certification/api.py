@@ -20,7 +20,6 @@ from certiformer.certification.sample import Sample
 from certiformer.certification.sources.npz import read_npz
 from certiformer.evaluation._given import failure_probability
 from certiformer.theory.core.errors import InputError, refuse_unknown_options
-from certiformer.theory.core.json_reader import read_json
 from certiformer.theory.core.report import Report
 
 DATA_ARRAYS = ("inputs", "labels", "train_inputs", "train_labels", "heldout_inputs", "heldout_labels")
@@ -246,8 +245,10 @@ def _from_predictions(predictions: Any, declared: Declaration, *, checkpoint: st
 
 
 def _from_checkpoint(subject: Subject, data: str | Path, declared: Declaration) -> Findings:
+    from certiformer.lab import models
+
     path = Path(subject.model)
-    loaded, extra = _load(path, subject.config)
+    loaded, extra = models.load(path) if subject.config is None else (models.load_bare(path, subject.config), {})
     arrays = read_npz(data, DATA_ARRAYS)
     heldout, train = heldout_and_train(arrays, str(data))
     training = extra.get("training", {})
@@ -277,37 +278,3 @@ def heldout_and_train(arrays: Mapping[str, npt.NDArray[Any]], source: str) -> tu
         raise InputError("data", sorted(arrays), "both train_inputs and train_labels, or neither", f"In {source}")
     heldout = (arrays[names[0]], arrays[names[1]])
     return heldout, (arrays["train_inputs"], arrays["train_labels"]) if known else None
-
-
-def _load(path: Path, config: str | Path | Mapping[str, Any] | None) -> tuple[Any, dict[str, Any]]:
-    """The model in a checkpoint of this package, or bare weights with a config given apart."""
-    from certiformer.lab import models
-
-    if config is None:
-        return tuple(models.load(path))  # type: ignore[return-value]
-    wanted = "a JSON object with model and its settings"
-    settings = dict(config) if isinstance(config, Mapping) else read_json(Path(config), wanted)
-    name = settings.pop("model", None)
-    if not isinstance(name, str):
-        raise InputError("config", name, '"model" with the name of an architecture', f"Known: {models.names()}")
-    cls = models.model_type(name)
-    tensors = _tensors(path)
-    import jax.numpy as jnp
-
-    described = models.config(name, **settings)
-    try:
-        return cls(config=described, **{key: jnp.asarray(value) for key, value in tensors.items()}), {}
-    except TypeError as error:
-        raise InputError("checkpoint", sorted(tensors), f"the tensors of {name}", f"({error})") from error
-
-
-def _tensors(path: Path) -> dict[str, Any]:
-    from safetensors import SafetensorError, safe_open
-
-    if not path.is_file():
-        raise InputError("checkpoint", str(path), "an existing file")
-    try:
-        with safe_open(path, framework="numpy") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
-    except (SafetensorError, OSError) as error:
-        raise InputError("checkpoint", str(path), "a complete safetensors file", f"({error})") from error

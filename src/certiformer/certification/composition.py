@@ -55,7 +55,7 @@ class Composed:
     sample: str = ""
     broken: Mapping[str, str] | None = None
     pays: bool = False
-    """Whether a share of delta is set aside: decided by the architecture and the file's arrays, never by numbers."""
+    """Whether a part of delta is set aside: decided by the architecture and the file's arrays, never by numbers."""
 
     def rows(self, share: float | None) -> list[Statement]:
         """The composition, then every theorem with what fails."""

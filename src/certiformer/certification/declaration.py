@@ -181,7 +181,7 @@ class Declaration:
         object.__setattr__(self, "range", (float(given[0]), float(given[1])))
 
     def for_verb(self, verb: str) -> Declaration:
-        """The declaration, unless it says something that would change nothing in the answer of this verb."""
+        """The declaration, unless a field of it would change nothing in the answer of this verb."""
         for one, value in self.said():
             if one.name in UNUSED[verb]:
                 raise InputError(one.name, value, f"nothing: {verb} has no use for it", WHY.get(verb, ""))

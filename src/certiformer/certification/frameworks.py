@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.certification.declaration import Declaration
-from certiformer.certification.outputs import checked_outputs
 from certiformer.certification.sources.repeats import hashes
 from certiformer.theory.core.errors import InputError
 
@@ -181,6 +180,22 @@ def finite(name: str, inputs: Array) -> Array:
         row = int(np.flatnonzero(~np.isfinite(inputs.reshape(len(inputs), -1)).all(axis=1))[0])
         raise InputError(name, f"nan or infinity in example {row}", "finite numbers", "Remove it")
     return inputs
+
+
+def checked_outputs(name: str, outputs: npt.ArrayLike, n: int) -> npt.NDArray[np.float64]:
+    """Finite numbers, one row per example; a single column becomes a vector."""
+    values = np.asarray(outputs)
+    if values.dtype.kind not in "fiub":
+        raise InputError(name, f"type {values.dtype}", "numbers")
+    values = values.astype(np.float64)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim not in (1, 2) or len(values) != n:
+        raise InputError(name, f"shape {values.shape}", f"shape ({n},) for one logit or ({n}, classes) for several")
+    if not np.all(np.isfinite(values)):
+        row = int(np.flatnonzero(~np.isfinite(values.reshape(n, -1)).all(axis=1))[0])
+        raise InputError(name, f"nan or infinity at example {row}", "finite numbers", "Look at the weights and inputs")
+    return values
 
 
 # Asking

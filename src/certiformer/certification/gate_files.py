@@ -25,6 +25,7 @@ from certiformer.evaluation.gates import AnytimeGate, share_of_run
 from certiformer.evaluation.order import hash_order
 from certiformer.theory.core.errors import CertiformerError, InputError
 from certiformer.theory.core.json_reader import read_json
+from certiformer.theory.core.locks import NoLocking, locked
 
 Array = npt.NDArray[np.float64]
 LEDGER, STATE = "certiformer gate ledger", "certiformer gate state"
@@ -91,16 +92,11 @@ def held(path: Path) -> Iterator[None]:
         handle = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise CertiformerError(f"cannot write {path}: {error.strerror}") from error
-    try:
-        try:
-            import fcntl
-        except ImportError:  # no such locks on Windows: one run at a time is up to the caller
-            yield
-            return
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    with contextlib.ExitStack() as kept:
+        kept.callback(os.close, handle)
+        with contextlib.suppress(NoLocking):  # no such locks there: one run at a time is up to the caller
+            kept.enter_context(locked(handle, path))
         yield
-    finally:
-        os.close(handle)
 
 
 # --- the ledger of a pipeline -----------------------------------------------------------------------------------------

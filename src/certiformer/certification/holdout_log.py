@@ -33,6 +33,7 @@ from certiformer.theory.calculus.ladder import adaptive_upper, next_bit_nats, ro
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.json_reader import NotJson, parse_json
 from certiformer.theory.core.locks import NoLocking, locked
+from certiformer.theory.measure.margins import margin_errors
 
 KIND = "certiformer holdout"
 FEEDBACK = ("ladder", "count", "levels", "none")
@@ -535,8 +536,5 @@ def _errors(labels: Labels, predictions: npt.NDArray[Any]) -> int:
     if predictions.ndim == 2 and predictions.shape[1] > 1:
         if not np.all(np.isfinite(predictions)) or labels.max() >= predictions.shape[1] or labels.min() < 0:
             raise InputError("predictions", f"shape {predictions.shape}", "finite logits, a column for every class")
-        rows = np.arange(len(labels))
-        rest = predictions.astype(np.float64).copy()
-        rest[rows, labels] = -np.inf
-        return int(np.sum(predictions[rows, labels] <= np.max(rest, axis=1)))
+        return margin_errors(predictions, labels, 0.0)
     return int(np.sum(_whole("predictions", predictions) != labels))

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.certificates import THE_MODEL, Evidence
+from certiformer.certificates.betting import Betting
 from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.mean_loss import MeanLoss
 from certiformer.certification.declaration import Declaration
@@ -23,6 +24,8 @@ Array = npt.NDArray[np.float64]
 
 SMOOTHING = 0.01
 """The part of the uniform distribution in a smoothed predictor: fixed here, not an option."""
+LEAST_EXAMPLES = 10
+ORDER_SEED = 20_000
 MOST_UNITS = 100_000
 """Beyond this many units consecutive ones are averaged: their means are independent, bounded, of the same mean."""
 
@@ -187,3 +190,28 @@ def averaged_blocks(x: Array, most: int = MOST_UNITS // 2) -> Array:
     """Means of equally many consecutive losses, at most `most` of them; the last that fill no block are left out."""
     size = -(-len(x) // most)
     return np.asarray(x[: len(x) // size * size].reshape(-1, size).mean(axis=1))
+
+
+def enough(name: str, n: int) -> None:
+    """Refuse a held-out set from which nothing can follow."""
+    if n < LEAST_EXAMPLES:
+        raise InputError(name, f"{n} examples", f"at least {LEAST_EXAMPLES}", "Certify on more examples")
+
+
+def betting(probabilities: Array, classes: int, models: int) -> Betting:
+    """Smoothed cross-entropies -ln((1-a) p + a/K), in a random order fixed beforehand.
+
+    Betting needs exchangeable losses. A file sorted by class is not, until it is shuffled without looking at it. Of
+    more than 100,000 losses consecutive ones are averaged: their means are independent and have the same mean.
+    """
+    low, high = float(-np.log(1.0 - SMOOTHING + SMOOTHING / classes)), float(np.log(classes / SMOOTHING))
+    losses = np.multiply(probabilities, 1.0 - SMOOTHING)
+    losses += SMOOTHING / classes
+    np.log(losses, out=losses)
+    np.negative(losses, out=losses)
+    # Rounding may leave the interval by one unit in the last place.
+    np.clip(losses, low, high, out=losses)
+    np.random.default_rng(ORDER_SEED).shuffle(losses)
+    if len(losses) > MOST_UNITS:
+        losses = averaged_blocks(losses)
+    return Betting(losses=losses, low=low, high=high, smoothing=SMOOTHING, classes=classes, models=models)

@@ -20,16 +20,16 @@ from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.progressive import Progressive
 from certiformer.certificates.progressive_loss import ProgressiveLoss, checked
 from certiformer.certificates.progressive_ratio import ProgressiveRatio
-from certiformer.certification.betting import LEAST_EXAMPLES, betting, enough
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.findings import Findings
-from certiformer.certification.losses import SMOOTHING, records
+from certiformer.certification.losses import LEAST_EXAMPLES, SMOOTHING, betting, enough, records
 from certiformer.certification.sample import Sample, class_names, training_errors
 from certiformer.certification.sources import repeats
 from certiformer.certification.sources.coding import decide, distinct
 from certiformer.certification.sources.rows import Rows, whole
 from certiformer.certification.split import refuse_overlap
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.measure.margins import margins
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,12 +136,9 @@ def margins_of(sample: Sample) -> Margins | str:
     if not np.all(np.isfinite(logits)):
         return "some logits are infinite: the margins are not defined"
     if logits.ndim == 1 or logits.shape[1] == 1:
-        values = np.where(codes == 1, 1.0, -1.0) * logits.reshape(-1)
-        return Margins(values, 1, "training" if part == "train" else "held-out")
-    own = logits[np.arange(len(codes)), codes]
-    others = logits.copy()
-    others[np.arange(len(codes)), codes] = -np.inf
-    return Margins(own - others.max(axis=1), logits.shape[1], "training" if part == "train" else "held-out")
+        logits, codes = logits.reshape(-1), 2 * codes - 1
+    columns = logits.shape[1] if logits.ndim == 2 else 1
+    return Margins(margins(logits, codes), columns, "training" if part == "train" else "held-out")
 
 
 def _slices(sample: Sample) -> tuple[list[Evidence], list[str]]:

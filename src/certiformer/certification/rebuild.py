@@ -24,12 +24,12 @@ class CannotRebuild(Exception):
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """The report again; by field why it could not be made again; how far real numbers may be apart."""
+    """The report again; by field why it could not be made again; how far figures of a network drift."""
 
     report: Report
     missing: Mapping[str, str] = field(default_factory=dict)
     tolerance: float = 1e-9
-    machine_dependent: tuple[str, ...] = ()
+    computed: tuple[str, ...] = ()
     """Hashes of computed outputs."""
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 Labels = npt.NDArray[np.int64]
 RECIPES = ("mnist", "sparse_majority")
 """The recipes whose examples come with the package: a report names one of these, or is refused."""
+NO_RECORD = "its record does not hold what was counted"
+NO_SIBLING = "the certified sibling was not handed over: it is a function that this package cannot write"
+NO_TARGET = "the target was not handed over: it is a function that this package cannot write"
+T = TypeVar("T")
 NAME = r"[A-Za-z0-9][A-Za-z0-9.-]*\.safetensors"
 
 
@@ -206,9 +210,11 @@ class Recount:
         _refuse_functionless(predictor)
         if issubclass(kind, Disagreement):
             # Labels in the coding of the report: what the sibling's hold-out row was counted with.
-            sibling = self._counted_with(_needed(through), heldout)
-            errors = next(record for record in sibling.evidence if record.id == "holdout")
-            return _transferred(_recorded(recorded), predictor, through, arrays.get("unlabelled_inputs"), errors)
+            sibling = self._counted_with(_needed(through, NO_SIBLING), heldout)
+            errors = next(one for one in sibling.evidence if one.id == "holdout")
+            return _transferred(
+                _needed(recorded, NO_RECORD), predictor, through, arrays.get("unlabelled_inputs"), errors
+            )
         found = self._counted_with(predictor, heldout)
         self._evidence = _by_key(found.evidence)
         return self._known(key, predictor.tolerance)
@@ -239,7 +245,7 @@ class Recount:
         entry: Mapping[str, Any],
     ) -> Counted:
         if issubclass(kind, Surrogate):
-            return self._surrogate(_recorded(recorded), predictor, through, examples())
+            return self._surrogate(_needed(recorded, NO_RECORD), predictor, through, examples())
         if issubclass(kind, SurrogateLoss):
             return self._surrogate_loss(entry["evidence"], predictor, through, examples())
         if predictor is None:
@@ -250,7 +256,7 @@ class Recount:
         _refuse_functionless(predictor)
         if issubclass(kind, Betting):
             return _betting(predictor, found, int(entry["evidence"]["classes"]), int(entry["evidence"]["models"]))
-        record = _recorded(recorded)
+        record = _needed(recorded, NO_RECORD)
         trusted = predictor.kept(record)
         if trusted and "errors" not in record.record():
             raise CannotCount(f"examples and predictor do not show {', '.join(trusted)}")
@@ -266,7 +272,7 @@ class Recount:
         assert isinstance(record, Surrogate)
         if found.pool is None:
             raise CannotCount("the unlabelled examples (unlabelled_inputs) are not in the data")
-        sibling, n = _needed(through), len(found.labels)
+        sibling, n = _needed(through, NO_SIBLING), len(found.labels)
         _refuse_functionless(sibling)
         if record.k is None:
             first = replace(record, errors=sibling.errors(found.inputs, found.labels), n=n)
@@ -276,7 +282,7 @@ class Recount:
             trusted = self._replayed(sibling, found)
         else:
             raise CannotCount("its surrogate does not show its picks")
-        again = _transferred(first, _target(predictor), sibling, found.pool)
+        again = _transferred(first, _needed(predictor, NO_TARGET), sibling, found.pool)
         return again._replace(trusted=trusted)
 
     def _surrogate_loss(
@@ -288,7 +294,7 @@ class Recount:
             raise CannotCount("its losses were handed to certify as they are; there are no data to count again")
         if found.pool is None:
             raise CannotCount("the unlabelled examples (unlabelled_inputs) are not in the data")
-        sibling, target = _needed(through), _target(predictor)
+        sibling, target = _needed(through, NO_SIBLING), _needed(predictor, NO_TARGET)
         for one in (sibling, target):
             _refuse_functionless(one)
         picked, trusted = None, ""
@@ -326,22 +332,11 @@ def _by_key(evidence: tuple[Evidence, ...]) -> Mapping[str, Evidence]:
     return {record.key: record for record in evidence}
 
 
-def _recorded(recorded: Evidence | None) -> Evidence:
-    if recorded is None:
-        raise CannotCount("its record does not hold what was counted")
-    return recorded
-
-
-def _needed(through: Predictor | None) -> Predictor:
-    if through is None:
-        raise CannotCount("the certified sibling was not handed over: it is a function that this package cannot write")
-    return through
-
-
-def _target(predictor: Predictor | None) -> Predictor:
-    if predictor is None:
-        raise CannotCount("the target was not handed over: it is a function that this package cannot write")
-    return predictor
+def _needed(value: T | None, why: str) -> T:
+    """What the report came with; without it nothing can be counted."""
+    if value is None:
+        raise CannotCount(why)
+    return value
 
 
 def _refuse_other(handed: Mapping[str, str], digest: str) -> None:
@@ -362,14 +357,14 @@ def _progressive(trace: Mapping[str, npt.NDArray[Any]], recorded: Evidence | Non
     losses = trace["losses"]
     if losses.ndim != 1 or not len(losses) or np.any((losses != 0) & (losses != 1)):
         raise InputError("trace", f"shape {losses.shape}", "the 0-1 losses of one pass")
-    record = _recorded(recorded)
+    record = _needed(recorded, NO_RECORD)
     assert isinstance(record, Progressive)
     why = "its losses were counted again, but not that each came before its example was learnt: that takes another pass"
     return Counted(replace(record, mean_loss=float(np.mean(losses.astype(np.float64))), n=len(losses)), why)
 
 
 def _betting(predictor: Predictor, found: Examples, classes: int, models: int) -> Counted:
-    from certiformer.certification.betting import betting
+    from certiformer.certification.losses import betting
 
     if not hasattr(predictor, "probabilities"):
         raise CannotCount("its predictor has no probabilities")
@@ -385,7 +380,7 @@ def _transferred(
     if pool is None:
         raise CannotCount("the unlabelled examples (unlabelled_inputs) are not in the data")
     _refuse_functionless(predictor)
-    apart = int(np.sum(predictor.predict(pool) != _needed(through).predict(pool)))
+    apart = int(np.sum(predictor.predict(pool) != _needed(through, NO_SIBLING).predict(pool)))
     if isinstance(record, Disagreement):
         counts = {"errors": holdout.errors, "n": holdout.n}
         return Counted(replace(record, disagreements=apart, unlabelled=len(pool), **counts))

@@ -299,6 +299,7 @@ def _by_humans(sample: Sample, rows: Mapping[str, Rows], asked: Judging) -> Samp
     outcome = replace(sample.outcomes[0], losses=sample.outcomes[0].losses[mine])
     used = judge_helps(m, r, asked.expect, asked.correlation)
     said, why = f"used: each of {m:,} labels with {r:,} other items of its own", "as expected beforehand"
+    hoped = f"an error rate of {asked.expect!r} and a correlation of {asked.correlation!r} were expected"
     if used:
         blocks = paired_blocks(outcome.losses, verdicts[mine], verdicts[others])
         outcome = replace(outcome, blocks=blocks, what="human-judged error rate")
@@ -311,7 +312,7 @@ def _by_humans(sample: Sample, rows: Mapping[str, Rows], asked: Judging) -> Samp
         sample,
         outcomes=(outcome,),
         units=Units(m, None if ids is None else [ids[place] for place in mine]),
-        decisions=(*sample.decisions, Decision("judge", said, why)),
+        decisions=(*sample.decisions, Decision("judge", said, f"{why}: {hoped}")),
         conditions=sample.conditions if used else (chance, *sample.conditions),
         warnings=sample.warnings if used else (f"the judge is {said}", *sample.warnings),
     )

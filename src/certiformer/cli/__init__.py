@@ -32,6 +32,19 @@ EXTRAS = {
 }  # fmt: skip
 """The extra that brings an optional package."""
 
+MOVED = {
+    "certify": {
+        "--allow-twins": "--repeats natural", "--score": "--metric NAME", "--retrain": "certiformer demo --retrain",
+    },
+    "compare": {"--score": "--metric NAME"},
+    "watch": {"--correct": "--higher-is-better"},
+    "reproduce": {
+        "adopt": "certiformer reproduce upgrade FILE",
+        "--engine": "--scheduler ADDRESS or --slurm for Dask; otherwise this machine does the work",
+    },
+}  # fmt: skip
+"""What 0.1.0 had, by verb, and what to say instead."""
+
 
 class _Command(typer.core.TyperCommand):
     """A command whose option `--proof` may do without its value."""
@@ -99,6 +112,9 @@ def main() -> None:
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     try:
         asked = sys.argv[1] if len(sys.argv) > 1 else ""
+        for word in sys.argv[2:]:
+            if new := MOVED.get(asked, {}).get(word.partition("=")[0]):
+                _fail(f"{word} is gone since 0.2.0. Instead: {new}")
         application((asked,) if asked in VERBS else () if asked == "--version" else VERBS)()
         sys.stdout.flush()
     except CertiformerError as error:

@@ -3,11 +3,17 @@ r"""Limits that may be looked at after every example.
 0/1 outcomes: K_n(p) = B(k+1/2, n-k+1/2) / (B(1/2,1/2) p^k (1-p)^(n-k)) is a mixture of likelihood ratios, a martingale
 from 1 if p is the rate, so {p : K_n(p) < 1/delta} holds the rate at all n at once with probability 1 - delta (Ville).
 
-Losses in [0, 1]: m is rejected from above when J^-1 sum_j prod_i (1 + b_j (m - x_i)) >= 2/delta, b_j = 2^-j/(1-m), and
-from below when the same holds with c_j = 2^-j/m and x_i - m. Every product is monotone in m, so on a fixed grid the
-smallest point rejected from above and the largest rejected from below are limits. A point rejected from both sides
-rejects every mean: the mean has changed. No past is kept: the capital is held as a product, and one that underflows is
-lost, which is on the safe side.
+Losses in [0, 1]: m is rejected from above when sum_j w_j prod_t (1 + b_tj (m - x_t)) >= 2/delta. Half of the weight is
+on the bets F_j/(1-m), F = 0.95, 1/2, 1/4, ..., 2^-9, half on bets that know the spread, min(l_t 2^-j, 0.95/(1-m)),
+j = 0..7:
+
+    l_t = sqrt(2 ln(2/delta)/(10 v_{t-1})),   v_t = (1/4 + sum_{i<=t} (x_i - (1/2 + S_i)/(i+1))^2)/(t+1),
+
+S_i = x_1 + ... + x_i; within each half w_j falls like 1/(j+2). From below the same holds for 1 - x and 1 - m. Every bet
+is decided by the past and below 1/(1-m): a martingale at the true mean (Ville). Every factor rises with m, so on a
+fixed grid the smallest point rejected from above and the largest rejected from below are limits. A point rejected from
+both sides rejects every mean: the mean has changed. No past is kept: the capital is held as a product, and one that
+underflows is lost, which is on the safe side.
 """
 
 from __future__ import annotations
@@ -20,16 +26,19 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.evaluation._given import losses_in, probability, whole_range
+from certiformer.theory.calculus.target_betting import FIXED_BETS
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import scipy
 from certiformer.theory.core.rounding import down, up
 
 Array = npt.NDArray[np.float64]
-BETS = 9
+SPREAD_BETS = 8
 GRID = 1000
-AT_ONCE = 40_000
+AT_ONCE = 80_000
 """Outcomes times bets times means in one go: small enough for the cache."""
 _LN_B_HALF = math.log(math.pi)
+_PER_FACTOR = 1e-14
+"""What a factor 1 + b (m - x) >= 0.05 rounds by at most, relatively."""
 
 
 def anytime_rate_limits(errors: int, n: int, delta: float) -> tuple[float, float]:
@@ -85,7 +94,7 @@ class ConfidenceSequence:
         if binary and (low, high) != (0.0, 1.0):
             raise InputError("low, high", (low, high), "0 and 1 for binary outcomes")
         self.low, self.high = float(low), float(high)
-        self.n, self.total = 0, 0.0
+        self.n, self.total, self.squares = 0, 0.0, 0.0
         self._limits, self._looked = (0.0, 1.0), 0
         self._bets = None if binary else _GridOfBets(1, GRID - 1)
 
@@ -96,9 +105,13 @@ class ConfidenceSequence:
             if np.any((x != 0.0) & (x != 1.0)):
                 raise InputError("outcomes", float(x[(x != 0.0) & (x != 1.0)][0]), "0 or 1, as declared")
         else:
-            # Each factor rounds by 2^-51 at most.
-            bars = 2.0 * BETS / self.delta * (1.0 + 1e-15 * np.arange(self.n + 1.0, self.n + len(x) + 1.0))
-            self._limits = self._bets.bet(x, bars, self._limits)
+            times = np.arange(self.n + 1.0, self.n + len(x) + 1.0)
+            squares = self.squares + np.cumsum((x - (0.5 + self.total + np.cumsum(x)) / (times + 1.0)) ** 2)
+            variances = (0.25 + np.concatenate([[self.squares], squares[:-1]])) / times
+            spreads = np.sqrt(0.2 * math.log(2.0 / self.delta) / variances)
+            bars = 2.0 / self.delta * (1.0 + _PER_FACTOR * times)
+            self._limits = self._bets.bet(x, spreads, bars, self._limits)
+            self.squares = float(squares[-1]) if len(x) else self.squares
         self.n += len(x)
         self.total += float(np.sum(x))
 
@@ -139,6 +152,7 @@ class ConfidenceSequence:
             "high": self.high,
             "n": self.n,
             "total": self.total,
+            "squares": self.squares,
             "limits": list(self._current()),
         }
         return kept if self._bets is None else {**kept, "bets": self._bets.state()}
@@ -148,6 +162,7 @@ class ConfidenceSequence:
         """The sequence as `state` left it."""
         found = cls(state["delta"], binary=state["binary"], low=state["low"], high=state["high"])
         found.n, found.total = int(state["n"]), float(state["total"])
+        found.squares = float(state.get("squares", 0.0))
         found._limits = (float(state["limits"][0]), float(state["limits"][1]))
         if found._bets is not None:
             found._bets = _GridOfBets.resume(state["bets"])
@@ -162,33 +177,34 @@ class _GridOfBets:
 
     def __init__(self, first: int, last: int) -> None:
         self.first, self.last = first, last
-        m = np.arange(first, last + 1) / GRID
-        bets = 2.0 ** -np.arange(1.0, BETS + 1.0)[:, None]
-        self._means = m
-        self._up, self._down = bets / (1.0 - m), bets / m
-        self.above, self.below = np.ones_like(self._up), np.ones_like(self._down)
+        self._means = np.arange(first, last + 1) / GRID
+        weights = np.concatenate([1.0 / np.arange(2.0, 2.0 + many) for many in (len(FIXED_BETS), SPREAD_BETS)])
+        for half in (slice(None, len(FIXED_BETS)), slice(len(FIXED_BETS), None)):
+            weights[half] *= 0.5 * (1.0 - 1e-15) / np.sum(weights[half])  # together never above 1
+        self.above = np.repeat(weights[:, None], len(self._means), axis=1)
+        self.below = self.above.copy()
 
-    def bet(self, x: Array, bars: Array, limits: tuple[float, float]) -> tuple[float, float]:
+    def bet(self, x: Array, spreads: Array, bars: Array, limits: tuple[float, float]) -> tuple[float, float]:
         """More outcomes; the limits, narrowed by what the capital rejects at any of them (a rejection stands)."""
         at = 0
         while at < len(x) and len(self._means):
-            many = max(1, AT_ONCE // max(1, self.above.size))
-            limits = self._bet(x[at : at + many], bars[at : at + many], limits)
-            at += many
+            now = slice(at, at + max(1, AT_ONCE // max(1, self.above.size)))
+            limits = self._bet(x[now], spreads[now], bars[now], limits)
+            at = now.stop
         return limits
 
-    def _bet(self, x: Array, bars: Array, limits: tuple[float, float]) -> tuple[float, float]:
-        gain = (self._means - x[:, None])[:, None, :]
+    def _bet(self, x: Array, spreads: Array, bars: Array, limits: tuple[float, float]) -> tuple[float, float]:
+        m, gain = self._means, (self._means - x[:, None])[:, None, :]
         lower, upper = limits
         # A capital beyond the largest float is beyond the bar, too.
         with np.errstate(over="ignore"):
-            above, upward = _capital(self.above, 1.0 + self._up * gain, bars)
-            below, downward = _capital(self.below, 1.0 - self._down * gain, bars)
+            above, upward = _capital(self.above, _factors(gain, spreads, 1.0 - m), bars)
+            below, downward = _capital(self.below, _factors(-gain, spreads, m), bars)
         self.above, self.below = above, below
         if upward.any():
-            upper = min(upper, float(self._means[upward][0]))
+            upper = min(upper, float(m[upward][0]))
         if downward.any():
-            lower = max(lower, float(self._means[downward][-1]))
+            lower = max(lower, float(m[downward][-1]))
         if upward.any() or downward.any():
             # What has done its work bets no more.
             self.above[:, upward], self.below[:, downward] = 0.0, 0.0
@@ -201,7 +217,6 @@ class _GridOfBets:
         self.first, self.last = (
             (round(self._means[0] * GRID), round(self._means[-1] * GRID)) if inside.any() else (1, 0)
         )
-        self._up, self._down = self._up[:, inside], self._down[:, inside]
         self.above, self.below = self.above[:, inside], self.below[:, inside]
 
     def state(self) -> dict[str, Any]:
@@ -215,8 +230,24 @@ class _GridOfBets:
     @classmethod
     def resume(cls, state: Mapping[str, Any]) -> Self:
         found = cls(int(state["first"]), int(state["last"]))
-        found.above, found.below = (np.array(state[side]).reshape(BETS, -1) for side in ("above", "below"))
+        kept = [np.array(state[side], dtype=np.float64) for side in ("above", "below")]
+        if any(side.shape[0] != len(found.above) for side in kept):
+            raise InputError(
+                "state", f"{len(kept[0])} bets", f"{len(found.above)}, those of this version", "Begin another state"
+            )
+        found.above, found.below = (side.reshape(len(found.above), -1) for side in kept)
         return found
+
+
+def _factors(gain: Array, spreads: Array, room: Array) -> Array:
+    """1 + bet * gain for every outcome, bet and mean: the fixed bets F/room, and those that know the spread."""
+    fixed = np.array(FIXED_BETS)[:, None] / room
+    known = spreads[:, None, None] * 0.5 ** np.arange(SPREAD_BETS)[:, None]
+    factors = np.empty((len(spreads), len(FIXED_BETS) + SPREAD_BETS, len(room)))
+    np.multiply(fixed, gain, out=factors[:, : len(FIXED_BETS)])
+    np.multiply(np.minimum(known, fixed[0]), gain, out=factors[:, len(FIXED_BETS) :])
+    factors += 1.0
+    return factors
 
 
 def _capital(before: Array, factors: Array, bars: Array) -> tuple[Array, npt.NDArray[np.bool_]]:

@@ -77,7 +77,7 @@ def number(found: Interval, truth: float, margin: float) -> Verdict:
     if max(found.low - truth, truth - found.high) >= margin:
         return Verdict("differs", "", margin, p, _narrow(found, margin))
     if max(found.low - truth, truth - found.high) > 0.0 and _narrow(found, margin):
-        return _small(found.value - truth, margin, p)
+        return small_effect(found.value - truth, margin, p)
     return Verdict("cannot tell", _needs(found, gap, margin), margin, p)
 
 
@@ -123,7 +123,7 @@ def no_more_than(found: Interval, margin: float) -> Verdict:
     if found.low >= margin:
         return Verdict("differs", "", margin, p, _narrow(found, margin))
     if found.low > 0.0 and _narrow(found, margin):
-        return _small(found.value, margin, p)
+        return small_effect(found.value, margin, p)
     return Verdict("cannot tell", _needs(found, found.value, margin), margin, p)
 
 
@@ -131,7 +131,8 @@ def _narrow(found: Interval, margin: float) -> bool:
     return found.high - found.low <= 2.0 * WIDE * margin
 
 
-def _small(effect: float, margin: float, p: float) -> Verdict:
+def small_effect(effect: float, margin: float, p: float | None) -> Verdict:
+    """An effect that was found, of a size near the margin."""
     return Verdict("small effect", f"{effect:+.2g}, our margin is {margin:g}", margin, p)
 
 

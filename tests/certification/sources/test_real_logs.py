@@ -43,7 +43,11 @@ def test_a_sample_that_broke_is_no_outcome_and_one_at_its_limit_is():
 
 def test_an_evaluation_that_stopped_early_is_read_at_any_time_only(tmp_path):
     path = LOGS / "inspect-stopped.eval"
-    for read in (Sample.read, lambda it: certiformer.gate(it, error=0.05), lambda it: certiformer.certify(predictions=it)):
+    for read in (
+        Sample.read,
+        lambda it: certiformer.gate(it, error=0.05),
+        lambda it: certiformer.certify(predictions=it),
+    ):
         with pytest.raises(CertiformerError, match="stopped early by its outcomes"):
             read(path)
     assert "--anytime" in look(path).refused

@@ -265,9 +265,10 @@ def test_the_loss_of_the_text_stands_beside_the_programs_and_enters_none_of_its_
     assert sum(setting.startswith("T = ") for setting in found) == 4
     grown = found["the text's loss: gap at the weights kept, mean of the runs that learned: slope per 100 tokens"]
     assert grown.verdict.word == "differs"
-    assert [series.label for series in both.plots["figure"].panels[0].series][-1] == "mean, the text's loss"
-    for study in trauger_figures.STUDIES:  # the first of them alone
-        assert any("1 runs, of 15" in remark for remark in study.analyse([*program, text[0]]).remarks)
+    assert [series.label for series in both.plots["figure"].panels[0].series][-1] == "mean, text's loss"
+    for study in trauger_figures.STUDIES:  # the first of them alone, and all without the program's
+        assert "no run with the loss of the released program" in study.analyse(text).headline
+        assert any("1 run of the 15" in remark for remark in study.analyse([*program, text[0]]).remarks)
 
 
 def test_a_run_with_the_loss_of_the_text_descends_on_it() -> None:

@@ -11,7 +11,6 @@ import time
 import types
 from collections import Counter
 
-import dask
 import distributed  # noqa: F401  before any test changes the settings that it brings, and takes them back
 import numpy as np
 import pytest
@@ -154,47 +153,6 @@ def test_workers_may_come_late_and_a_lost_scheduler_loses_nothing_that_was_finis
         assert (status.running, status.failed) == (0, 0)
 
 
-def test_a_cluster_of_our_own_survives_a_run_that_kills_its_worker(tmp_path, monkeypatch):
-    """The dead worker is started again by Dask, and not by us before patience is over."""
-    monkeypatch.setenv("PYTHONPATH", python_path())
-    monkeypatch.setattr("certiformer.reproduction.sweep.dask.REPLACE_SECONDS", 2.0 * WAIT)
-    names = list(thread_environment(1))
-    seeds = [{"seed": s, "trouble": "die" if s == 1 else None} for s in range(4)]
-    deadly = Experiment(
-        "deadly", "reproduction.sweep.toy_runs:troubled", seeds, run_batch="reproduction.sweep.toy_runs:deadly_batch"
-    )
-    environment = Experiment("environment", "reproduction.sweep.toy_runs:environment", [{"names": names}])
-    settings = {
-        "distributed.scheduler.allowed-failures": 0,
-        "distributed.nanny.pre-spawn-environ": {},
-        "temporary-directory": str(tmp_path),
-    }
-    with dask.config.set(settings), Ledger(tmp_path / "runs.db") as ledger, Dask.local(1, patience=WAIT) as engine:
-        sweep(environment, ledger, engine)
-        assert ledger.rows(environment)[0].values == thread_environment(1)
-        assert sweep(deadly, ledger, engine).failed == 1
-        rows = ledger.rows(deadly)
-    assert [row.state for row in rows] == ["done", "failed", "done", "done"]
-    assert rows[1].error.startswith("KilledWorker")
-
-
-def test_a_worker_that_dask_gives_up_is_replaced(tmp_path, monkeypatch):
-    """On a busy machine a dead worker is not back in time; here the time is nothing, so it never is."""
-    monkeypatch.setenv("PYTHONPATH", python_path())
-    monkeypatch.setattr("certiformer.reproduction.sweep.dask.REPLACE_SECONDS", 2.0)
-    seeds = [{"seed": s, "trouble": "die" if s == 0 else None} for s in range(3)]
-    deadly = Experiment("deadly", "reproduction.sweep.toy_runs:troubled", seeds)
-    settings = {
-        "distributed.scheduler.allowed-failures": 0,
-        "distributed.deploy.lost-worker-timeout": 0,
-        "temporary-directory": str(tmp_path),
-    }
-    with dask.config.set(settings), Ledger(tmp_path / "runs.db") as ledger, Dask.local(1, patience=WAIT) as engine:
-        assert sweep(deadly, ledger, engine).failed == 1
-        assert engine._crew.calls >= 1
-        assert [row.state for row in ledger.rows(deadly)] == ["failed", "done", "done"]
-
-
 def test_an_engine_without_workers_ends_with_an_error(cluster, tmp_path):
     experiment = Experiment("walk", "reproduction.sweep.toy_runs:walk", [{"seed": 0}])
     with (
@@ -205,20 +163,6 @@ def test_an_engine_without_workers_ends_with_an_error(cluster, tmp_path):
         sweep(experiment, ledger, engine)
     with pytest.raises(InputError, match="patience"):
         Dask.connect(cluster.address, timeout=WAIT, patience=0.0)
-
-
-def test_a_crew_that_never_comes_is_counted_in_the_error(monkeypatch):
-    monkeypatch.setattr("certiformer.reproduction.sweep.dask.REPLACE_SECONDS", 0.0)
-    asked = []
-    nobody = types.SimpleNamespace(
-        scheduler=types.SimpleNamespace(address="tcp://x:1"), nthreads=lambda callback_timeout: {}
-    )
-    engine = Dask(nobody, types.SimpleNamespace(scale=asked.append), workers=2, patience=60.0)
-    assert engine.slots == 1
-    assert asked == [0, 2]
-    engine._counted = engine._last_worker = float("-inf")
-    with pytest.raises(CertiformerError, match="new ones were started 1 times, and none came up"):
-        _ = engine.slots
 
 
 def test_a_scheduler_that_does_not_answer_is_a_clear_error():
@@ -245,7 +189,7 @@ def without(monkeypatch):
 
 def test_without_dask_the_error_says_what_to_install(without):
     without("distributed")
-    for make in (lambda: Dask.connect("tcp://127.0.0.1:1"), Dask.slurm, Dask.local):
+    for make in (lambda: Dask.connect("tcp://127.0.0.1:1"), Dask.slurm):
         with pytest.raises(CertiformerError, match=r'distributed.*pip install "certiformer\[cluster\]"'):
             make()
 

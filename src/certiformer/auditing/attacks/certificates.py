@@ -30,7 +30,9 @@ def _value(id: str, inputs: Mapping[str, Any], variant: str) -> float:
 # With k* the largest number of errors whose certificate lies below p, it fails with probability 1 - P(K > k*)^N.
 
 
-def _covered(id: str, variant: str, inputs: Inputs, predictors: tuple[int, ...], seconds: float) -> Attack:
+def _covered(
+    id: str, inputs: Inputs, predictors: tuple[int, ...] = (2, 10), *, variant: str = "value", seconds: float = 1.0
+) -> Attack:
     def search(search: Search) -> list[Candidate]:
         found = []
         while search.spent < search.points:
@@ -255,64 +257,24 @@ def _one(k: int, n: int, delta: float, N: int) -> dict[str, Any]:
 
 
 ATTACKS = [
-    _covered("binomial", "value", _one, (1,), 0.6),
-    _covered("binomial", "kl", _one, (1,), 0.6),
-    _covered("holdout", "value", lambda k, n, delta, N: {**_one(k, n, delta, N), "models": N}, (1, 2, 10), 1.0),
-    _covered(
-        "occam", "value", lambda k, n, delta, N: {**_one(k, n, delta, N), "code_length": math.log(N)}, (2, 10), 1.0
-    ),
-    _covered(
-        "margin",
-        "value",
-        lambda k, n, delta, N: {"margin_errors": k, "n": n, "delta": delta, "logN": math.log(N)},
-        (2, 10),
-        1.0,
-    ),
-    _covered(
-        "pacbayes.single",
-        "value",
-        lambda k, n, delta, N: {**_one(k, n, delta, N), "log_ratio": math.log(N)},
-        (2, 10),
-        1.0,
-    ),
-    _covered(
-        "pacbayes.gibbs",
-        "value",
-        lambda k, n, delta, N: {"n": n, "KL": math.log(N), "delta": delta, "error": k / n},
-        (2, 10),
-        1.0,
-    ),
+    _covered("binomial", _one, (1,), seconds=0.6),
+    _covered("binomial", _one, (1,), variant="kl", seconds=0.6),
+    _covered("holdout", lambda k, n, delta, N: {**_one(k, n, delta, N), "models": N}, (1, 2, 10)),
+    _covered("occam", lambda k, n, delta, N: {**_one(k, n, delta, N), "code_length": math.log(N)}),
+    _covered("margin", lambda k, n, delta, N: {"margin_errors": k, "n": n, "delta": delta, "logN": math.log(N)}),
+    _covered("pacbayes.single", lambda k, n, delta, N: {**_one(k, n, delta, N), "log_ratio": math.log(N)}),
+    _covered("pacbayes.gibbs", lambda k, n, delta, N: {"n": n, "KL": math.log(N), "delta": delta, "error": k / n}),
     _covered(
         "holdout.ladder",
-        "value",
         lambda k, n, delta, N: {**_one(k, n, delta, N), "queries": N - 1, "improvements": 0},
         (1, 2, 4),
-        1.0,
     ),
     *(
-        _covered(
-            id,
-            "value",
-            lambda k, n, delta, N: {**_one(k, n, delta, N), "L": [1.0], "R": [float(N)], "gamma": 2.0},
-            (2, 10),
-            1.0,
-        )
+        _covered(id, lambda k, n, delta, N: {**_one(k, n, delta, N), "L": [1.0], "R": [float(N)], "gamma": 2.0})
         for id in ("cover.coordinates", "cover.soft")
     ),
-    _covered(
-        "cover.floors",
-        "value",
-        lambda k, n, delta, N: {**_one(k, n, delta, N), "logN": math.log(N)},
-        (2, 10),
-        1.0,
-    ),
-    _covered(
-        "cover.local",
-        "value",
-        lambda k, n, delta, N: {**_one(k, n, delta, N), "dimension": 1, "R": N - 1.0, "rho": 1.0},
-        (2, 10),
-        1.0,
-    ),
+    _covered("cover.floors", lambda k, n, delta, N: {**_one(k, n, delta, N), "logN": math.log(N)}),
+    _covered("cover.local", lambda k, n, delta, N: {**_one(k, n, delta, N), "dimension": 1, "R": N - 1.0, "rho": 1.0}),
     Attack(
         "compression",
         "a loop that picks the k largest of n numbers, whose risk has a beta law: exact probability of failure",

@@ -14,6 +14,7 @@ from scipy.special import ndtr
 
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._predictor import Array, Labels, Tensors
+from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.occam import Occam
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
@@ -21,6 +22,7 @@ from certiformer.certification.predictors.gaussian import Drawn, Gaussian
 from certiformer.certification.split import split
 from certiformer.theory.calculus.quantised import gaussian_nats
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.measure.margins import margins
 
 SIZES = (4, 8, 16, 32, 64, 128)
 STEPS = tuple(2.0**j for j in range(-2, 6))
@@ -38,12 +40,8 @@ def prepared(features: npt.ArrayLike) -> Array:
 
 def mistakes(scores: Array, labels: Labels) -> npt.NDArray[np.bool_]:
     """Where a head errs; ties are mistakes. Two classes have one column, the logit of class 1 over class 0."""
-    if scores.shape[1] == 1:
-        return np.asarray((2 * labels - 1) * scores[:, 0] <= 0)
-    rows = np.arange(len(labels))
-    rest = scores.copy()
-    rest[rows, labels] = -np.inf
-    return np.asarray(scores[rows, labels] <= np.max(rest, axis=1))
+    single = scores.shape[1] == 1
+    return np.asarray((margins(scores[:, 0], 2 * labels - 1) if single else margins(scores, labels)) <= 0.0)
 
 
 def sizes(width: int) -> tuple[int, ...]:
@@ -104,6 +102,25 @@ class TrainedHead(Head):
 
     def tensors(self) -> Tensors:
         return {"trained": self.trained, "rows": self.rows}
+
+
+class HeldOutHead(TrainedHead):
+    """`rows` are those that the head was not trained on."""
+
+    kind: ClassVar[str] = "linear head"
+
+    def settings(self) -> Mapping[str, Any]:
+        return {}
+
+    @classmethod
+    def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
+        return cls(tensors["trained"], tensors["rows"].astype(np.int64))
+
+    def recount(self, record: Evidence, inputs: npt.ArrayLike, labels: Labels) -> Evidence:
+        if not isinstance(record, HoldOut):
+            raise InputError("predictor", self.kind, "a hold-out row")
+        wrong = int(np.sum(mistakes(prepared(inputs)[self.rows] @ self.trained, labels[self.rows])))
+        return replace(record, errors=wrong, n=len(self.rows))
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,7 +111,7 @@ class Weights(Network):
         return type(self)(weights, self.apply)
 
     def outputs(self, inputs: npt.ArrayLike) -> Array:
-        from certiformer.certification.outputs import checked_outputs
+        from certiformer.certification.frameworks import checked_outputs
 
         if self.apply is None:
             raise InputError(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from certiformer.cli._output import Csv, Form, Markdown, console, print_json, print_rows
-from certiformer.cli.reproduce._engines import engine as engine_of
 from certiformer.cli.reproduce.arguments import lists, pairs, publishable, writable
 from certiformer.cli.reproduce.status import show_estimate, show_list, show_status
 from certiformer.cli.reproduce.verification import say, say_missing, verify_runs
@@ -51,7 +52,6 @@ def run(
         Path | None,
         typer.Option(metavar="FILE", help="Write runs and plotted series (.csv), runs (.json), or to publish (.runs)."),
     ] = None,
-    engine: Annotated[str, typer.Option(help="local (this machine's cores) or dask.")] = "local",
     workers: Annotated[int | None, typer.Option(help="Processes on this machine; one per core by default.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A running Dask scheduler, tcp://host:8786.")
@@ -115,11 +115,10 @@ def run(
     if estimate:
         show_estimate(chosen, size, part, grid, workers, ledger, form=form)
         return
+    engine = _engine(workers, scheduler, slurm, (jobs, cores, memory), pairs("--slurm-option", slurm_option))
     if verify is not None:
-        with engine_of(
-            engine, workers, scheduler, slurm, (jobs, cores, memory), pairs("--slurm-option", slurm_option)
-        ) as e:
-            verify_runs(chosen, scale, part, grid, source or ledger, verify, e, form)
+        with engine as running:
+            verify_runs(chosen, scale, part, grid, source or ledger, verify, running, form)
         return
     damaged = 0
     if source is not None:
@@ -127,9 +126,7 @@ def run(
         _show(found, quiet=bool(form))
     else:
         try:
-            with engine_of(
-                engine, workers, scheduler, slurm, (jobs, cores, memory), pairs("--slurm-option", slurm_option)
-            ) as running:
+            with engine as running:
                 for study in chosen:
                     folder(out, study.id)
                 if not resume:
@@ -155,6 +152,32 @@ def run(
         raise typer.Exit(1)
     if damaged:
         raise typer.Exit(1)
+
+
+@contextlib.contextmanager
+def _engine(
+    workers: int | None, scheduler: str | None, slurm: bool, jobs: tuple[int, int, str], options: Mapping[str, Any]
+) -> Iterator[Engine]:
+    """Who does the work: this machine, or Dask where a scheduler or SLURM is named."""
+    from certiformer.reproduction import sweep
+    from certiformer.reproduction.reproduce import worker_environment
+
+    if workers is not None and workers < 1:
+        raise InputError("--workers", workers, "at least 1")
+    if scheduler is not None and slurm:
+        raise InputError("--scheduler", scheduler, "either a running scheduler or --slurm, not both")
+    if workers is not None and (scheduler is not None or slurm):
+        raise InputError("--workers", workers, "this machine's processes", "A cluster has the workers it has.")
+    if scheduler is not None:
+        with sweep.Dask.connect(scheduler) as running:
+            yield running
+    elif slurm:
+        cache = [f"export {name}={shlex.quote(value)}" for name, value in worker_environment().items()]
+        with sweep.Dask.slurm(*jobs, **{"job_script_prologue": cache, **options}) as running:
+            yield running
+    else:
+        with sweep.Local(workers, environment=worker_environment()) as local:
+            yield local
 
 
 def _run(

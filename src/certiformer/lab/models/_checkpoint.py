@@ -18,8 +18,9 @@ from safetensors.numpy import save as to_bytes
 
 from certiformer._version import __version__
 from certiformer.lab.models._base import Model
-from certiformer.lab.models._registry import config, model_type
+from certiformer.lab.models._registry import config, model_type, names
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.json_reader import read_json
 
 FORMAT = "certiformer.model"
 FORMAT_VERSION = "1"
@@ -59,14 +60,7 @@ def save(path: str | os.PathLike[str], model: Model, extra: Mapping[str, Any] | 
 def load(path: str | os.PathLike[str], expect: str | None = None) -> Loaded:
     """The model stored at `path`; with `expect`, only if it is the model of that name."""
     source = Path(path)
-    if not source.is_file():
-        raise InputError("checkpoint", str(source), "an existing file")
-    try:
-        with safe_open(source, framework="numpy") as file:
-            metadata = dict(file.metadata() or {})
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
-    except SafetensorError as error:
-        raise InputError("checkpoint", str(source), "a complete safetensors file", f"({error})") from error
+    tensors, metadata = _read(source)
     cls = _checked_type(source, metadata, expect)
     expected = _weight_names(cls)
     if set(tensors) != set(expected):
@@ -74,6 +68,33 @@ def load(path: str | os.PathLike[str], expect: str | None = None) -> Loaded:
     settings = config(cls.name, **_json(metadata, "config"))
     model = cls(settings, **{name: _array(name, tensor) for name, tensor in tensors.items()})
     return Loaded(model, _json(metadata, "extra"))
+
+
+def load_bare(path: str | os.PathLike[str], described: str | Path | Mapping[str, Any]) -> Model:
+    """Bare weights as the model that is described: by a mapping, or a JSON file, of `model` and its settings."""
+    wanted = "a JSON object with model and its settings"
+    settings = dict(described) if isinstance(described, Mapping) else read_json(Path(described), wanted)
+    name = settings.pop("model", None)
+    if not isinstance(name, str):
+        raise InputError("config", name, '"model" with the name of an architecture', f"Known: {names()}")
+    cls, (tensors, _) = model_type(name), _read(Path(path))
+    made = config(name, **settings)
+    try:
+        return cls(config=made, **{key: jnp.asarray(value) for key, value in tensors.items()})
+    except TypeError as error:
+        raise InputError("checkpoint", sorted(tensors), f"the tensors of {name}", f"({error})") from error
+
+
+def _read(source: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """The tensors of a file, and its metadata."""
+    if not source.is_file():
+        raise InputError("checkpoint", str(source), "an existing file")
+    try:
+        with safe_open(source, framework="numpy") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+            return tensors, dict(file.metadata() or {})
+    except (SafetensorError, OSError) as error:
+        raise InputError("checkpoint", str(source), "a complete safetensors file", f"({error})") from error
 
 
 def _checked_type(source: Path, metadata: Mapping[str, str], expect: str | None) -> type[Model]:

@@ -70,7 +70,7 @@ class Application:
     `inputs` are at paid radii, for the sound side; `printed_inputs` as measured, for the printed one. `kind` says how
     the result's number becomes a row: `rademacher` (a bound on the complexity of the class, turned into the gap of the
     ramp loss), `number` (reported as it is). `scale` multiplies the complexity, or the number: the Lipschitz constant
-    of the loss. With `takes_delta` the share of delta is an input of the result. `at` gives the inputs at another n.
+    of the loss. With `takes_delta` the part of delta is an input of the result. `at` gives the inputs at another n.
     """
 
     inputs: Mapping[str, Any]

@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certification.outputs import coded_labels
 from certiformer.certification.rows import does_not_apply
 from certiformer.lab.paper_results import BINDINGS, Application
-from certiformer.lab.paper_results.profile import described
+from certiformer.lab.paper_results.profile import coded_labels, described
 from certiformer.lab.paper_results.rows import paper_rows
 from certiformer.theory.core import find
 from certiformer.theory.core.csv_writer import csv_text

@@ -25,8 +25,7 @@ from certiformer.certification.linear_head import fit
 from certiformer.certification.pipeline import build
 from certiformer.certification.predictions import of_predictions
 from certiformer.certification.predictors import content_of, load_predictor
-from certiformer.certification.predictors.heldout_head import HeldOutHead
-from certiformer.certification.predictors.linear_head import mistakes, prepared
+from certiformer.certification.predictors.linear_head import HeldOutHead, mistakes, prepared
 from certiformer.certification.split import split
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder

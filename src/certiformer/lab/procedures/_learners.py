@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import optax
 
+from certiformer.certification.frameworks import checked_outputs
 from certiformer.certification.learners import copied, fresh, is_learner
-from certiformer.certification.outputs import checked_outputs
 from certiformer.lab.procedures._augment import Augment
 from certiformer.lab.procedures._model import BLOCK, Array, Labels, Parametrised, loss_of, tree_hash
 from certiformer.theory.core.errors import InputError

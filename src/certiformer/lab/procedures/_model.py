@@ -14,8 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certification.frameworks import with_params
-from certiformer.certification.outputs import checked_outputs
+from certiformer.certification.frameworks import checked_outputs, with_params
 from certiformer.theory.core.errors import InputError
 
 Array = npt.NDArray[np.float64]

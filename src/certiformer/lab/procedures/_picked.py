@@ -22,6 +22,9 @@ from certiformer.lab.procedures._model import parametrised
 from certiformer.lab.procedures._picking import Compressed, compress
 from certiformer.theory.core.errors import InputError
 
+COUNTED = 4096
+"""Examples that are copied at a time when mistakes are counted."""
+
 
 @dataclass(frozen=True)
 class Loop:
@@ -51,7 +54,8 @@ class Loop:
         """Picks, and mistakes among the examples that were not learnt from."""
         self.refuse_impossible(len(labels))
         outside = np.setdiff1d(np.arange(len(labels)), self.rows)
-        left = predictor.errors(inputs[outside], labels[outside]) if len(outside) else 0
+        blocks = [outside[start : start + COUNTED] for start in range(0, len(outside), COUNTED)]
+        left = sum(predictor.errors(inputs[rows], labels[rows]) for rows in blocks)
         if left and self.ended:
             raise InputError("picks", f"{left} other examples are wrong", "none: the loop would have gone on")
         return len(self.rows), left

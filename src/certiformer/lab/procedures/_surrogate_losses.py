@@ -16,9 +16,9 @@ import numpy.typing as npt
 from scipy.special import expit, softmax
 
 from certiformer.certificates.surrogate_loss import SurrogateLoss
-from certiformer.certification.betting import ORDER_SEED
-from certiformer.certification.losses import MOST_UNITS, SMOOTHING, averaged_blocks
+from certiformer.certification.losses import MOST_UNITS, ORDER_SEED, SMOOTHING, averaged_blocks
 from certiformer.theory.core.errors import InputError, UnknownNameError
+from certiformer.theory.measure.margins import margins
 
 Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
@@ -116,12 +116,7 @@ def loss_record(
 
 def _right(outputs: Array, labels: Labels) -> npt.NDArray[np.bool_]:
     """Whether the answer is right; a tie is wrong."""
-    if outputs.ndim == 1:
-        return np.asarray((2 * labels - 1) * outputs > 0)
-    rows = np.arange(len(labels))
-    rest = outputs.copy()
-    rest[rows, labels] = -np.inf
-    return np.asarray(outputs[rows, labels] > np.max(rest, axis=1))
+    return np.asarray(margins(outputs, 2 * labels - 1 if outputs.ndim == 1 else labels) > 0.0)
 
 
 def _ordered(values: Array, *, whole: bool = False) -> Array:

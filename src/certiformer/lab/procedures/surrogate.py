@@ -15,8 +15,7 @@ import numpy.typing as npt
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.surrogate import Surrogate as Record
 from certiformer.certification.declaration import Declaration
-from certiformer.certification.frameworks import answer, is_jax
-from certiformer.certification.outputs import checked_outputs
+from certiformer.certification.frameworks import answer, checked_outputs, is_jax
 from certiformer.certification.predictions import decisions
 from certiformer.certification.predictors.model import predictor_of
 from certiformer.certification.sources.repeats import refuse_repeats

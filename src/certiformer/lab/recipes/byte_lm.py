@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import optax
 
-from certiformer.certification.betting import LEAST_EXAMPLES
+from certiformer.certification.losses import LEAST_EXAMPLES
 from certiformer.lab.models.byte_lm import ByteLM, ByteLMConfig
 from certiformer.lab.training.checkpoint import from_arrays, to_arrays
 from certiformer.theory.core.errors import InputError

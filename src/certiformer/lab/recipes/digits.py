@@ -10,6 +10,9 @@ import numpy.typing as npt
 from certiformer.lab.procedures._augment import TOKENS
 from certiformer.lab.tasks.mnist import Digits, patches, scale
 
+PIXELS, BLOCK = 64, 1024
+"""Of a patch; images that are made at a time."""
+
 
 class Images(NamedTuple):
     """Tokens (n, 16, 64 or 80) in float32 and classes 0, 1."""
@@ -17,14 +20,13 @@ class Images(NamedTuple):
     x: npt.NDArray[np.float32]
     y: npt.NDArray[np.int64]
 
-    def take(self, rows: npt.NDArray[np.int64]) -> Images:
-        return Images(self.x[rows], self.y[rows])
-
 
 def images(part: Digits, second: int, position: float = 0.0) -> Images:
     """Unit pixels; class 1 is the digit `second`. `position` is the size of the one-hot entries, 0 for none."""
-    x = np.asarray(patches(scale(part.images, "unit"), "padded"), np.float32)
-    if position:
-        places = np.broadcast_to(np.float32(position) * np.eye(TOKENS, dtype=np.float32), (len(x), TOKENS, TOKENS))
-        x = np.concatenate([x, places], axis=2)
+    n = len(part.digits)
+    x = np.zeros((n, TOKENS, PIXELS + (TOKENS if position else 0)), np.float32)
+    x[:, :, PIXELS:] = np.float32(position) * np.eye(TOKENS, dtype=np.float32)[:, : x.shape[2] - PIXELS]
+    for start in range(0, n, BLOCK):  # each step makes copies of what it is given
+        rows = slice(start, start + BLOCK)
+        x[rows, :, :PIXELS] = patches(scale(part.images[rows], "unit"), "padded")
     return Images(x, (part.digits == second).astype(np.int64))

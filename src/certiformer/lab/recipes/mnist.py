@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.surrogate import Surrogate
-from certiformer.certification.betting import betting
 from certiformer.certification.findings import Findings
+from certiformer.certification.losses import betting
 from certiformer.certification.predictors.model import HouseModel
 from certiformer.certification.recount import Examples
 from certiformer.certification.split import configuration_hash, split
@@ -40,7 +40,7 @@ from certiformer.lab.procedures.coordinate_cover import KINDS, cover_records
 from certiformer.lab.procedures.occam import word_record
 from certiformer.lab.procedures.one_pass import pass_record
 from certiformer.lab.recipes.digits import Images, images
-from certiformer.lab.tasks.mnist import embedded
+from certiformer.lab.tasks.mnist import Digits, embedded
 from certiformer.theory.calculus.tails import binomial_upper
 
 DEVELOPMENT_SEED, DEVELOPMENT, SHIPPED_SEED = 20261115, 2665, 7
@@ -76,24 +76,44 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The images by role."""
+    """The images by role, each made when it is asked for: all of them at once are a fifth of a gigabyte."""
 
-    fit: Images
-    certify: Images
-    everything: Images
-    pool: Images
-    test: Images
+    position: float
+    rows: Mapping[str, NDArray[np.int64]]
     division: str
+
+    @property
+    def fit(self) -> Images:
+        return self._train("fit")
+
+    @property
+    def certify(self) -> Images:
+        return self._train("certify")
+
+    @property
+    def everything(self) -> Images:
+        return self._train("everything")
+
+    @property
+    def pool(self) -> Images:
+        return self._train("pool")
+
+    @property
+    def test(self) -> Images:
+        return images(embedded()[1], 1, self.position)
+
+    def _train(self, name: str) -> Images:
+        train, rows = embedded()[0], self.rows[name]
+        return images(Digits(train.images[rows], train.digits[rows]), 1, self.position)
 
 
 def parts(settings: Settings, seed: int) -> Parts:
-    train, test = (images(part, 1, settings.position) for part in embedded())
-    order = np.random.default_rng(DEVELOPMENT_SEED).permutation(len(train.y))
-    everything, pool = train.take(np.sort(order[DEVELOPMENT:])), train.take(order[:DEVELOPMENT])
-    n = len(everything.y)
+    order = np.random.default_rng(DEVELOPMENT_SEED).permutation(len(embedded()[0].digits))
+    whole = np.sort(order[DEVELOPMENT:])
+    n = len(whole)
     halves = split(n, {"fit": n // 2, "certify": n - n // 2}, seed)
-    fit, certify = everything.take(halves["fit"]), everything.take(halves["certify"])
-    return Parts(fit, certify, everything, pool, test, halves.hash)
+    rows = {"everything": whole, "pool": order[:DEVELOPMENT]} | {name: whole[halves[name]] for name in halves.parts}
+    return Parts(settings.position, rows, halves.hash)
 
 
 def start(settings: Settings, seed: int) -> Parametrised:
@@ -114,10 +134,11 @@ def train(settings: Settings, seed: int) -> dict[str, NDArray[Any]]:
         found |= _named(name, encoder.rebuild(descended(encoder, *part, augment=moved, **how)))
     one = OnePass(settings.pass_steps, settings.pass_rate, settings.batch, seed=seed, augment=moved)
     found["progressive"] = one.losses(encoder, *data.everything).astype(np.uint8)
-    features = settings.pooling.features(data.everything.x)
-    found["pooling"] = settings.pooling.fit(features, data.everything.y, seed)
-    found["codeword"] = settings.pooling.codeword(found["pooling"], features, data.everything.y, seed).z
-    loop, learner, _ = picker(settings, seed).run(encoder, *data.everything, 2)
+    x, y = data.everything
+    features = settings.pooling.features(x)
+    found["pooling"] = settings.pooling.fit(features, y, seed)
+    found["codeword"] = settings.pooling.codeword(found["pooling"], features, y, seed).z
+    loop, learner, _ = picker(settings, seed).run(encoder, x, y, 2)
     picks = np.asarray(loop.rows[: loop.best.picks], np.int64)
     return found | {"picks": picks} | _named("compressed", learner.model(loop.best.state))
 
@@ -161,26 +182,31 @@ def evidence(settings: Settings, arrays: Mapping[str, NDArray[Any]], seed: int, 
     """Counts on the certified examples, by the predictors that are handed over."""
     data = parts(settings, seed)
     half, whole = (HouseModel(_model(name, arrays)) for name in ("encoder", "encoder_all"))
-    errors, m, n = half.errors(*data.certify), len(data.certify.y), len(data.everything.y)
+    held = data.certify
+    errors, m = half.errors(*held), len(held.y)
     price = binomial_upper(errors, m, np.log(0.05) - np.log(EARLIER))
     note = f"{CAVEAT}If it is the best of {EARLIER} settings fixed beforehand, the limit alone at 95 % is {price:.2%}."
     posterior = HeadPosterior(prior=np.asarray(half.model.w_O), noise=settings.noise, seed=seed)
+    smoothed, drawn = betting(half.probabilities(*held), 2, 1), posterior.certify(half.model, *held, 2)
+    del held
     network, x, y = settings.pooling, *data.everything
-    features, compressed = network.features(x), picked(settings, arrays, seed)
-    smoothed = betting(half.probabilities(*data.certify), 2, 1)
+    n, features, compressed = len(y), network.features(x), picked(settings, arrays, seed)
+    counted, pool = compressed.counted(x, y), data.pool.x
+    del x
+    fit, test = data.fit, data.test
     records = (
         HoldOut(errors=errors, n=m, note=note, subject="the encoder", predictor=half),
         replace(smoothed, subject="the encoder, its probabilities smoothed", predictor=half),
-        *posterior.certify(half.model, *data.certify, 2),
+        *drawn,
         word_record(network, network.named(arrays["codeword"], features, y), n),
         pass_record(arrays["progressive"]),
         *cover_records(network, arrays["pooling"], features, y),
-        picker(settings, seed).record(*compressed.counted(x, y), n, compressed, REPLAYED),
+        picker(settings, seed).record(*counted, n, compressed, REPLAYED),
         Surrogate(
             errors=errors,
             n=m,
-            disagreements=int(np.sum(half.predict(data.pool.x) != whole.predict(data.pool.x))),
-            m=len(data.pool.y),
+            disagreements=int(np.sum(half.predict(pool) != whole.predict(pool))),
+            m=len(pool),
             subject="the encoder trained on all 10,000 images",
             predictor=whole,
             through=half,
@@ -191,18 +217,18 @@ def evidence(settings: Settings, arrays: Mapping[str, NDArray[Any]], seed: int, 
         title="shallow encoder with positions and attention pooling, handwritten 0 or 1",
         classes=2,
         observed={
-            "train_error": half.errors(*data.fit) / len(data.fit.y),
+            "train_error": half.errors(*fit) / len(fit.y),
             "heldout_error": errors / m,
-            "test_error": half.errors(*data.test) / len(data.test.y),
+            "test_error": half.errors(*test) / len(test.y),
             "examples": n,
-            "test_images": len(data.test.y),
+            "test_images": len(test.y),
         },
         evidence=records,
         configuration={"recipe": "mnist", **asdict(settings)},
         splits={"halves of the certified part": data.division},
         seed=seed,
         model=half.model,
-        sample=(data.fit.x, data.fit.y),
+        sample=(fit.x, fit.y),
         initial=start(settings, seed).rebuild(start(settings, seed).params),
         provenance={
             "trained": where,

@@ -9,7 +9,6 @@ from typing import Any, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import scipy.special
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from certiformer.lab.models._base import check_choice, check_count
@@ -104,21 +103,6 @@ class HeavyTails(eqx.Module):
         if self.noise == "gaussian" or self.sigma == 0.0:
             return self.sigma**2
         return self.sigma**2 * self.nu / (self.nu - 2.0) if self.nu > 2.0 else math.inf
-
-    def norm_tail(self, t: float) -> float:
-        """P(max token norm > t): exact for Gaussian and Pareto tokens, an upper bound (a union) for Student's."""
-        check_number("t", t)
-        if self.clip is not None and t >= self.clip:
-            return 0.0
-        d = self.direction.shape[0]
-        if self.tail == "gaussian":
-            one = float(scipy.special.gammaincc(d / 2.0, d * t * t / 2.0))
-        elif self.tail == "pareto":
-            one = min(1.0, t**-self.beta) if t > 0 else 1.0
-        else:
-            # The norm of entries divided by sqrt(d) is at most their largest absolute value.
-            return min(1.0, self.tokens * d * 2.0 * float(scipy.special.stdtr(self.beta, -t)))
-        return 1.0 if one >= 1.0 else -math.expm1(self.tokens * math.log1p(-one))
 
     def sample_inputs(self, rng: Generator, n: int) -> Float[Array, "n tokens d"]:
         """n sequences of tokens."""

@@ -39,13 +39,8 @@ def experiment(scale: Scale) -> Experiment:
     released = [
         {"tokens": T, "seed": seed, **common, **grid} for lengths in stages for seed in range(runs) for T in lengths
     ]
-    lengths = {T for stage in stages for T in stage}
-    text = [
-        {"tokens": T, "seed": seed, **common, **grid, "loss": TEXT_LOSS}
-        for seed in range(runs)
-        for T in TEXT_LENGTHS
-        if T in lengths
-    ]
+    lengths = () if scale == "smoke" else TEXT_LENGTHS
+    text = [{**common, **grid, "tokens": T, "seed": seed, "loss": TEXT_LOSS} for seed in range(runs) for T in lengths]
     return Experiment(
         NAME,
         run=f"{__package__}._trauger_runs:run",

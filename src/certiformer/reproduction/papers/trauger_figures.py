@@ -15,7 +15,7 @@ from certiformer.reproduction.study import Analysis, Study
 from certiformer.reproduction.sweep import Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes
-from certiformer.reproduction.verdicts import Verdict, no_more_than, number, sign
+from certiformer.reproduction.verdicts import Verdict, no_more_than, number, sign, small_effect
 
 TOKENS_PER_UNIT = 100.0
 LEARNED = 0.55
@@ -88,7 +88,8 @@ def analyse_accuracy(rows: Sequence[Row]) -> Analysis:
     """Figure 3."""
 
     def no_decrease(found: Interval, margin: float) -> Verdict:
-        return no_more_than(-found, margin)
+        said = no_more_than(-found, margin)
+        return small_effect(found.value, margin, said.p) if said.word == "small effect" else said
 
     return _analyse(rows, ACCURACY, no_decrease, "no decrease")
 
@@ -128,7 +129,9 @@ def _analyse(rows: Sequence[Row], main: Measure, judge: Callable[[Interval, floa
         + ", ".join(f"{count} of {of} runs at T = {T}" for T, (count, of) in shares.items())
         + f". {sum(row.values['fitted'] for row in table)} of {len(table)} runs fitted their sample and ended early."
     )
-    if not len(able):
+    if not len(table):
+        headline = "no run with the loss of the released program, which the figure shows."
+    elif not len(able):
         headline = f"none of {len(table)} runs has learned: they say nothing about trained networks."
     elif len(able.by("tokens")) < 2:
         headline = f"{len(able)} of {len(table)} runs learned, all of one length: no trend can be seen."
@@ -162,7 +165,7 @@ def _with_text_loss(
         return
     able, beside = learned(text), learned(table).by("tokens")
     for T, part in able.by("tokens").items():
-        name = f"T = {T}, the text's loss: {main.name}, mean of {len(part)} runs that learned"
+        name = f"T = {T}, the text's loss: {main.name}, mean of {_runs(part)} that learned"
         told = f" ({main.pick} {part.column(main.of).max():.4g}"
         told += f"; the program's loss: mean {beside[T].column(main.of).mean():.4g})" if T in beside else ")"
         notes.found(name + told, mean_interval(part.column(main.of)))
@@ -171,19 +174,23 @@ def _with_text_loss(
         name = f"the text's loss: {main.name}, mean of the runs that learned: slope per 100 tokens"
         notes.found(name, found, judge(found, main.size), paper=claim)
     notes.remarks.append(
-        f"{len(text)} runs, of {len(TEXT_LENGTHS) * PAPER_RUNS} at full scale, have the loss of the paper's text, the "
-        f"cross-entropy of both logits together; {len(able)} of them learned. All else, data and starting weights too, "
-        "is as in the run with the same seed and length. A gap in one loss is no gap in the other: cross-entropy grows "
-        "with the difference of the logits, the program's loss with each of them."
+        f"The loss of the paper's text, the cross-entropy of both logits together: {_runs(text)} of the "
+        f"{len(TEXT_LENGTHS) * PAPER_RUNS} of the full scale; {len(able)} of them learned. All else, data and "
+        "starting weights too, is as in the run with the same seed and length. A gap in one loss is no gap in the "
+        "other: cross-entropy grows with the difference of the logits, the program's loss with each of them."
     )
+
+
+def _runs(table: Table) -> str:
+    return f"{len(table)} run{'' if len(table) == 1 else 's'}"
 
 
 def _panels(table: Table, text: Table, main: Measure) -> list[Panel]:
     points, other = table.points("tokens", main.of), text.points("tokens", main.of)
     left = [
         Series.means("mean", points),
-        Series(f"{main.pick} of our runs", list(points), [float(v.max()) for v in points.values()]),
-        *([Series.means("mean, the text's loss", other)] if other else []),
+        Series(f"{main.pick} of all", list(points), [float(v.max()) for v in points.values()]),
+        *([Series("mean, text's loss", list(other), [float(v.mean()) for v in other.values()])] if other else []),
     ]
     lengths = list(points)
     chosen = np.unique(np.linspace(0, max(0, len(lengths) - 1), min(SHOWN, len(lengths))).round().astype(int))

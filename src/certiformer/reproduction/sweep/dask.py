@@ -1,12 +1,10 @@
 """The engine for many machines: tasks go to a Dask scheduler, whose workers may come, go and die.
 
-Three ways to a scheduler: one that runs already (`Dask.connect`), SLURM jobs of our own (`Dask.slurm`), or a cluster
-of processes on this machine (`Dask.local`). Dask comes with the extra `certiformer[cluster]`. A task whose worker is
-lost is given to another by the scheduler; the ledger is written by the process that runs the sweep and by no other.
+Two ways to a scheduler: one that runs already (`Dask.connect`), or SLURM jobs of our own (`Dask.slurm`). Dask comes
+with the extra `certiformer[cluster]`. A task whose worker is lost is given to another by the scheduler; the ledger is
+written by the process that runs the sweep and by no other.
 
-Every wait has an end. A cluster of our own that is short of workers is given new ones: Dask gives up a worker that is
-not back within seconds, as happens on a busy machine, and never replaces it. An engine that has had no worker at all
-for its `patience` says so and ends.
+Every wait has an end: an engine that has had no worker at all for its `patience` says so and ends.
 """
 
 from __future__ import annotations
@@ -23,23 +21,21 @@ from typing import Any, Self
 from certiformer.reproduction.sweep.progress import duration
 from certiformer.reproduction.sweep.run import Failure, Finished, Task, execute, failure
 from certiformer.theory.core.errors import CertiformerError, InputError
-from certiformer.theory.core.threads import cores, thread_environment
+from certiformer.theory.core.threads import thread_environment
 
 COUNT_SECONDS = 1.0
 FETCH_SECONDS = 30.0
 ANSWER_SECONDS = 120.0  # a scheduler that is silent for longer is gone
-REPLACE_SECONDS = 30.0  # how long a cluster of our own may be short of workers; doubled with each attempt
-LOCAL_PATIENCE, CONNECT_PATIENCE, SLURM_PATIENCE = 600.0, 600.0, 7 * 86400.0
+CONNECT_PATIENCE, SLURM_PATIENCE = 600.0, 7 * 86400.0
 
 
 class Dask(contextlib.AbstractContextManager["Dask"]):
-    """Tasks for the workers of a Dask scheduler. Use it as a context manager, made by `connect`, `slurm` or `local`."""
+    """Tasks for the workers of a Dask scheduler. Use it as a context manager, made by `connect` or `slurm`."""
 
-    def __init__(self, client: Any, cluster: Any = None, *, workers: int = 0, patience: float = LOCAL_PATIENCE) -> None:
+    def __init__(self, client: Any, cluster: Any = None, *, patience: float = CONNECT_PATIENCE) -> None:
         if not patience > 0.0:
             raise InputError("patience", patience, "a positive number of seconds")
-        self._client, self._cluster = client, cluster
-        self._crew, self._patience = _Crew(cluster, workers), patience
+        self._client, self._cluster, self._patience = client, cluster, patience
         self._last_worker = time.monotonic()
         self._address = str(client.scheduler.address)
         self._futures: dict[int, Any] = {}
@@ -88,26 +84,6 @@ class Dask(contextlib.AbstractContextManager["Dask"]):
             _close(cluster)
             raise
 
-    @classmethod
-    def local(cls, workers: int | None = None, patience: float = LOCAL_PATIENCE) -> Self:
-        """Workers on this machine, one process per core if not said otherwise, under a scheduler of their own."""
-        distributed = _need("distributed", 'pip install "certiformer[cluster]"')
-        wanted = workers or cores()
-        cluster = distributed.LocalCluster(
-            n_workers=0,  # they are asked for below, where nobody waits for them
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            env=thread_environment(1),
-        )
-        try:
-            cluster.scale(wanted)
-            return cls(_client(distributed, cluster, 60.0), cluster, workers=wanted, patience=patience)
-        except BaseException:
-            _close(cluster)
-            raise
-
     def __exit__(self, *_: object) -> None:
         self.close()
 
@@ -128,7 +104,6 @@ class Dask(contextlib.AbstractContextManager["Dask"]):
                 self._last_worker = now
             elif now - self._last_worker > self._patience:
                 raise self._deserted()
-            self._crew.keep(threads, now)
             # none in reserve: when a worker dies, Dask suspects whatever was waiting there as much as what was running
             self._slots, self._counted = max(1, threads), now
         return self._slots
@@ -187,9 +162,8 @@ class Dask(contextlib.AbstractContextManager["Dask"]):
         return answer
 
     def _deserted(self) -> CertiformerError:
-        tried = f"; new ones were started {self._crew.calls} times, and none came up" if self._crew.calls else ""
         return CertiformerError(
-            f"the Dask scheduler at {self._address} has had no worker for {duration(self._patience)}{tried}; finished "
+            f"the Dask scheduler at {self._address} has had no worker for {duration(self._patience)}; finished "
             "runs are in the ledger: see to the workers (`dask worker ADDRESS --nthreads 1`) and start the same sweep "
             "again to go on"
         )
@@ -199,25 +173,6 @@ class Dask(contextlib.AbstractContextManager["Dask"]):
             f"the Dask scheduler at {self._address} is gone or dropped our tasks; finished runs are in the ledger: "
             "start the same sweep again to go on"
         )
-
-
-class _Crew:
-    """The workers of a cluster of our own: `keep` asks for as many as are `wanted` when some are missing for long."""
-
-    def __init__(self, cluster: Any, wanted: int) -> None:
-        self._cluster, self._wanted = cluster, wanted
-        self._since, self._interval = time.monotonic(), REPLACE_SECONDS
-        self.calls = 0
-
-    def keep(self, present: int, now: float) -> None:
-        if present >= self._wanted:
-            self._since, self._interval = now, REPLACE_SECONDS
-        elif now - self._since > self._interval:
-            # the first call drops those that are not there, or not there any more; the second asks for others
-            self._cluster.scale(present)
-            self._cluster.scale(self._wanted)
-            self._since, self._interval = now, 2.0 * self._interval
-            self.calls += 1
 
 
 def _close(what: Any) -> None:

@@ -32,7 +32,6 @@ from certiformer.theory.calculus.entropies import (
     Shifted,
     Volume,
     exp,
-    log_multisets,
     raised,
     sizes,
 )
@@ -40,28 +39,6 @@ from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import Array, np
 from certiformer.theory.core.records import fast_replace
 from certiformer.theory.core.rounding import MARGIN, up
-
-__all__ = [
-    "Cover",
-    "columns_one_inf",
-    "columns_two_one",
-    "dual_sudakov",
-    "log_multisets",
-    "low_rank",
-    "maurey",
-    "maurey_draws",
-    "maurey_plain",
-    "maurey_plain_draws",
-    "perceptron_matrix",
-    "perceptron_vector",
-    "perceptron_vocabulary",
-    "quadratic_cover",
-    "rows_two_one",
-    "rows_two_one_factor",
-    "smallest",
-    "sudakov_constant",
-    "volumetric",
-]
 
 
 @dataclass(frozen=True)

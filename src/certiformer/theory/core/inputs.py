@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from certiformer.theory.core.errors import InputError, UnknownNameError
 
@@ -187,6 +187,16 @@ def _interval(entry: Input) -> str:
     return f"in {'(' if entry.low_open else '['}{low}, {high}{')' if entry.high_open else ']'}"
 
 
+class Common(TypedDict, total=False):
+    """What any number may have beside its range: a default or a rule that derives one, other names, a symbol."""
+
+    default: Any
+    factory: Derived | None
+    otherwise: str
+    symbol: str
+    aliases: tuple[str, ...]
+
+
 def real(
     meaning: str,
     *,
@@ -195,54 +205,15 @@ def real(
     low_open: bool = True,
     high_open: bool = True,
     example: float = 1.0,
-    default: float | None = REQUIRED,
-    factory: Derived | None = None,
-    otherwise: str = "",
-    symbol: str = "",
-    aliases: tuple[str, ...] = (),
+    **common: Unpack[Common],
 ) -> Any:
     """A real number, positive unless told otherwise."""
-    return Input(
-        meaning,
-        "real",
-        symbol=symbol,
-        low=low,
-        high=high,
-        low_open=low_open,
-        high_open=high_open,
-        default=default,
-        factory=factory,
-        otherwise=otherwise,
-        aliases=aliases,
-        example=example,
-    )
+    return Input(meaning, "real", low=low, high=high, low_open=low_open, high_open=high_open, example=example, **common)
 
 
-def count(
-    meaning: str,
-    *,
-    low: int = 1,
-    high: float = math.inf,
-    example: int = 10,
-    default: int | None = REQUIRED,
-    factory: Derived | None = None,
-    otherwise: str = "",
-    symbol: str = "",
-    aliases: tuple[str, ...] = (),
-) -> Any:
+def count(meaning: str, *, low: int = 1, high: float = math.inf, example: int = 10, **common: Unpack[Common]) -> Any:
     """A whole number, at least one unless told otherwise. `1e6` is a fine way to write it."""
-    return Input(
-        meaning,
-        "integer",
-        symbol=symbol,
-        low=low,
-        high=high,
-        default=default,
-        factory=factory,
-        otherwise=otherwise,
-        aliases=aliases,
-        example=example,
-    )
+    return Input(meaning, "integer", low=low, high=high, example=example, **common)
 
 
 def reals(
@@ -252,24 +223,10 @@ def reals(
     low: float = 0.0,
     low_open: bool = True,
     high: float = math.inf,
-    default: tuple[float, ...] | None = REQUIRED,
-    factory: Derived | None = None,
-    otherwise: str = "",
-    symbol: str = "",
+    **common: Unpack[Common],
 ) -> Any:
     """A list of numbers: `C=1,2,3`."""
-    return Input(
-        meaning,
-        "reals",
-        symbol=symbol,
-        low=low,
-        low_open=low_open,
-        high=high,
-        default=default,
-        factory=factory,
-        otherwise=otherwise,
-        example=example,
-    )
+    return Input(meaning, "reals", low=low, low_open=low_open, high=high, example=example, **common)
 
 
 def integers(meaning: str, *, example: tuple[int, ...] = (0, 1), low: float = -math.inf) -> Any:

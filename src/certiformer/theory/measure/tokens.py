@@ -28,10 +28,11 @@ def half_diameter(x: npt.ArrayLike, *, across: bool = False) -> Measured:
     if across:
         tokens = np.unique(tokens.reshape(-1, tokens.shape[-1]), axis=0)[None]
     # Distances do not change when the origin moves to the middle of the tokens; cancellation becomes smaller.
-    tokens = tokens - np.mean(tokens, axis=(0, 1))
+    middle = np.mean(tokens, axis=(0, 1))
     dimension = tokens.shape[-1]
     largest = 0.0
-    for sample in tokens if tokens.shape[1] > 1 else ():
+    for off in tokens if tokens.shape[1] > 1 else ():
+        sample = off - middle
         squares = np.sum(sample * sample, axis=1)
         # Rounding of the three inner products, and of the shift of the origin.
         allowance = 16 * (dimension + 4) * UNIT * float(np.max(squares))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from certiformer.theory.calculus.covers import log_multisets, low_rank, maurey_draws, maurey_plain_draws, volumetric
+from certiformer.theory.calculus.covers import low_rank, maurey_draws, maurey_plain_draws, volumetric
+from certiformer.theory.calculus.entropies import log_multisets
 from certiformer.theory.core import (
     Hypothesis,
     Quantity,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from certiformer.theory.calculus.covers import dual_sudakov, log_multisets, maurey_draws, rows_two_one, volumetric
+from certiformer.theory.calculus.covers import dual_sudakov, maurey_draws, rows_two_one, volumetric
+from certiformer.theory.calculus.entropies import log_multisets
 from certiformer.theory.core import (
     Quantity,
     Result,
