@@ -10,8 +10,12 @@ from certiformer.reproduction.sweep import Row
 
 
 def rows_of(grid, values):
-    rng = np.random.default_rng(0)
-    return [Row("", str(i), "", c, "done", values=values(c, math.exp(0.02 * rng.normal()))) for i, c in enumerate(grid)]
+    rng, rows = np.random.default_rng(0), []
+    for index, config in enumerate(grid):
+        norms = {"u_norms": np.full(config["width"] // 2, 2.8)}
+        found = values(config, math.exp(0.02 * rng.normal()))
+        rows.append(Row("", str(index), "", config, "done", values=found, arrays=norms))
+    return rows
 
 
 def test_growth_with_the_sample_and_with_the_length_is_found():

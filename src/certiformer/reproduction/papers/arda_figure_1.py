@@ -44,7 +44,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     }
     for trend in trends.values():
         notes.note(trend)
-    _bounds_hold(notes, table)
+    bounds_hold(notes, table)
     _durations(notes, by_teacher)
     _remarks(notes, table)
     shown = {
@@ -131,7 +131,7 @@ def _shown(measure: str, teacher: str, teachers: Sequence[str]) -> bool:
     return measure != "approximation_released" or teacher == "released_diagonal"
 
 
-def _bounds_hold(notes: Notes, table: Table) -> None:
+def bounds_hold(notes: Notes, table: Table) -> None:
     """Measured error over its sound bound, run by run: Lemma 3 at the initial norms, Lemma 5 with probability 0.95."""
     surely, likely = [], []
     for row in table:
