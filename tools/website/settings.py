@@ -139,6 +139,7 @@ def navigation(gallery: Sequence[str]) -> list[dict[str, Any]]:
                 {"What a certificate is": "what-a-certificate-is.md"},
                 {"Why bounds are vacuous": "vacuous.md"},
                 {"What is claimed": "claims.md"},
+                {"Claimed and actual": "claimed-and-actual.md"},
                 {"How verdicts are made": "verdicts.md"},
                 {"The audit": "audit.md"},
                 {"The demo": "demo.md"},
