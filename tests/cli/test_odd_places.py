@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -60,6 +61,15 @@ def until(done, process):
                 (("demo", "--out", "o"), "certiformer.certification.api"),
                 (("audit", "trauger.lem3.6"), "certiformer.auditing.runner"),
                 (("plan", "--error", "0.3"), "certiformer.evaluation.planning"),
+                (("select", "c.csv", "--error", "0.3"), "certiformer.certification.selecting"),
+                (("watch", "w.txt"), "certiformer.certification.watching"),
+                (("holdout", "new", "h", "--data", "l.npz"), "certiformer.certification.holdout_log"),
+                (("train", "--preset", "mwigo", "--out", "m.safetensors"), "certiformer.lab.training.fitting"),
+                (
+                    ("reproduce", "li.misspecified", "--scale", "smoke", "--out", "o"),
+                    "certiformer.reproduction.reproduce",
+                ),
+                (("probe", "m", "--texts", "c.csv", "--out", "o"), "certiformer.lab.probing.probe"),
             )
         ),
     ],
@@ -70,6 +80,9 @@ def test_a_stopped_command_ends_and_leaves_nothing_half_written(words, module, e
     predictions(tmp_path / "x.npz")
     predictions(tmp_path / "y.npz", 5)
     np.savez(tmp_path / "m.npz", weight=np.ones((3, 3)))
+    np.savez(tmp_path / "l.npz", heldout_labels=np.arange(100) % 3)
+    (tmp_path / "c.csv").write_text("correct,confidence\n" + "1,0.9\n0,0.1\n" * 50)
+    (tmp_path / "w.txt").write_text("0\n" * 200)
     certiformer.certify(predictions=tmp_path / "x.npz").write(tmp_path / "r")
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
     program = f"""
@@ -124,12 +137,49 @@ def test_five_processes_with_one_folder_leave_a_whole_set(tmp_path):
     assert said.returncode in (0, 3), said.stderr  # 3: the data are not at hand
 
 
+def mounted(script, place, *words, **options):
+    """A command in a mount namespace of its own, after the script: nobody else sees what is mounted there."""
+    inside = ["unshare", "--mount", "sh", "-c", f'{script} || exit 99; shift; exec "$@"', "sh", str(place)]
+    if shutil.which("unshare") is None:
+        pytest.skip("there is no unshare")
+    done = subprocess.run(
+        [*inside, sys.executable, "-m", "certiformer", *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        **options,
+    )
+    if done.returncode in (1, 99) and ("unshare" in done.stderr or "mount" in done.stderr):
+        pytest.skip("nothing can be mounted here")
+    return done
+
+
 def test_a_full_folder_for_temporary_files(tmp_path):
-    nowhere = tmp_path / "nowhere"
     predictions(tmp_path / "x.npz")
-    done = command("certify", "x.npz", "--out", "o", cwd=tmp_path, env=environment(TMPDIR=str(nowhere)))
+    full = tmp_path / "full"
+    full.mkdir()
+    done = mounted(
+        'mount -t tmpfs -o size=16k tmpfs "$1" && { head -c 65536 /dev/zero > "$1/all" 2>/dev/null; true; }',
+        full, "certify", "x.npz", "--out", "o", cwd=tmp_path, env=environment(TMPDIR=str(full)),
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert {path.name for path in (tmp_path / "o").iterdir()} >= set(FILES)
+
+
+def test_a_read_only_installation_and_no_home(tmp_path):
+    """Neither compiled code nor fonts can be kept anywhere."""
+    predictions(tmp_path / "x.npz")
+    predictions(tmp_path / "y.npz", 9)
+    source = Path(certiformer.__file__).parent
+    script = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && ! touch "$1/x" 2>/dev/null'
+    nowhere = environment(HOME="/proc", XDG_CACHE_HOME="", PYTHONPYCACHEPREFIX="")
+    for words in (("compare", "x.npz", "y.npz"), ("reproduce", "li.misspecified", "--scale", "smoke", "--out", "o")):
+        done = mounted(script, source, *words, cwd=tmp_path, env=nowhere)
+        if words[0] == "compare":
+            assert done.returncode == 0, done.stderr
+        else:  # its ledger has a place at home
+            assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+            assert "--ledger" in done.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

@@ -9,6 +9,7 @@ import zipfile
 import numpy as np
 import pytest
 
+from certiformer import certify
 from certiformer.checkpoints import open_checkpoint
 from certiformer.checkpoints.errors import CheckpointError
 from certiformer.theory.core.errors import CertiformerError, InputError, UnknownNameError
@@ -55,8 +56,6 @@ def test_tensors_of_a_gguf_file_do_not_overlap(tmp_path):
 
 
 def test_an_array_that_does_not_fit_into_its_file(tmp_path):
-    from certiformer import certify
-
     np.save(tmp_path / "x.npy", np.ones(20, bool))
     data = (tmp_path / "x.npy").read_bytes().replace(b"(20,), }      ", b"(10000000,), }")
     (tmp_path / "x.npy").write_bytes(data)
@@ -66,8 +65,6 @@ def test_an_array_that_does_not_fit_into_its_file(tmp_path):
 
 @pytest.mark.parametrize("ending", ["npz", "eval"])
 def test_a_zip_bomb(tmp_path, ending):
-    from certiformer import certify
-
     path = tmp_path / f"x.{ending}"
     with (
         zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
@@ -77,6 +74,32 @@ def test_a_zip_bomb(tmp_path, ending):
             member.write(bytes(2**20))
     with pytest.raises(InputError, match="zip bomb"):
         certify(predictions=path)
+
+
+def test_an_archive_of_small_values_is_a_zip_bomb_too(tmp_path):
+    with zipfile.ZipFile(tmp_path / "x.eval", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", '{"status": "success", "eval": {}}')
+        for number in range(3):
+            archive.writestr(f"samples/{number}_epoch_1.json", '{"x": [' + "[]," * 2**19 + "0]}")
+    with pytest.raises(InputError, match="too many values"):
+        certify(predictions=tmp_path / "x.eval")
+    with zipfile.ZipFile(tmp_path / "x.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(3):
+            archive.writestr(f"{number}.npy", bytes(2**25))
+    with pytest.raises(InputError, match="zip bomb"):
+        certify(predictions=tmp_path / "x.npz")
+
+
+def test_a_long_cell_among_many_and_a_constant_column(tmp_path):
+    """In memory every cell takes as much as the longest one; in Parquet an endless constant takes a few bytes."""
+    (tmp_path / "x.csv").write_text("label,prediction\n" + "a" * 100_000 + ",a\n" + "a,a\n" * 20_000)
+    with pytest.raises(InputError, match="the longest of 100,000 characters"):
+        certify(predictions=tmp_path / "x.csv")
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.table({"correct": np.ones(17_000_000, np.int8)}), tmp_path / "x.parquet")
+    with pytest.raises(InputError, match="too many for its size"):
+        certify(predictions=tmp_path / "x.parquet")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import io
+import logging
 import os
 import signal
 import sys
@@ -109,6 +110,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without Unicode gets \u2264, not a traceback
             stream.reconfigure(errors="backslashreplace")
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # where it keeps its fonts is nobody's concern
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     try:
         asked = sys.argv[1] if len(sys.argv) > 1 else ""
@@ -130,6 +132,8 @@ def main() -> None:
         sys.exit(141)
     except OSError as error:
         _fail(f"{error.filename or 'output'}: {error.strerror or error}")
+    except MemoryError as error:
+        _fail(f"the memory does not suffice ({error or 'no more is given'}). Give fewer rows, columns or tensors")
     except KeyboardInterrupt:
         typer.secho("stopped", err=True)
         sys.exit(130)

@@ -25,13 +25,15 @@ from certiformer.certification.sources.rows import rows_of_npy
 from certiformer.theory.core.errors import InputError, UnknownNameError
 from certiformer.theory.core.json_reader import NotJson, parse_json
 from certiformer.theory.core.report import Decision
-from certiformer.theory.core.zip_reader import BROKEN, BadArchive, zip_content, zip_members
+from certiformer.theory.core.zip_reader import BROKEN, BadArchive, refuse_dense, zip_content, zip_members
 
 Column = Sequence[Any] | npt.NDArray[Any]
 Lookup = Callable[[str], "list[Any] | None"]
 
 MOST_UNPACKED = 2**28
 """An archive member that claims to be larger is not unpacked."""
+MOST_VALUES = 2**24
+"""Of a small Parquet file: a constant column of any length takes a few bytes."""
 GATE_OF_INSPECT = "certiformer"
 """How a log of inspect_ai names the early stopping of `inspect_plugin`."""
 ZSTANDARD = 93
@@ -219,9 +221,17 @@ def _parquet(path: Path) -> Table:
         raise InputError(
             "file", str(path), "pyarrow to read Parquet", "Install it: pip install 'certiformer[files]'"
         ) from error
-    read_table: Any = parquet.read_table
+    opened: Any = parquet.ParquetFile
     try:
-        table = read_table(path)
+        file = opened(path)
+        values = file.metadata.num_rows * file.metadata.num_columns
+        if values > max(MOST_VALUES, 100 * path.stat().st_size):
+            raise InputError(
+                "file", str(path), "a Parquet file", f"{values:,} values are too many for its size: a bomb"
+            )
+        table = file.read(use_threads=False)
+    except InputError:
+        raise
     except (OSError, ValueError) as error:  # pyarrow's own errors are one of the two
         raise InputError("file", str(path), "a complete Parquet file", f"It cannot be read: {error}") from error
     columns = {
@@ -406,9 +416,9 @@ def _eval(path: Path) -> Table:
             if "header.json" not in members:
                 raise InputError("file", str(path), "a complete .eval log", "It has no header.json")
             names = sorted(name for name in members if name.startswith("samples/") and name.endswith(".json"))
-            header, *samples = (
-                parsed(_unpacked(path, archive, members[name]), str(path), name) for name in ("header.json", *names)
-            )
+            read = ("header.json", *names)
+            texts = refuse_dense(path, (_unpacked(path, archive, members[name]) for name in read))
+            header, *samples = (parsed(text, str(path), name) for name, text in zip(read, texts, strict=True))
     except InputError:
         raise
     except BROKEN as error:

@@ -277,6 +277,8 @@ class _Reading:
     def _distinct(self, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32] | None]:
         """The cells of a column without gaps, or the different ones and which of them each row has."""
         column = self._column(name)
+        if isinstance(column, np.ndarray) and (column.dtype.kind in "biu" or _no_gaps(column)):
+            return column, None
         coded = column if isinstance(column, Coded) else None
         some = column if coded is None else coded.cells
         cells = some.tolist() if isinstance(some, np.ndarray) else list(some)
@@ -294,11 +296,15 @@ class _Reading:
                 )
             if isinstance(cell, (list, dict)):
                 raise InputError(f"column {name}", type(cell).__name__, "a plain value", self._place(place))
-        if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
-            return column, None
         if all(issubclass(kind, (bool, int, float)) for kind in kinds):
             return np.array(cells), None
         texts = cells if kinds == {str} else [str(cell).strip() for cell in cells]
+        longest, letters = max(map(len, texts), default=0), sum(map(len, texts))
+        if 4 * longest * len(texts) > max(MOST_WIDE, min(200 * letters, 2**33)):
+            raise InputError(
+                f"column {name}", f"{len(texts):,} cells, the longest of {longest:,} characters",
+                "shorter names or answers", "Shorten the long ones, give hashes of them, or leave the column out",
+            )  # fmt: skip
         return np.array(texts), None if coded is None else coded.codes
 
     def _place(self, row: int) -> str:
@@ -574,6 +580,12 @@ def _own_range(metric: metrics.Metric | None) -> bool:
     return metric is not None and metric.high is not None
 
 
+def _no_gaps(column: npt.NDArray[Any]) -> bool:
+    return column.dtype.kind == "f" and not np.isnan(column).any()
+
+
+MOST_WIDE = 2**29
+"""Bytes of a column in memory, where every cell takes as much as the longest one."""
 _GAPS = frozenset(("", "nan", "NaN", "<NA>", "NaT"))
 
 

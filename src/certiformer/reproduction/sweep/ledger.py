@@ -125,7 +125,8 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 self._db = sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
         except (OSError, sqlite3.Error) as error:
-            raise LedgerError(f"cannot open the ledger {self.path}: {error}") from error
+            fix = "" if read_only else ". Name another file: --ledger FILE"
+            raise LedgerError(f"cannot open the ledger {self.path}: {error}{fix}") from error
         try:
             self._open()
         except BaseException:

@@ -37,7 +37,7 @@ from certiformer.reproduction.sweep.origin import Origin, utc
 from certiformer.reproduction.sweep.run import Array, canonical, run_key
 from certiformer.theory.core.errors import CertiformerError, InputError
 from certiformer.theory.core.json_reader import parse_json
-from certiformer.theory.core.zip_reader import BROKEN, zip_content, zip_members
+from certiformer.theory.core.zip_reader import BROKEN, refuse_dense, zip_content, zip_members
 
 LARGEST = 2**30
 FORMAT, FORMAT_VERSION, SUFFIX = "certiformer-runs", 2, ".runs"
@@ -92,6 +92,7 @@ def read(path: str | os.PathLike[str], versions: Mapping[str, int] | None = None
             text, runs, blob = (
                 zip_content(archive, members[name], LARGEST) for name in ("header.json", "runs.jsonl", "arrays.bin")
             )
+            text, runs = refuse_dense(Path(path), (text, runs))
     except FileNotFoundError as error:
         raise InputError("file", str(path), "a file of published runs", "There is no such file.") from error
     except (*BROKEN, KeyError) as error:

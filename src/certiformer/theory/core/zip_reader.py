@@ -6,10 +6,13 @@ import lzma
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 SMALL, MOST_RATIO, MOST_MEMBERS = 2**26, 100, 1_000_000
-"""A member may grow to SMALL bytes, or to MOST_RATIO times what it takes in the archive."""
+"""A member, and all together, may grow to SMALL bytes, or to MOST_RATIO times what they take in the archive."""
+MOST_VALUES = 2**21
+"""JSON values of a small archive: `[],` is three bytes there, and sixty in memory. A larger one may have one a byte."""
 BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
@@ -32,10 +35,11 @@ def zip_members(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipIn
     """Members by name; what is there twice, encrypted, outside the file, overlapping or a zip bomb is refused."""
     size = path.stat().st_size
     found: dict[str, zipfile.ZipInfo] = {}
-    packed = 0
+    packed = unpacked = 0
     for info in archive.infolist():
         name = info.filename
         packed += info.compress_size
+        unpacked += info.file_size
         if name in found:
             raise BadArchive(f"the archive has the member {_short(name)} twice")
         if info.flag_bits & 1:
@@ -46,6 +50,8 @@ def zip_members(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipIn
             raise BadArchive(
                 f"member {_short(name)} would grow from {info.compress_size} to {info.file_size} bytes: a zip bomb"
             )
+        if unpacked > max(SMALL, MOST_RATIO * size):
+            raise BadArchive(f"its members would grow from {size} to more than {unpacked} bytes: a zip bomb")
         if packed > size:
             raise BadArchive("its members lie on top of each other: a zip bomb")
         found[name] = info
@@ -66,6 +72,16 @@ def zip_content(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> b
     if len(found) != info.file_size:
         raise BadArchive(f"truncated: member {_short(info.filename)}")
     return found
+
+
+def refuse_dense(path: Path, texts: Iterable[bytes]) -> Iterator[bytes]:
+    """The JSON texts of an archive; refused once they have more values than its size explains."""
+    room = max(MOST_VALUES, path.stat().st_size)
+    for text in texts:
+        room -= text.count(b",") + text.count(b"[") + text.count(b"{")
+        if room < 0:
+            raise BadArchive("its texts have too many values for its size: a zip bomb")
+        yield text
 
 
 def _short(text: object) -> str:
