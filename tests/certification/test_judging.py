@@ -97,6 +97,7 @@ def test_the_order_of_the_rows_does_not_matter_where_there_are_ids(file, tmp_pat
         ({"correlation": 2.0}, r"\[-1, 1\]"),
         ({"group": "id"}, "nothing beside human labels"),
         ({"human": "judge"}, "two columns"),
+        ({"expect": "often"}, r"a rate, and a number in"),
         ({"unscored": "wrong"}, "what the judge is for"),
     ],
 )
@@ -105,6 +106,13 @@ def test_what_is_missing_is_asked(file, change, word):
     beside = {name: value for name, value in change.items() if name not in ASKED}
     with pytest.raises(InputError, match=word):
         certiformer.certify(predictions=file, declaration={"judging": inside, **beside})
+
+
+def test_its_fields_stand_together(file):
+    with pytest.raises(InputError, match="judging"):
+        certiformer.certify(predictions=file, declaration=ASKED)
+    with pytest.raises(InputError, match="judging"):
+        certiformer.certify(predictions=file, human="human")
 
 
 def test_columns_are_checked(tmp_path):

@@ -107,6 +107,8 @@ def test_a_head_on_frozen_features_gets_occam_and_pac_bayes(classes):
     for id in ("occam", "pacbayes.gibbs", "pacbayes.single"):
         assert report[id].informative, id
         assert "head" in report[id].subject
+    # Features that an encoder learnt from these labels make coin flips look certain.
+    assert report.not_checked[0] == "whether the encoder behind head_features had seen the labels of these examples"
 
 
 def test_the_linear_head_is_the_minimiser_and_counts_ties():

@@ -85,6 +85,9 @@ class CoverEvidence(Evidence):
     examples = "examples it was trained on"
     weight = 2.0
     cost = "covering number"
+    absent = (
+        "it needs a network in few coordinates with known slopes; certify(train=..., by=[CoordinateCover()]) trains one"
+    )
     no_coordinates: ClassVar[Mapping[str, Any]] = {"L": (0.0,), "R": (0.0,), "gamma": 1.0}
     """The result without coordinates of its own form: the nats of the network come as `other`."""
 

@@ -42,9 +42,6 @@ class CoverOfCoordinates(CoverEvidence):
         "the coordinates over the whole input domain and the examples with a small margin. All examples train and "
         "certify. It speaks about this small network, not about a large Transformer."
     )
-    absent = (
-        "it needs a network in few coordinates with known slopes; certify(train=..., by=[CoordinateCover()]) trains one"
-    )
 
     @classmethod
     def laws(cls) -> Mapping[str, Law]:

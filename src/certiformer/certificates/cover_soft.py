@@ -43,9 +43,6 @@ class SoftCover(CoverEvidence):
         "it have enough prior mass, and differ from it by less than the margin on every input. Nothing is drawn. It "
         "speaks about this small network, not about a large Transformer."
     )
-    absent = (
-        "it needs a network in few coordinates with known slopes; certify(train=..., by=[CoordinateCover()]) trains one"
-    )
 
     @classmethod
     def laws(cls) -> Mapping[str, Law]:

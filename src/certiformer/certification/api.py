@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from certiformer.certificates import Evidence
 from certiformer.certification.counting import Pair, of_model, of_training
-from certiformer.certification.declaration import Declaration
+from certiformer.certification.declaration import Declaration, Judging
 from certiformer.certification.findings import Findings
 from certiformer.certification.pipeline import build
 from certiformer.certification.predictions import margins_of, of_sample
@@ -56,6 +56,7 @@ class Subject:
 _SUBJECT = {one.name: f"certify(Subject(model, {one.name}=...), ...)" for one in fields(Subject) if one.name != "model"}
 MOVED = {
     **{one.name: f"declaration=Declaration({one.name}=...)" for one in fields(Declaration)},
+    **{one.name: f'declaration={{"judging": {{"{one.name}": ..., ...}}}}' for one in fields(Judging)},
     **_SUBJECT,
     "params": "certify((apply, params), ...)",
     "columns": "declaration=Declaration(metric=..., label=..., group=...)",

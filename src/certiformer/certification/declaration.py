@@ -30,6 +30,8 @@ def _by_name(kind: Any, what: str, given: Mapping[str, Any]) -> Any:
     known = [one.name for one in fields(kind)]
     for name in given:
         if name not in known:
+            if kind is not Judging and name in {one.name for one in fields(Judging)}:
+                raise InputError(name, given[name], f'declaration={{"judging": {{"{name}": ..., ...}}}}')
             raise UnknownNameError(what, name, known, f"(known: {', '.join(known)})")
     return kind(**given)
 
@@ -77,7 +79,8 @@ class Judging:
                 "From a pilot or a guess before the judge was run on these items: --expect 0.1 --correlation 0.8. They "
                 "decide whether the judge is used; a wrong guess costs width, never validity",
             )  # fmt: skip
-        if not 0.0 <= self.expect <= 1.0 or not -1.0 <= self.correlation <= 1.0:
+        numbers = all(isinstance(one, (int, float)) for one in (self.expect, self.correlation))
+        if not numbers or not 0.0 <= self.expect <= 1.0 or not -1.0 <= self.correlation <= 1.0:
             raise InputError("expect, correlation", (self.expect, self.correlation), "a rate, and a number in [-1, 1]")
 
 

@@ -31,6 +31,8 @@ from certiformer.certification.split import refuse_overlap
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.measure.margins import margins
 
+ENCODER = "whether the encoder behind head_features had seen the labels of these examples"
+
 
 @dataclass(frozen=True, eq=False)
 class Margins:
@@ -86,7 +88,8 @@ def of_sample(sample: Sample, *, provenance: Mapping[str, Any] | None = None) ->
     evidence += _progressive(sample.parts, declared)
     evidence += _disagreement(sample.parts, counted, declared.allow_twins)
     # Compared models, or seeds of the head, divide these shares as they divide that of the hold-out.
-    evidence += [replace(record, models=declared.models) for record in _head(sample)]
+    heads = [replace(record, models=declared.models) for record in _head(sample)]
+    evidence += heads
     if not evidence:
         raise InputError(
             "arrays", sorted(sample.hashes), "something that was counted", "Give heldout_losses beside them"
@@ -119,7 +122,7 @@ def of_sample(sample: Sample, *, provenance: Mapping[str, Any] | None = None) ->
         },
         declaration=declared.as_json(),
         decisions=sample.decisions,
-        not_checked=sample.not_checked,
+        not_checked=(*((ENCODER,) if heads else ()), *sample.not_checked),
         conditions=sample.conditions,
         warnings=tuple(warnings),
     )

@@ -23,7 +23,7 @@ from certiformer.certificates.surrogate import Surrogate
 from certiformer.certification.declaration import Declaration, Repeats
 from certiformer.certification.linear_head import fit
 from certiformer.certification.pipeline import build
-from certiformer.certification.predictions import of_predictions
+from certiformer.certification.predictions import ENCODER, of_predictions
 from certiformer.certification.predictors import content_of, load_predictor
 from certiformer.certification.predictors.linear_head import HeldOutHead, mistakes, prepared
 from certiformer.certification.split import split
@@ -209,7 +209,7 @@ def chosen_penalty(features: npt.NDArray[np.float64], labels: npt.NDArray[np.int
 
 def _unchecked(data: Texts, said: tuple[str, ...]) -> list[str]:
     """What is still open: texts were compared, and groups are known where a column names them."""
-    return [one for one in said if data.groups is None or "belong together" not in one]
+    return [one for one in said if one != ENCODER and (data.groups is None or "belong together" not in one)]
 
 
 def _provenance(
