@@ -9,8 +9,9 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
-from certiformer.report.plots import COLOURS, MARKERS, PRINTED_COLOUR, label
+from certiformer.report.figure import COLOURS, MARKERS, PRINTED_COLOUR
 
 STATES = {
     "verified": ("#009E73", "o", "holds"),
@@ -36,7 +37,7 @@ def along_figure(
     for place, (panel, one) in enumerate(zip(panels, axes, strict=False)):
         _curves(one, table, panel)
         last = place == len(heights) - 1
-        label(one, "step" if last else "", panel, log="y", legend=False)
+        _label(one, "step" if last else "", panel, log=True)
         one.legend(fontsize=7.5, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     if hypotheses:
         _stripes(axes[-1], hypotheses, names)
@@ -44,6 +45,23 @@ def along_figure(
             *axes[-1].get_legend_handles_labels(), fontsize=7, frameon=False, ncols=4, loc="outside lower left"
         )
     return figure
+
+
+def _label(axes: Axes, x: str, y: str, *, log: bool = False) -> None:
+    """Names of the axes; over less than two decades 1, 2, 5, 10 as plain numbers, over more powers of ten alone."""
+    axes.set_xlabel(x, fontsize=9)
+    axes.set_ylabel(y, fontsize=9)
+    if log:
+        axes.set_yscale("log")
+        low, high = axes.get_ylim()
+        if low > 0 and high < 60 * low:
+            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axes.yaxis.set_major_formatter(FormatStrFormatter("%g"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.tick_params(labelsize=8)
+    axes.grid(True, which="major", color="0.9", lw=0.6)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
 
 
 def _curves(axes: Axes, table: Sequence[Mapping[str, Any]], panel: str) -> None:
@@ -87,7 +105,7 @@ def _stripes(
     for state in seen:
         colour, shape, words = STATES[state]
         axes.plot([], [], shape, color=colour, ms=4, label=words)
-    label(axes, "step", "", legend=False)
+    _label(axes, "step", "")
     axes.yaxis.tick_right()
     axes.set_yticks(ticks, ["\n".join(names[key]) for key in hypotheses], fontsize=6.5)
     axes.set_ylim(height - 0.5, -0.7)

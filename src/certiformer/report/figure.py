@@ -21,6 +21,10 @@ from certiformer.theory.core.report import Report, Statement
 # Okabe and Ito's palette, which survives colour blindness and grey printing.
 SOUND_COLOURS = ("#0072B2", "#009E73", "#56B4E9", "#CC79A7", "#E69F00", "#000000")
 PRINTED_COLOUR = "#D55E00"
+COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Of measured curves, in this order."""
+MARKERS = ("o", "s", "^", "D", "v", "P")
+COLUMN, PAGE, HEIGHT = 3.4, 6.8, 2.6  # inches: one column of a paper, the width of its page, a panel
 FORMATS = (".png", ".pdf", ".svg")
 _DATES: dict[str, dict[str, str | None]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 

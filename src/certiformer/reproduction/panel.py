@@ -15,8 +15,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from certiformer.report.figure import PRINTED_COLOUR
-from certiformer.report.plots import COLOURS, COLUMN, HEIGHT, MARKERS, PAGE
+from certiformer.report.figure import COLOURS, COLUMN, HEIGHT, MARKERS, PAGE, PRINTED_COLOUR
 from certiformer.reproduction.statistics import Interval, Vector, mean_interval
 
 Kind = Literal["measured", "runs", "printed", "sound", "paper"]

@@ -61,7 +61,7 @@ def test_projected_runs_stay_in_omega(kind):
     project = onto_omega(radii, heads=4)
     objective = supervised(apply, squared)
     if kind == "full":
-        step = full_batch(objective, optimiser, project=project, gradient_norm=True)
+        step = full_batch(objective, optimiser, project=project)
     else:
         step = stochastic(objective, optimiser, batch=2, project=project)
     state = begin(params, optimiser, jax.random.key(1), projected=True)
@@ -73,8 +73,6 @@ def test_projected_runs_stay_in_omega(kind):
         assert np.all(sizes <= radius / 2 * (1 + 1e-5))
         touched += int(np.sum(sizes > 0.99 * radius / 2))
     assert touched > 0
-    if kind == "full":
-        assert np.all(result.metrics["gradient_norm"] > 0)
 
 
 def test_projection_wants_a_radius_for_every_block():

@@ -362,7 +362,6 @@ def test_external_and_sample_covers_are_refused():
     with pytest.raises(InputError, match="proper"):
         risk.slow_chain(external, 10, output_bound=1.0, kappa=1.0)
     assert risk.slow_chain(sample, 10, output_bound=1.0, kappa=1.0) <= 2.0  # a chain works on the sample
-    assert risk.required_log_size(sample, math.exp(-2.0), domain=False) == pytest.approx(2.0)
 
 
 # --- optimised forms ---------------------------------------------------------------------------------------------

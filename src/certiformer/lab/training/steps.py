@@ -72,7 +72,6 @@ def full_batch(
     optimiser: optax.GradientTransformation,
     *,
     project: Projection | None = None,
-    gradient_norm: bool = False,
     validation: Objective | None = None,
 ) -> Step:
     """One step on all the data; metrics (also of `validation`) describe the parameters the step began with."""
@@ -80,8 +79,6 @@ def full_batch(
     def step(state: State, index: Array, data: Data) -> tuple[State, dict[str, Array]]:
         (loss, metrics), gradient = jax.value_and_grad(objective, has_aux=True)(state.params, _batch(data.train, data))
         metrics = {"loss": loss, **metrics}
-        if gradient_norm:
-            metrics["gradient_norm"] = optax.tree.norm(gradient)
         if validation is not None:
             metrics |= _prefixed(validation(state.params, _batch(data.validation, data)))
         return _descend(state, gradient, optimiser, project), metrics

@@ -73,20 +73,20 @@ def given_cover(log_size: float) -> Cover:
     return Cover("given", math.inf, lambda x: log_size)
 
 
-def required_log_size(cover: Cover, radius: float, *, domain: bool = True) -> float:
-    """ln N(radius) of a cover that is proper and, unless told otherwise, holds on the whole domain."""
-    _require(cover, domain=domain)
+def required_log_size(cover: Cover, radius: float) -> float:
+    """ln N(radius) of a cover that is proper and holds on the whole domain."""
+    _require(cover)
     if several(radius):
         return cover.log_sizes(np.asarray(radius))  # type: ignore[return-value]
     # At radius zero only a finite class has a cover, itself; `given_cover` knows its size, the others answer inf.
     return cover.log_size(radius) if radius > 0.0 else cover.entropy(math.inf)
 
 
-def _require(cover: Cover, *, domain: bool = True) -> None:
+def _require(cover: Cover) -> None:
     """Refuses the wrong kind of cover before any work is done."""
     if not cover.proper:
         raise InputError("cover", cover.name, "a proper cover (members in the class)", "See Cover.made_proper")
-    if domain and not cover.domain:
+    if not cover.domain:
         raise InputError("cover", cover.name, "a cover of the whole domain", "Sample covers: see offset_sample_cover")
 
 
