@@ -597,7 +597,7 @@ def judging(**other):
 
 CHANGES = {
     "metric": ({"f1": LOSSES["heldout_losses"], "acc": TABLE["label"]}, {"metric": "f1"}, {"metric": "acc"}),
-    "label": ({**TABLE, "truth": 1 - TABLE["label"]}, {}, {"label": "truth"}),
+    "label": ({**TABLE, "turned": 1 - TABLE["label"]}, {}, {"label": "turned"}),
     "prediction": ({**TABLE, "other": TABLE["label"]}, {}, {"prediction": "other"}),
     "confidence_column": ({**TABLE, "score": TABLE["label"]}, {"label": "label"}, {"confidence_column": "score"}),
     "id": ({**TABLE, "key": np.arange(60) // 2}, {}, {"id": "key", "repeats": "group"}),

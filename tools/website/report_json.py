@@ -1,34 +1,15 @@
-"""report.json as a page: its fields and a JSON Schema, from the classes that write it."""
+"""report.json as a page: its fields, from the JSON Schema that `verify` holds reports to."""
 
 from __future__ import annotations
 
-import inspect
 import json
-import re
-import types
-import typing
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
-from certiformer.theory.core import Hypothesis
-from certiformer.theory.core.report import FORMAT, Decision, Report, Statement
+from certiformer.certification.verify import schema
 from website.markup import fenced, folded, page, table, words
 
 FILE = "reference/report-json.md"
-NUMBER = {"type": ["number", "null"]}
-WRITTEN: dict[type, dict[str, Any]] = {
-    Report: {"format": {"const": FORMAT}},
-    Statement: {
-        "key": {"type": "string"},
-        **{name: {"anyOf": [NUMBER, {"enum": ["inf", "-inf"]}]} for name in ("value", "log10", "lower", "n_needed")},
-        "terms": {"type": "object", "additionalProperties": {"anyOf": [NUMBER, {"enum": ["inf", "-inf"]}]}},
-        "evidence": {"type": ["object", "null"]},
-    },
-    Hypothesis: {},
-    Decision: {},
-}
-"""The classes of the document, and the fields that are written otherwise than they are kept."""
 MEANINGS = {
     "format": "the version of this format",
     "title": "what was certified",
@@ -72,87 +53,36 @@ MEANINGS = {
     "state": "verified, stated by you, open, or failing",
     "why": "what was measured, or who said so",
     "choice": "what was decided",
+    "trace": "where what was recorded while counting was written",
+    "sha256": "its digest",
 }
 """What a field means, where its class does not say it."""
-LEFT_OUT = {Report: ("files",), Hypothesis: ("statable",)}
-
-
-def schema() -> dict[str, Any]:
-    """The JSON Schema of report.json."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "report.json of certiformer",
-        **_object(Report),
-        "$defs": {kind.__name__: _object(kind) for kind in WRITTEN if kind is not Report},
-    }
 
 
 def schema_page() -> str:
-    """One table for each class, then the schema to copy."""
-    parts = [
-        "# report.json: fields and JSON Schema",
-        (
-            "What `certify` writes beside the page, and what `certify --json`, `gate --json` and `demo --json` print. "
-            "Infinite numbers are the words `inf` and `-inf`; what does not exist is `null`."
-        ),
-    ]
-    for kind in WRITTEN:
-        told = comments(kind)
+    """One table for each kind of object, then the schema to copy."""
+    known = schema()
+    kinds = {"The report": known, **{f"A {name}": one for name, one in known["$defs"].items()}}
+    told = (
+        "What `certify` writes beside the page, and what `certify --json`, `gate --json` and `demo --json` print. "
+        "Infinite numbers are the words `inf` and `-inf`; what does not exist is `null`. "
+    )
+    parts = [f"# report.json: fields and JSON Schema\n\n{told}{known['description']}"]
+    for title, kind in kinds.items():
         rows = [
-            (f"<code>{name}</code>", words(_shown(entry)), words(told.get(name) or MEANINGS[name]))
-            for name, entry in _properties(kind).items()
+            (f"<code>{name}</code>", words(_shown(entry)), words(entry.get("description") or MEANINGS.get(name, "")))
+            for name, entry in kind.get("properties", {}).items()
         ]
-        title = "The report" if kind is Report else {"Hypothesis": "A condition"}.get(kind.__name__, kind.__name__)
-        parts += [f"## {title}", f"<p>{words(_first(kind))}</p>", table(("field", "type", "meaning"), rows)]
-    return page(*parts, folded("The JSON Schema", fenced(json.dumps(schema(), indent=1), "json")))
-
-
-def comments(kind: type) -> dict[str, str]:
-    """The string under a field in the source, by the field's name."""
-    found = re.findall(r'^    (\w+): [^\n]*\n    """(.+?)"""', inspect.getsource(kind), re.MULTILINE | re.DOTALL)
-    return {name: " ".join(text.split()) for name, text in found}
-
-
-def _first(kind: type) -> str:
-    return " ".join((inspect.getdoc(kind) or "").split())
-
-
-def _object(kind: type) -> dict[str, Any]:
-    properties = _properties(kind)
-    return {"type": "object", "properties": properties, "required": list(properties)}
-
-
-def _properties(kind: type) -> dict[str, Any]:
-    hints = typing.get_type_hints(kind)
-    kept = {one.name: _schema(hints[one.name]) for one in fields(kind) if one.name not in LEFT_OUT.get(kind, ())}
-    return {**kept, **WRITTEN[kind]}
-
-
-def _schema(hint: Any) -> dict[str, Any]:
-    """A type as JSON Schema."""
-    origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        return {"anyOf": [_schema(one) for one in inner]}
-    if origin is typing.Literal:
-        return {"enum": list(inner)}
-    if origin is tuple:
-        return {"type": "array", "items": _schema(inner[0])}
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return {"type": "object", "additionalProperties": _schema(inner[1])}
-    if hint in WRITTEN:
-        return {"$ref": f"#/$defs/{hint.__name__}"}
-    names = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
-    return {"type": names[hint]} if hint in names else {}
+        parts += [f"## {title}", table(("field", "type", "meaning"), rows)] if rows else []
+    return page(*parts, folded("The JSON Schema", fenced(json.dumps(known, indent=1), "json")))
 
 
 def _shown(entry: Mapping[str, Any]) -> str:
     """A schema in a few words."""
     if "$ref" in entry:
         return str(entry["$ref"].rpartition("/")[2])
-    if "const" in entry or "enum" in entry:
-        return ", ".join(f"`{one}`" for one in entry.get("enum", [entry.get("const")]))
-    if "anyOf" in entry:
-        return " or ".join(dict.fromkeys(_shown(one) for one in entry["anyOf"]))
+    if "enum" in entry:
+        return ", ".join(f"`{one}`" for one in entry["enum"])
     kind = entry.get("type", "anything")
     if kind == "array":
         return f"list of {_shown(entry['items'])}"

@@ -38,7 +38,7 @@ def settings(navigation: Navigation, source: str, target: str) -> dict[str, Any]
                 {"media": "(prefers-color-scheme: dark)", "scheme": "slate", "primary": "indigo"},
             ],
         },
-        "plugins": ["search", "offline"],
+        "plugins": [{"search": {"separator": r"[\s\-,:;!=\[\]()/]+|\.(?!\d)"}}, "offline"],
         "extra": {"generator": False, "polyfills": ["assets/iframe-worker.js"]},
         "extra_css": ["assets/site.css"],
         "markdown_extensions": [

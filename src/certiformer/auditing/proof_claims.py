@@ -32,6 +32,7 @@ class Theorem:
 
     @property
     def kind(self) -> str:
+        """The first word of the statement."""
         return self.statement.partition(" ")[0]
 
 

@@ -331,6 +331,11 @@ def _matched(a: Sample, b: Sample) -> tuple[npt.NDArray[np.int64], list[str]]:
             "Leaving items out is a selection: score both models on all of them",
         )
     order = np.array([places[id] for id in a.ids], dtype=np.int64)
+    if a.items is not None and b.items is not None and (other := int(np.sum(a.items != b.items[order]))):
+        raise InputError(
+            "files", f"{other} items of {a.name} and {b.name} with the same id and another content",
+            "the same items in both files", "These are logs of different tasks, or of different versions of one",
+        )  # fmt: skip
     if a.prompts is not None and b.prompts is not None:
         differ = int(np.sum(a.prompts != b.prompts[order]))
         if differ:

@@ -42,7 +42,8 @@ class Sample:
     `outcomes`: right or wrong, or losses with their range and what they are the mean of, in words. `units`: rows, or
     groups (connected components of id, input and group column). `slices` name a part for every row. `scores`: the
     model's confidence in each answer; `probabilities`: what it gave the true label. `parts`: what else was handed over
-    (the training part, unlabelled examples, frozen features). `decisions`: what was chosen on the way, and why.
+    (the training part, unlabelled examples, frozen features). `items`: what each row of a log is about. `decisions`:
+    what was chosen on the way, and why.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Sample:
     coding: Coding | None = None
     parts: Mapping[str, Rows] = field(default_factory=dict)
     prompts: npt.NDArray[Any] | None = None
+    items: npt.NDArray[Any] | None = None
     declaration: Declaration = field(default_factory=Declaration)
     decisions: tuple[Decision, ...] = ()
     hashes: Mapping[str, str] = field(default_factory=dict)
@@ -262,6 +264,7 @@ def sample_of(given: Given, declared: Declaration) -> Sample:
         coding=coding,
         parts=parts,
         prompts=given.prompts,
+        items=given.items,
         declaration=declared,
         decisions=given.decisions,
         hashes=hashes,

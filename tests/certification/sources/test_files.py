@@ -303,3 +303,21 @@ def test_a_line_that_is_no_object_is_named(tmp_path, line):
 )
 def test_ids_are_written_in_one_way(values):
     assert as_text(np.array(values)) == [str(plain(value)) for value in np.array(values).tolist()]
+
+
+def test_logs_of_different_tasks_are_not_compared(tmp_path):
+    files = {}
+    for name in ("arc", "boolq"):
+        rows = [{"doc_id": k, "resps": [], "doc_hash": f"{name} {k}", "acc": float(k % 5 > 0)} for k in range(60)]
+        files[name] = tmp_path / f"samples_{name}.jsonl"
+        files[name].write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(InputError, match=r"60 items .* another content"):
+        certiformer.compare(files["arc"], files["boolq"])
+    assert certiformer.compare(files["arc"], files["arc"]).value is not None
+
+
+def test_a_score_beside_truth_and_answers_is_asked_about(tmp_path):
+    table = tmp_path / "answers.csv"
+    table.write_text("truth,model_output,score\n" + "a,a,0.5\nb,a,0.7\n" * 60)
+    with pytest.raises(InputError, match="--label truth --prediction model_output or --metric score"):
+        certiformer.certify(predictions=table)

@@ -25,13 +25,17 @@ from certiformer.theory.core.report import Decision
 Array = npt.NDArray[np.float64]
 
 NAMES: Mapping[str, tuple[str, ...]] = {
-    "label": ("label", "labels", "y_true", "target", "gold", "reference"),
-    "prediction": ("prediction", "predictions", "pred", "y_pred", "predicted", "output"),
+    "label": (
+        "label", "labels", "y_true", "target", "gold", "reference", "truth", "ground_truth", "true_label", "actual"
+    ),
+    "prediction": (
+        "prediction", "predictions", "pred", "y_pred", "predicted", "output", "model_output", "predicted_label", "y_hat"
+    ),
     "id": ("id", "example_id", "sample_id", "doc_id", "idx", "question_id"),
     "group": ("group", "group_id", "cluster", "document", "doc", "writer", "patient", "subject", "template"),
     "confidence": ("confidence", "prob", "max_prob"),
     "input": ("input", "text", "question", "prompt"),
-}
+}  # fmt: skip
 """What a column is by default, whatever its case."""
 WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 JUDGED = {"right": 1.0, "wrong": 0.0, "correct": 1.0, "incorrect": 0.0}
@@ -92,6 +96,7 @@ class Given:
     arrays: Mapping[str, Any]
     outcomes: tuple[Outcome, ...] = ()
     prompts: npt.NDArray[Any] | None = None
+    items: npt.NDArray[Any] | None = None
     slices: str | None = None
     """What the slices are called: label, file, or their column."""
     candidate: str | None = None
@@ -221,7 +226,7 @@ class _Reading:
             slices = self._role("label", declared.label) or slices
         if slices is not None:
             arrays["heldout_slices"] = self._filled(slices)
-        prompts = self.table.roles.get("prompt")
+        prompts, items = (self.table.roles.get(role) for role in ("prompt", "input"))
         told, outcomes = self._outcomes(confidence)
         if outcomes and outcomes[0].sizes is not None:
             arrays["heldout_sizes"] = outcomes[0].sizes
@@ -230,6 +235,7 @@ class _Reading:
             arrays={**arrays, **told},
             outcomes=outcomes,
             prompts=None if prompts is None else np.array([str(cell) for cell in self.columns[prompts]]),
+            items=None if items is None else np.array([str(cell) for cell in self.columns[items]]),
             slices=slices,
             candidate=candidate,
             decisions=tuple(self.decisions),
