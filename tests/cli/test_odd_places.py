@@ -236,3 +236,20 @@ def test_a_plan_for_any_error_ends():
     for error in (0.3, 0.123456789):
         done = command("plan", "--error", error)
         assert done.returncode == 0, done.stderr
+
+
+def test_too_little_memory_is_one_line(tmp_path):
+    """A limit of the memory, and a column that asks for more: 200,000 cells as wide as one of 600 letters."""
+    (tmp_path / "x.csv").write_text("label,prediction\n" + "a" * 600 + ",b\n" + "a,b\n" * 200_000)
+    program = "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**29, 2**29));"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program} from certiformer.cli import main; main()", "certify", "x.csv"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+        env=environment(),
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("error: the memory does not suffice")
+    assert done.stderr.count("\n") == 1
