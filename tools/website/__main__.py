@@ -73,7 +73,8 @@ def stage_pages(root: Path, stage: Path) -> None:
     by_hand = staging.hand_written(root)
     known = {**texts, **by_hand}
     for path, text in by_hand.items():
-        _write(stage / path, staging.weighted(path, typeset(staging.relinked(path, text, known, root))))
+        shown = typeset(staging.relinked(path, text, known, root), greek=path.startswith("proofs/"))
+        _write(stage / path, staging.weighted(path, shown))
     staging.copy_pictures(root, stage)
     shutil.copytree(ASSETS, stage / "assets")
     _write(stage / "assets" / "tables.js", sliders.tables_script([sliders.table(panel) for panel in sliders.PANELS]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping
 
 from latex2mathml.converter import convert
 
@@ -43,7 +44,7 @@ _NAMES = (
     "sigma", "tau", "phi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Sigma", "Phi", "Psi", "Omega",
 )  # fmt: skip
 _GREEK = dict(zip(_NAMES, "αβγδεζηθκλμνξπρστφψωΓΔΘΛΣΦΨΩ", strict=True))
-_BASE = rf"(?<![A-Za-z0-9_\\/])(?:{'|'.join(_GREEK)}|ln|log|[A-Za-z]|\d+(?:\.\d+)?)|[)\]}}‖]"
+_BASE = rf"(?<![A-Za-z0-9_\\/])(?:{'|'.join(_GREEK)}|ln|log|max|min|sup|sum|[A-Za-z]|\d+(?:\.\d+)?)|[)\]}}‖]"
 _SCRIPT = (
     rf"[_^](?:\{{[^{{}}\n]*\}}|\([^()\n]*\)|-?\d+|-?(?:{'|'.join(_GREEK)}|[A-Za-z][A-Za-z0-9]{{0,3}})(?![A-Za-z0-9_]))"
 )
@@ -54,28 +55,31 @@ _KEPT = re.compile(
 )
 
 
-def typeset(text: str) -> str:
-    """Prose with its plain mathematics set: W_QK, d^2, ||x||, sqrt(n), <=; code, links, tags and headings are kept."""
+def typeset(text: str, *, greek: bool = False) -> str:
+    """Prose with its plain mathematics set: W_QK, d^2, ||x||, sqrt(n), <=; code, links, tags and headings are kept.
+
+    Names of Greek letters become letters in proofs; elsewhere they are names of inputs.
+    """
     parts = _KEPT.split(text)
-    return "".join(part if number % 2 else _set(part) for number, part in enumerate(parts))
+    return "".join(part if number % 2 else _set(part, greek) for number, part in enumerate(parts))
 
 
-def _set(text: str) -> str:
+def _set(text: str, greek: bool) -> str:
     for written, sign in (("\\|\\|", "‖"), ("||", "‖"), ("&lt;=", "≤"), ("&gt;=", "≥"), ("<=", "≤"), (">=", "≥")):
         text = text.replace(written, sign)
     text = re.sub(r"\bsqrt\(", "√(", text)
-    return _SCRIPTED.sub(lambda found: _letters(found[1]) + _scripts(found[2]), text)
+    text = _SCRIPTED.sub(lambda found: found[1] + _scripts(found[2]), text)
+    return _letters(text, _GREEK) if greek else text
 
 
 def _scripts(text: str) -> str:
     shown = ""
     for sign, script in re.findall(r"([_^])(\{[^{}\n]*\}|\([^()\n]*\)|-?\d+|-?[A-Za-z][A-Za-z0-9]*)", text):
-        inner = _letters(re.sub(r"^[{(](.*)[})]$", r"\1", script)).replace("-", "−")
+        inner = _letters(re.sub(r"^[{(](.*)[})]$", r"\1", script), _GREEK | {"inf": "∞"}).replace("-", "−")
         shown += f"<sub>{inner}</sub>" if sign == "_" else f"<sup>{inner}</sup>"
     return shown
 
 
-def _letters(text: str) -> str:
-    """Names of Greek letters, and inf, as signs."""
-    named = _GREEK | {"inf": "∞"}
+def _letters(text: str, named: Mapping[str, str]) -> str:
+    """Names of letters as letters."""
     return re.sub(r"[A-Za-z]+", lambda found: named.get(found[0], found[0]), text)
