@@ -16,7 +16,7 @@ def tool():
     return module
 
 
-@pytest.mark.parametrize("part", ["on_pages", "in_help", "in_source"])
+@pytest.mark.parametrize("part", ["on_pages", "in_help", "in_source", "in_headlines"])
 def test_nothing_to_mend(tool, part):
     assert list(getattr(tool, part)()) == []
 

@@ -256,7 +256,7 @@ def test_a_batch_that_grows_with_n_is_scored_on_the_cells_that_it_had_not_seen()
     assert found(analysis, f"{ours} the cells used to choose").verdict.word == "compatible"
     both = "the loss at (1,024, 10,000) (batches of 128), the epoch at (1,024, 10,000) (batches of 128)"
     assert f"outside under ours, but not under another one with the same seeds: {both}." in analysis.remarks[0]
-    assert analysis.headline.endswith("2 of the other 2 do so under another reading.")
+    assert analysis.headline.endswith("2 of the other 2 do under another setting.")
     assert any(
         "grows with N” explains 2 of 2 printed numbers at 5 % (3 seeds in a cell" in told for told in analysis.remarks
     )

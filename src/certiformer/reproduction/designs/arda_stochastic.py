@@ -77,7 +77,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         if batch in (small, 0) and len(trend.points) > 1
     ]
     headline = (
-        f"the mean training loss falls with the number of steps with exponent {' and '.join(told)}; it is at most "
+        f"the mean training loss falls with the steps with exponent {' and '.join(told)}; it is at most "
         f"{limits['sound'].value:.0e} of the sound bound."
         if told
         else "one number of steps only: no rate."

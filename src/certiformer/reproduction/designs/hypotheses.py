@@ -351,7 +351,7 @@ def analyse_trauger(rows: Sequence[Row]) -> Analysis:
     smallest = {f"it holds with n = {n}": _from_here_on(held)}
     headline = (
         f"the printed Theorem 4.1 is in its range at {sum(held.values())} of {len(held)} lengths; it would be at all "
-        f"of them from n = {most:.1e} on, the runs have n = {n}."
+        f"from n = {most:.1e} on, the runs have n = {n}."
     )
     panel = Panel("tokens T", "sample size n", [Series.measured("n needed", samples)], "", "y", {"n of the runs": n})
     caption = (

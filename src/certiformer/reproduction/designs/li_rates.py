@@ -232,7 +232,7 @@ def _ball(notes: Notes, ball: Table) -> str:
     if len(trend.points) < 2 or trend.printed is None:
         return "too few runs in the l1 ball of growing dimension."
     told = (
-        f"in the l1 ball of growing dimension the excess risk changes with n with exponent {trend.slope}, "
+        f"in the l1 ball of growing dimension the excess risk changes with n with exponent {trend.slope.value:.3g}, "
         f"the printed Theorem B.1 with {trend.said(trend.printed):.2f}"
     )
     return told + ("." if start is None else f": it is violated from n = {start:.0e} on.")

@@ -110,11 +110,11 @@ def _headline(notes: Notes, shown: Sequence[Measure], trends: Mapping[tuple[str,
         if len(trend.points) < 2:
             continue
         means = [float(np.mean(values)) for values in trend.points.values()]
-        claim = "" if trend.printed is None else f" ({trend.printed.name}: {notes.word(trend.name)})"
-        told.append(f"{means[-1] / means[0]:.2g}-fold for the {NAMES[network]}{claim}")
+        claim = "" if trend.printed is None else f"; {trend.printed.name}: {notes.word(trend.name)}"
+        told.append(f"{means[-1] / means[0]:.2g}-fold ({NAMES[network]}{claim})")
     falling = loss.table.where(network="transformer").column("still_falling")
     return (
-        f"from L = {lags[0]} to {lags[-1]} the largest Jacobian norm grows {' and '.join(told)}; "
+        f"L = {lags[0]} to {lags[-1]}: Jacobian norms grow {' and '.join(told)}; "
         f"{int(sum(falling))} of {len(falling)} Transformer runs still improve at the last step."
     )
 

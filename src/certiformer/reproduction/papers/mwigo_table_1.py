@@ -95,9 +95,8 @@ def _headline(notes: Notes, base: Table, said: Sequence[tuple[str, Verdict]], ot
         "the test images (mwigo.test_set has).",
     )
     return (
-        f"{len(p) - len(outside)} of {len(p)} printed numbers of Table 1 lie where one more run of ours would fall "
-        f"({seeds_told(base)} in a cell, all 2,115 test images); {len(some)} of the other {len(outside)} do so under "
-        "another reading."
+        f"{len(p) - len(outside)} of {len(p)} printed numbers lie where one more run of ours would fall "
+        f"({seeds_told(base)}, all test images); {len(some)} of the other {len(outside)} do under another setting."
     )
 
 

@@ -137,8 +137,8 @@ def _analyse(rows: Sequence[Row], main: Measure, judge: Callable[[Interval, floa
         headline = f"{len(able)} of {len(table)} runs learned, all of one length: no trend can be seen."
     else:
         headline = (
-            f"{main.name}: the {main.pick} of the runs at each length changes by {theirs.value:+.3g} per 100 tokens"
-            f"{where} (the paper: {said}; {notes.word(first)}), their mean by {found.value:+.3g} "
+            f"{main.name}: the {main.pick} at each length changes by {theirs.value:+.3g} per 100 tokens"
+            f"{where} (the paper: {said}; {notes.word(first)}), the mean by {found.value:+.3g} "
             f"({notes.word(setting)})"
             f"{'' if len(able) == len(table) else f'; {len(able)} of {len(table)} runs that learned'}."
         )
