@@ -14,7 +14,7 @@ FROM_THE_TOP = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "
 WEIGHTS = {
     "changelog": 0.05, "proofs/": 0.1, "papers/": 0.5, "reproduction": 0.5, "contributing": 0.5, "benchmarks": 0.3,
     "reference/certiformer": 0.1, "results.md": 0.3, "results/": 1.5, "certificates/": 0.6, "audit": 0.8, "how-to/": 3,
-    "tutorials/": 2, "add-a": 3, "gates": 3, "install": 2, "what-a-certificate-is": 8, "vacuous": 2,
+    "tutorials/": 2, "add-a": 3, "gates": 3, "install": 5, "what-a-certificate-is": 8, "vacuous": 2,
     "language-model": 3,
 }  # fmt: skip
 """Weights in the search, by the beginning of a page's path."""
