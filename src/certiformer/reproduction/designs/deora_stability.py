@@ -142,8 +142,8 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     first = next(iter(trends.values())).slope if trends else mean_interval([])
     said = [f.verdict.word == "violated" for f in notes.findings if "Theorem 2, sound" in f.setting]
     return notes.analysis(
-        f"removing one of n samples moves gradient descent by a distance that changes with n with exponent {first}; "
-        f"the sound Theorem 2 is violated in {sum(said)} of {len(said)} comparisons.",
+        f"removing one of n samples moves gradient descent by a distance with exponent {first} in n; the sound "
+        f"Theorem 2 is violated in {sum(said)} of {len(said)} comparisons.",
         stability=Plot(
             panels,
             "Distance between the runs with and without a sample, and the gap, with 95 % intervals over seeds; "

@@ -232,8 +232,8 @@ def _ball(notes: Notes, ball: Table) -> str:
     if len(trend.points) < 2 or trend.printed is None:
         return "too few runs in the l1 ball of growing dimension."
     told = (
-        f"in the l1 ball of growing dimension the excess risk changes with n with exponent {trend.slope.value:.3g}, "
-        f"the printed Theorem B.1 with {trend.said(trend.printed):.2f}"
+        f"in the l1 ball of growing dimension the excess risk has exponent {trend.slope} in n, "
+        f"the printed Theorem B.1 {trend.said(trend.printed):.2f}"
     )
     return told + ("." if start is None else f": it is violated from n = {start:.0e} on.")
 

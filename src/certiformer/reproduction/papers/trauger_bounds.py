@@ -90,8 +90,8 @@ def of_run(row: Row, which: str = "norms") -> Bounds:
     return bounds(row.values[which], row.values["token_sizes"], row.config["samples"], row.config["d"] + 1)
 
 
-def decades(value: float) -> float:
-    """How far a bound is above the loss of guessing."""
+def powers_of_ten(value: float) -> float:
+    """By how many powers of ten a bound is above the loss of guessing."""
     return math.log10(value / GUESSING)
 
 
@@ -131,10 +131,10 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         setting += f" ({negative} printed bounds are negative)" if negative and side == "printed" else ""
         row_of = Finding(setting, None, max(ratios), None, bound_always(ratios))
         notes.findings.append(row_of.told(**{"paper" if side == "printed" else "sound": "≤ 1"}))
-    above = table.column(lambda row: decades(found[row.key].sound))
+    above = table.column(lambda row: powers_of_ten(found[row.key].sound))
     for T, part in table.by("tokens").items():
-        level = mean_interval(part.column(lambda row: decades(found[row.key].sound)))
-        notes.found(f"T = {T}: decades of the sound bound above the loss of guessing", level)
+        level = mean_interval(part.column(lambda row: powers_of_ten(found[row.key].sound)))
+        notes.found(f"T = {T}: log10 of the sound bound over the loss of guessing", level)
     moving = slope(table, lambda row: math.log10(found[row.key].sound))
     setting = "log10 of the sound bound, all norms measured: slope per 100 tokens"
     notes.found(setting, moving, no_more_than(moving, GROWTH), paper="no increase")
@@ -150,12 +150,12 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     caption = (
         "Bounds on the gap of the networks that learned sparse majority, and the gaps measured, for each number of "
         "tokens T: means of logarithms of the bounds, means of the gaps with 95 % intervals. A bound above the dotted "
-        "line, the loss of guessing, says nothing."
+        "line, the loss of guessing, is vacuous."
         + (f" Of the printed bounds {negative} of {len(table)} are negative and cannot be drawn." if negative else "")
     )
     return notes.analysis(
         f"at the {len(table)} of {len(everything)} networks that learned, the sound Theorem 4.1 is "
-        f"{level.value:.2f} decades above the loss of guessing{': it says nothing' if level.low > 0 else ''}.",
+        f"10^{level.value:.1f} times the loss of guessing{': it is vacuous' if level.low > 0 else ''}.",
         bounds=Plot([_panel(table, found)], caption, height=3.0),
     )
 
