@@ -86,7 +86,8 @@ def test_a_stopped_command_ends_and_leaves_nothing_half_written(words, module, e
     certiformer.certify(predictions=tmp_path / "x.npz").write(tmp_path / "r")
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
     program = f"""
-import sys, time, threading
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background inherits that it is ignored
 def look(frame, event, argument):
     if event == "call" and frame.f_globals.get("__name__") == {module!r} and frame.f_code.co_name != "<module>":
         sys.setprofile(None)

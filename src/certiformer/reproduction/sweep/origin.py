@@ -60,7 +60,7 @@ def same_arithmetic(one: Origin, other: Origin) -> bool:
 
 
 def described(one: Origin) -> str:
-    """In a line: "certiformer 0.1.0, jax 0.10.2, numpy 2.4.6, AMD EPYC (avx512f)"."""
+    """In a line: "certiformer 0.1.0, jax 0.10.2, numpy 2.4.6, AMD EPYC (cpu family 26, model 2, avx512f)"."""
     if not one:
         return "origin not recorded"
     libraries = ", ".join(f"{name} {version}" for name, version in sorted(one["libraries"].items()))
@@ -90,6 +90,7 @@ def _installed(name: str) -> str | None:
 
 
 def _cpu() -> str:
+    """Name, generation and widest vectors: libraries choose their kernels by all three, and hosts hide the name."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -98,4 +99,6 @@ def _cpu() -> str:
     flags = (told.get("flags") or told.get("Features") or "").split()
     widest = next((flag for flag in VECTORS if flag in flags), "")
     name = told.get("model name") or platform.machine()
-    return f"{name} ({widest})" if widest else name
+    generation = [f"{part} {told[part]}" for part in ("cpu family", "model", "CPU part") if part in told]
+    kind = ", ".join([*generation, widest] if widest else generation)
+    return f"{name} ({kind})" if kind else name
