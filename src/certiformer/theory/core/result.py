@@ -264,10 +264,7 @@ def _fields(cls: type[Result]) -> tuple[Input, ...]:
     """The inputs in the order of declaration, those of the bases first; a redeclared one keeps its place."""
     found: dict[str, Input] = {}
     for base in reversed(cls.__mro__):
-        for name in vars(base).get("__annotations__", {}):
-            entry = vars(base).get(name)
-            if isinstance(entry, Input):
-                found[name] = entry
+        found |= {name: entry for name, entry in vars(base).items() if isinstance(entry, Input)}
     return tuple(found.values())
 
 

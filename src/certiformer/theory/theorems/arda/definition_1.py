@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.core import (
     Quantity,
     Result,

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.core import Quantity, Status, Variants, upper_bound
 from certiformer.theory.theorems.arda._setting import Activated
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.core import Quantity, Status, Variants, assumed
 from certiformer.theory.theorems.arda._descent import with_hypotheses
 from certiformer.theory.theorems.arda.theorem_1 import Theorem1

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, lower_bound, printed_value, verified

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.core import Quantity, Status, Variants, assumed, printed_value, real, upper_bound
 from certiformer.theory.theorems.deora._attention import Attention
 from certiformer.theory.theorems.deora._setting import Tokens

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.core import Quantity, Status, Variants, assumed, printed_value, real, upper_bound, verified
 from certiformer.theory.core.rounding import up
 from certiformer.theory.theorems.deora._attention import Attention, printed_beta2

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.core import Quantity, Result, Status, Variants, lower_bound, printed_value, upper_bound
 from certiformer.theory.core.hypothesis import assumed, verified
 from certiformer.theory.core.inputs import real

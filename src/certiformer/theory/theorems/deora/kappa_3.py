@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.core import Quantity, Result, Status, Variants, real, upper_bound
 from certiformer.theory.theorems.deora import DEORA
 from certiformer.theory.theorems.deora._attention import KAPPA_3

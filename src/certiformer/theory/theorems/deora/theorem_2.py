@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.calculus.descent import Run
 from certiformer.theory.core import Quantity, Status, Variants, count, printed_value, side_number, verified
 from certiformer.theory.theorems.deora._attention import Attention, printed_beta1

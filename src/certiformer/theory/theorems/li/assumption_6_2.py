@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 from certiformer.theory.calculus.truncation import SubGaussian, gaussian_tokens

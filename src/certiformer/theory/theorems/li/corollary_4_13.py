@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.core import Quantity, Status, Variants, real
 from certiformer.theory.theorems.li._corollary import GivenCover
 

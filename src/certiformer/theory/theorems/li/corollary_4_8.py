@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.core import Quantity, Status, Variants, count, real
 from certiformer.theory.theorems.li._architecture import growth
 from certiformer.theory.theorems.li._corollary import GivenCover

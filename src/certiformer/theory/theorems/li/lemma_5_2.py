@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.core import Status, Variants, real, verified
 from certiformer.theory.theorems.li._linear import EntrywiseMaps
 

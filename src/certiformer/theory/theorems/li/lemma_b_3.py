@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.core import Status, Variants
 from certiformer.theory.theorems.li._linear import EntrywiseMaps
 

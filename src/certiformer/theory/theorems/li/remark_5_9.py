@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.core import Quantity, Result, Status, Variants, count, printed_value, upper_bound
 from certiformer.theory.theorems.li import LI
 

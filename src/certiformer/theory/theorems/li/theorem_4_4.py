@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.core import Quantity, Status
 from certiformer.theory.theorems.li._offset import OneLayerOffset
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.core import Quantity, Status
 from certiformer.theory.theorems.li._networks import OneLayer
 from certiformer.theory.theorems.li._truncated import ConfinedSubGaussianInputs

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.core import Quantity, Status, count
 from certiformer.theory.theorems.li._networks import ManyLayers
 from certiformer.theory.theorems.li._truncated import SubGaussianInputs

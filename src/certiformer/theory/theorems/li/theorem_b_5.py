@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.core import Quantity, Status
 from certiformer.theory.theorems.li._bounded import RankBased
 from certiformer.theory.theorems.li._networks import ManyHeads

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 from certiformer.theory.calculus.tails import at_least_log_binomial_cdf, binomial_upper

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.core import Quantity, Status, Variants, printed_value, side_number
 from certiformer.theory.theorems.mwigo._shallow import (
     ShallowEncoder,

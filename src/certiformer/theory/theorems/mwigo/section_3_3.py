@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.core import Quantity, Result, Status, Variants, count, flag, real
 from certiformer.theory.theorems import _dudley
 from certiformer.theory.theorems.mwigo import MWIGO

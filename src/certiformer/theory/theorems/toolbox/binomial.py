@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 from certiformer.theory.calculus.tails import binomial_upper, kl_inverse

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 from certiformer.theory.calculus.covers import columns_two_one

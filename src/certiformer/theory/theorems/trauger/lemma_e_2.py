@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.calculus.softmax import input_sensitivity, weight_sensitivity
 from certiformer.theory.core import (
     Quantity,

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.theorems._dudley import EntropyIntegral
 from certiformer.theory.theorems.trauger import TRAUGER
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 from certiformer.theory.core import InputError, Quantity, Result, Status, Variants, printed_value, upper_bound

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from certiformer.theory.calculus import chaining
 from certiformer.theory.calculus.allocation import quadratic_total
 from certiformer.theory.calculus.covers import perceptron_vocabulary, quadratic_cover
