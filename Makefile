@@ -38,7 +38,7 @@ deep: $(STAMP)
 
 # What needs the proof assistant Coq (coqc): the library, certificates, refutations, and what must be refused.
 proofs: $(STAMP)
-	$(BIN)/python -m pytest -q -m coq --durations=5 tests/certification/test_proof_kernel.py
+	$(BIN)/python -m pytest -q -m coq --durations=5 tests/auditing/test_proof_kernel.py
 
 # What needs the network: real checkpoints and data, and the reference library that families are compared with.
 real: $(STAMP)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +17,7 @@ import quotations
 from certiformer.auditing import kernel, proofs
 from certiformer.auditing.proof_claims import MOST_COUNTED, Counted, UpperLimit, proof_text
 from certiformer.certificates._refutations import refutation_of, refutations
+from certiformer.theory.calculus.tails import binomial_upper
 from certiformer.theory.core.errors import InputError
 from proving import FALSE, TRUE, run, table
 
@@ -73,7 +75,7 @@ def test_disagreement_is_stated(tmp_path: Path) -> None:
 def test_the_sign_test_is_stated_at_a_p_value_rounded_up(tmp_path: Path) -> None:
     a, b = table(tmp_path / "a.csv", 5, every=7), table(tmp_path / "b.csv", 24, every=11)
     told = run("compare", a, b, "--proof", tmp_path / "sign.v")
-    assert "verify comparison.json --proof" in told.replace("\n", " ")
+    assert "verify numbers.json --proof" in told.replace("\n", " ")
     claim = proofs.sign_claim(12, 32, 0.003657766827927844)
     assert claim.p == Fraction(3658, 10**6)
     assert re.search(r": sign_test \d+ \d+ \d+ \d+\.", (tmp_path / "sign.v").read_text())
@@ -90,7 +92,7 @@ def test_a_gate_is_stated_at_the_threshold_that_was_typed(tmp_path: Path) -> Non
     assert theorem.shown
     predictions, proof = table(tmp_path / "p.csv"), tmp_path / "gate.v"
     said = run("gate", predictions, "--error", "0.05", "--slice", "label", "--proof", proof)
-    assert "wrote" in said
+    assert "verify numbers.json --proof" in said.replace("\n", " ")
     slices = len(certiformer.gate(predictions, error=0.05, declaration={"slices": "label"}).statements)
     assert f": gate 400 5 {slices} 1 20 1 20." in proof.read_text()
 
@@ -162,7 +164,7 @@ def test_a_proof_that_was_handed_over_is_compared_and_never_run(tmp_path: Path, 
 
 
 @pytest.mark.usefixtures("untouched")
-@pytest.mark.parametrize("field", ["value", "share", "errors", "delta"])
+@pytest.mark.parametrize("field", ["value", "share", "errors", "delta", "confidence", "words", "format", "gate"])
 def test_a_report_with_a_forged_number_is_refused(tmp_path: Path, field: str) -> None:
     run("certify", table(tmp_path / "p.csv"), "--out", tmp_path)
     path = tmp_path / "report.json"
@@ -174,10 +176,23 @@ def test_a_report_with_a_forged_number_is_refused(tmp_path: Path, field: str) ->
         row["terms"]["share of delta"] /= 2
     elif field == "errors":
         row["evidence"]["errors"] += 1
+    elif field == "confidence":
+        # A true limit at confidence 50 %, under a headline that says 95 %.
+        row["terms"]["share of delta"], row["value"] = 0.5, binomial_upper(5, 400, math.log(0.5))
+    elif field == "words":
+        document["headline"] = document["headline"].replace("at most ", "at most 0.")
+    elif field == "format":
+        document |= {"format": 1, "headline": "The model never errs."}
+    elif field == "gate":
+        document["verdict"] = "pass"
     else:
         document["delta"] = 0.049
     path.write_text(json.dumps(document))
-    assert "kernel: NOT checked" in run("verify", path, "--proof", code=1)
+    if field == "gate":
+        with pytest.raises(InputError, match="no number that the kernel reads"):
+            run("verify", path, "--proof")
+    else:
+        assert "kernel: NOT checked" in run("verify", path, "--proof", code=1)
 
 
 def test_without_the_compiler_it_is_said_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

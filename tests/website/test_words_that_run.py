@@ -149,3 +149,9 @@ def test_the_targets_of_make_exist():
         for target in re.findall(r"`?make ([a-z-]+)`?", page.read_text()):
             if f"make {target}" in re.findall(r"(?:`|^)(make [a-z-]+)", page.read_text(), re.MULTILINE):
                 assert re.search(rf"^{target}\b.*:", makefile, re.MULTILINE), f"{page.name}: make {target}"
+
+
+def test_the_files_that_make_names_exist():
+    named = re.findall(r"\b(?:tests|tools|docs)/[\w./-]+\.(?:py|md)\b", (ROOT / "Makefile").read_text())
+    assert "tests/auditing/test_proof_kernel.py" in named
+    assert [name for name in named if not (ROOT / name).is_file()] == []

@@ -32,6 +32,7 @@ from certiformer.certificates._refutations import refutation_of
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources.rows import whole
+from certiformer.certification.verify import verify
 from certiformer.report.numbers import percent_down, percent_up
 from certiformer.theory.core.errors import CertiformerError, InputError
 from certiformer.theory.core.json_reader import read_json
@@ -93,6 +94,11 @@ def check_file(path: str | Path, data: str | Path | None = None, *, count: bool 
     """`check` of a report.json, or of what `compare --json` printed, with the proof.v beside it if there is one."""
     source = Path(path)
     document = read_json(source, "a report.json, or what `compare --json` or `gate --json` printed")
+    if "comparison" not in document and not _is_gate(document):
+        # The kernel reads numbers: words and shares of delta that do not follow from them are found here.
+        found = verify(source, data=data)
+        if found.differences or not found.rows:
+            raise kernel.Refused(f"kernel: NOT checked: {next(iter(found.differences), found.sentence)}")
     beside = source.parent / "proof.v"
     handed = beside.read_text(encoding="utf-8", errors="replace") if beside.is_file() else None
     # The file is read as text only, to see whether the counting was part of it.
@@ -143,7 +149,7 @@ def _rows(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _is_gate(document: Mapping[str, Any]) -> bool:
-    return any(str(row["id"]).partition(" ")[0] == "gate" for row in document.get("statements", ()))
+    return "verdict" in document
 
 
 def _shown(row: Mapping[str, Any]) -> bool:
@@ -263,8 +269,8 @@ def write_proof(document: Mapping[str, Any], path: str | Path, data: str | Path 
         target.write_text(text, encoding="utf-8")
     except OSError as error:
         raise CertiformerError(f"cannot write {target}: {error.strerror}") from error
-    if "comparison" in document:
-        again = "save what --json prints as comparison.json, then certiformer verify comparison.json --proof"
+    if "comparison" in document or _is_gate(document):
+        again = "save what --json prints as numbers.json, then certiformer verify numbers.json --proof"
     else:
         again = f"certiformer verify {shlex.quote(str(target.parent / 'report.json'))} --proof"
     return f"wrote {target}. To have it made again and checked by a proof kernel: {again}"

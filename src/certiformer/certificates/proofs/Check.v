@@ -4,7 +4,7 @@
    by t_{i+1} = t_i (n - i) p / ((i + 1)(1 - p)). Every operation is rounded up, and the mantissa is kept at about 97
    bits, so that the result is at least the tail, by a relative excess of about k 2^-96. check says true only if
    this bound is at most delta: true is a proof, false only means that it was not shown.
-   certiformer computes the same in Python (certiformer.calculus.tail_check) for every exact limit that it prints. *)
+   certiformer computes the same in Python (certiformer.theory.calculus.tail_check) for every exact limit that it prints. *)
 From Coq Require Import Reals Lra Lia List Bool Arith ZArith.
 From Certiformer Require Import Holdout.
 Local Open Scope R_scope.
