@@ -16,8 +16,8 @@ from certiformer.certification.sources import files
 from certiformer.theory.core.errors import InputError, refuse_unknown_options
 from certiformer.theory.core.report import Decision, visible
 
-MOST_SLICES = 20
-"""A column of more values is not offered for slices."""
+MOST_SLICES, LEAST_ROWS = 20, 10
+"""A column of more values, or of fewer rows for each, is not offered for slices."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,8 @@ def _questions(path: str | Path, sample: Sample, table: files.Table) -> list[Que
         for name, cells in table.columns.items():
             kinds = len({str(cell) for cell in cells})
             outcome = any(name in (one.name, one.label) for one in sample.outcomes)
-            if 2 <= kinds <= MOST_SLICES and name not in used and not outcome and name != declared.group:
+            offered = 2 <= kinds <= min(MOST_SLICES, len(cells) // LEAST_ROWS)
+            if offered and name not in used and not outcome and name != declared.group:
                 found.append(Question(f"and for each {visible(name)}?", command("certify", "--slice", name)))
     if units.groups is not None and rates and len(sample.outcomes) == 1:
         least = int(np.min(np.unique(units.groups, return_counts=True)[1]))

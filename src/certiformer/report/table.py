@@ -43,7 +43,7 @@ def theorem_table(results: Sequence[type[Result]], width: int = 80) -> Renderabl
         status = Text(result.status.value, STATUS_STYLES[result.status])
         words = Text(result.reason if roomy else result.title)
         table.add_row(Text(result.id), Text(result.bounds.value), status, words)
-    hint = Text("certiformer explain ID tells the whole story; every result has a sound side.", "dim")
+    hint = Text("certiformer explain ID: what is printed, what is wrong, what holds.", "dim")
     return Group(table, Text(), hint)
 
 
@@ -157,7 +157,8 @@ def _value(value: float | None) -> str:
 
 def sweep_table(swept: Evaluations) -> RenderableType:
     """A row per point, a column per variant; stars mark values of variants that do not apply there."""
-    table = Table(box=None, pad_edge=False, header_style="bold", title=f"{swept.result.id}  {swept.result.title}")
+    title = Text.assemble((swept.result.id, "bold"), f"  {swept.result.title}")
+    table = Table(box=None, pad_edge=False, header_style="bold")
     for name in swept.axes:
         table.add_column(name, justify="right")
     sides = {side: list(dict.fromkeys(getattr(swept, side))) for side in ("printed", "sound")}
@@ -170,7 +171,9 @@ def sweep_table(swept: Evaluations) -> RenderableType:
             found = getattr(evaluation, side)
             row += [_starred(found[name]) if name in found else "–" for name in names]
         table.add_row(*row)
-    return Group(table, Text("* does not apply there (out of range, or a hypothesis that was not asserted)", "dim"))
+    bounds = (bound for point in swept.points for side in (point.printed, point.sound) for bound in side.values())
+    note = Text("* does not apply there: out of range, or a hypothesis that you did not state", "dim")
+    return Group(title, Text(), table, *(() if all(bound.applies for bound in bounds) else [note]))
 
 
 def _starred(bound: Bound) -> str:

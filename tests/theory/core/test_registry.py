@@ -154,6 +154,8 @@ def test_who_asks_for_the_faulty_result_is_told_the_file(clean, tmp_path, monkey
         ("Deora Definition 1", "deora.def1"),
         ("theorem 4.1 of Trauger and Tewari", "trauger.thm4.1"),
         ("Corollary D.0.1", "trauger.corD.0.1"),
+        ("Trauger & Tewari (2024), Thm. 4.1", "trauger.thm4.1"),
+        ("thm4.1", "trauger.thm4.1"),
     ],
 )
 def test_a_place_is_paper_kind_and_number(words, id):
@@ -168,6 +170,8 @@ def test_a_place_is_paper_kind_and_number(words, id):
         ("Trauger Theorem 3.4", "trauger.lem3.4"),
         ("Theorem 1", "arda.thm1, deora.thm1"),
         ("li B.4", "li.thmB.4"),
+        ("Maurey", "trauger.lem3.1"),
+        ("foo.thm4.1", "did you mean"),
     ],
 )
 def test_another_kind_or_number_is_refused_with_those_near_it(words, near):

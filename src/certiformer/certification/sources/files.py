@@ -98,7 +98,7 @@ def _folder(folder: Path) -> Table:
     parts = [read(path) for path in chosen]
     names = [_task(path, chosen) for path in chosen]
     left = len(inside) - len(chosen)
-    said = f"{len(chosen)} files of {folder.name}" + (f"; {left} others are not of this kind" if left else "")
+    said = f"{len(chosen)} files of {folder.name}" + (f"; other files there: {left}" if left else "")
     if len(parts) == 1:
         return replace(parts[0], decisions=(*parts[0].decisions, Decision("files", said, "a folder was given")))
     if samples and len(set(names)) < len(names):

@@ -271,7 +271,7 @@ def check_inputs(known: InputTable, given: Mapping[str, Any], example: str) -> d
             values[entry.name] = entry.parse(raw)
     missing = [entry for entry in known.required if entry.name not in values]
     if missing:
-        first = missing[0]
         names = ", ".join(entry.name for entry in missing)
-        raise InputError(first.name, None, first.range, f"Missing: {names}. For example: {example}")
+        given_ones = ", ".join(values) or "none"
+        raise InputError("inputs", given_ones, "all without a default", f"Missing: {names}. For example: {example}")
     return {**known.blank, **values}

@@ -171,8 +171,8 @@ def _found(id: str) -> type[Result]:
 
 
 def _at_place(words: str, known: Mapping[str, type[Result]]) -> type[Result]:
-    """The result at `Trauger Theorem 4.1` or `theorem 4.1 of Trauger`: paper, kind and number must all agree."""
-    asked = places_in(words)
+    """The result at `Trauger Theorem 4.1` or `Thm. 4.1 of Trauger`: paper, kind and number must all agree."""
+    asked = places_in(_SHORT.sub(lambda match: f"{_KIND_OF[match[1].lower()]} " if match[1] else "", words))
     of_paper = [result for result in known.values() if _names(result.paper, words)]
     searched = of_paper or list(known.values())
     place = asked[0] if len(asked) == 1 else None
@@ -184,9 +184,10 @@ def _at_place(words: str, known: Mapping[str, type[Result]]) -> type[Result]:
         raise UnknownNameError("result", words, (), f"Several are there: {', '.join(each.id for each in found)}.")
     hint = "See `certiformer theorems`, or `certiformer search WORDS`."
     wanted = {part for each in asked for part in each}
-    near = [f"{one.id} ({one.place})" for one in searched if any(wanted & {*at} for at in places_in(one.place))]
-    if of_paper and near:
-        raise UnknownNameError("result", words, (), f"Near it: {', '.join(near[:6])}. {hint}")
+    near = [one for one in of_paper if any(wanted & {*at} for at in places_in(one.place))] or search(words)
+    if near:
+        listed = ", ".join(f"{one.id} ({one.place})" for one in near[:6])
+        raise UnknownNameError("result", words, (), f"Near it: {listed}. {hint}")
     raise UnknownNameError("result", words, known, hint)
 
 
@@ -195,6 +196,10 @@ def _names(paper: Paper, words: str) -> bool:
     surnames = set(re.findall(r"[a-z]+", paper.short.lower())) - {"et", "al", "the"}
     return bool({paper.key, *surnames} & set(re.findall(r"[a-z]+", words.lower())))
 
+
+_KIND_OF = {short: long for long, short in PLACE_KINDS.items()}
+_SHORT = re.compile(rf"(?<![.\w])({'|'.join(_KIND_OF)})(?:\.|\b|(?=\d)) *|\((?:19|20)\d\d\)", re.IGNORECASE)
+"""`Thm. 4.1`, `thm4.1`, and the year of a paper, which is no place."""
 
 _REFERENCE = re.compile(
     rf"\b({'|'.join(PLACE_KINDS)})s?\b\.?\s*|[(]?\b([A-Z](?:\.\d+)+|\d+(?:\.\d+)*|[A-Z](?=$|[\s,;]))[)]?(-?)",
