@@ -96,7 +96,7 @@ def test_planted_rates_are_found() -> None:
     assert words(analysis, "excess over the sound bound S2") == {"holds"}
     assert "violated from n" in analysis.headline
     assert "exponent -0.66" in analysis.headline
-    assert "the printed Theorem B.1 with -0.95: it is violated from n" in analysis.headline
+    assert "the printed Theorem B.1 -0.95: it is violated from n" in analysis.headline
     # the slope of a bound with its constants is no claim, printed and sound alike
     assert words(analysis, "l1 ball, d = 0.8", "Theorem B.1") == words(analysis, "l1 ball", "S4chain") == {"measured"}
 

@@ -197,13 +197,13 @@ def test_planted_growth_is_found():
 def test_the_headline_follows_the_verdicts():
     rows = planted()
     text = figure.analyse(rows).headline
-    assert "for the IndRNN (grows: agrees)" in text
-    assert "for the Transformer (stable: agrees)" in text
+    assert "(IndRNN; grows: agrees)" in text
+    assert "(Transformer; stable: agrees)" in text
     assert "Transformer runs still improve at the last step" in text
     for row in rows:
         if row.config["network"] == "transformer":
             row.values["jacobian"] *= row.config["lag"]
-    assert "for the Transformer (stable: differs)" in figure.analyse(rows).headline
+    assert "(Transformer; stable: differs)" in figure.analyse(rows).headline
 
 
 def test_of_the_loss_the_paper_speaks_after_long_training_only():
