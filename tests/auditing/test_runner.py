@@ -295,7 +295,7 @@ def test_families_stay_in_their_space():
 
     def measure(point, version):
         seen.append(point)
-        return point["x"], {"P": None}, 1.0
+        return Instance(point["x"], {"P": None}, 1.0)
 
     attack = Attack(
         "arda.fact1", "", family({"x": (0.5, 2.0), "k": (1.0, 9.0), "c": ["a"]}, measure, ["k"]), lambda d, v: None

@@ -15,6 +15,8 @@ from certiformer.theory.core.result import Result, Variants
 if TYPE_CHECKING:
     from certiformer.auditing.search import Search
 
+Data = Mapping[str, Any]
+"""What rebuilds an instance."""
 Version = Literal["printed", "sound"]
 Sense = Literal["upper", "lower", "equal"]
 Outcome = Literal["refuted", "survived", "not attackable", "not attacked"]
@@ -48,7 +50,7 @@ class Instance:
 class Candidate(NamedTuple):
     """What a search hands back: data that rebuild an instance, and what the search believes it attains."""
 
-    data: Mapping[str, Any]
+    data: Data
     attained: float
 
 
@@ -68,7 +70,7 @@ class Attack:
     id: str
     what: str
     search: Callable[[Search], Iterable[Candidate]]
-    instance: Callable[[Mapping[str, Any], Version], Instance]
+    instance: Callable[[Data, Version], Instance]
     versions: tuple[Version, ...] = VERSIONS
     variants: tuple[str, ...] = ()
     sense: Sense = "upper"
@@ -114,7 +116,7 @@ class Bounds:
         wanted = self.attack.variants
         found = [
             bound.value
-            for name, bound in _side(result(**inputs), self.version).items()
+            for name, bound in side(result(**inputs), self.version).items()
             if (name in wanted if wanted else bound.bounds in (None, result.bounds))
             and (bound.applies or (self.attack.regardless and self.version == "printed"))
         ]
@@ -197,5 +199,6 @@ class Verdict:
         }
 
 
-def _side(at: Result, version: Version) -> Variants:
+def side(at: Result, version: Version) -> Variants:
+    """The printed or the sound variants."""
     return at.printed() if version == "printed" else at.sound()

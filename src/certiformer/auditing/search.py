@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from certiformer.auditing.attack import Attack, Bounds, Candidate, Version, ratio
+from certiformer.auditing.attack import Attack, Bounds, Candidate, Data, Instance, Version, ratio
 
 Array = NDArray[np.float64]
+Built = tuple[Data, Instance] | None
+"""An instance with its data; None where a free vector gives none."""
 KEPT = 4
 
 
@@ -41,27 +43,37 @@ class Search:
         return -np.inf if bound is None else ratio(attained, bound, self.attack.sense)
 
 
-def best(search: Search, trials: Iterator[tuple[Candidate, float]]) -> list[Candidate]:
+def best(search: Search, trials: Iterator[tuple[Candidate, float]], keep: int = KEPT) -> list[Candidate]:
     """The highest scores of a stream of scored trials, each of which counts as one point."""
     heap: list[tuple[float, int, Candidate]] = []
     for number, (candidate, score) in enumerate(trials):
         search.spent += 1
         heapq.heappush(heap, (score, -number, candidate))
-        if len(heap) > KEPT:
+        if len(heap) > keep:
             heapq.heappop(heap)
     return [candidate for score, _, candidate in sorted(heap, key=lambda entry: entry[:2], reverse=True) if score > 0]
 
 
+def sample(draw: Callable[[Search], tuple[Data, float, float]]) -> Callable[[Search], list[Candidate]]:
+    """Random search: `draw` makes the data of one instance, what it attains, and its score."""
+
+    def run(search: Search) -> list[Candidate]:
+        drawn = (draw(search) for _ in range(search.points))
+        return best(search, ((Candidate(data, attained), score) for data, attained, score in drawn))
+
+    return run
+
+
 def family(
     space: Mapping[str, tuple[float, float] | Sequence[Any]],
-    measure: Callable[[Mapping[str, Any], Version], tuple[float, Mapping[str, Any], float | None]],
+    measure: Callable[[Data, Version], Instance],
     whole: Sequence[str] = (),
     climb: float = 0.5,
 ) -> Callable[[Search], list[Candidate]]:
     """Search a parametric family: `space` gives each parameter a positive range (log-uniform) or a list of choices.
 
     The first part of the points is drawn at random; the rest are perturbations of the best so far.
-    `measure` returns what a member attains, the inputs of the claim, and the claim's value if it is not the result's.
+    `measure` is the instance that a member is, by the quickest way.
     """
 
     def draw(rng: np.random.Generator) -> dict[str, Any]:
@@ -94,17 +106,35 @@ def family(
             for number in range(search.points):
                 exploring = top is None or number < search.points * (1 - climb)
                 point = draw(search.rng) if exploring or top is None else near(top, search.rng, step)
-                attained, inputs, given = measure(point, search.version)
-                score = search.score(attained, inputs, given)
+                found = measure(point, search.version)
+                score = search.score(found.attained, found.inputs, found.bound)
                 if score > top_score:
                     top, top_score = point, score
                 elif not exploring:
                     step = max(0.997 * step, 1e-3)
-                yield Candidate(point, attained), score
+                yield Candidate(point, found.attained), score
 
         return best(search, trials())
 
     return run
+
+
+def closed_form(
+    id: str,
+    what: str,
+    space: Mapping[str, tuple[float, float] | Sequence[Any]],
+    inputs: Callable[[Data, Version], Mapping[str, Any]],
+    quick: Callable[[Data], float],
+    again: Callable[[Data], float],
+    whole: Sequence[str] = (),
+    **more: Any,
+) -> Attack:
+    """An attack on a family with a formula: `quick` for the search, another one, `again`, for the verdict."""
+
+    def by(formula: Callable[[Data], float]) -> Callable[[Data, Version], Instance]:
+        return lambda data, version: Instance(formula(data), inputs(data, version))
+
+    return Attack(id, what, family(space, by(quick), whole), by(again), **more)
 
 
 def ascend(
@@ -162,10 +192,10 @@ def ascend(
 
 def explore(
     size: int,
-    build: Callable[[Array, Version], tuple[dict[str, Any], float, Mapping[str, Any], float | None] | None],
+    build: Callable[[Array, Version], Built],
     spread: float = 1.5,
 ) -> Callable[[Search], list[Candidate]]:
-    """Random search and hill climbing over free real vectors; `build` makes data, attained value and inputs of one."""
+    """Random search and hill climbing over free real vectors; `build` makes an instance of one, and its data."""
 
     def run(search: Search) -> list[Candidate]:
         def trials() -> Iterator[tuple[Candidate, float]]:
@@ -182,11 +212,11 @@ def explore(
                 if built is None:
                     yield Candidate({}, 0.0), -np.inf
                     continue
-                data, attained, inputs, given = built
-                score = search.score(attained, inputs, given)
+                data, found = built
+                score = search.score(found.attained, found.inputs, found.bound)
                 if score > top_score:
                     top, top_score = point, score
-                yield Candidate(data, attained), score
+                yield Candidate(data, found.attained), score
 
         return best(search, trials())
 

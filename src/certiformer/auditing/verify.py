@@ -92,6 +92,15 @@ def binomial_tail(n: int, p: float, k: int) -> float:
     return min(1.0, math.fsum(math.exp(value) for value in logs))
 
 
+def chi_tail(dimension: int, low: float, reach: float) -> float:
+    """P(low < chi < low + reach) by Simpson's rule on the density of a Gaussian vector's norm."""
+    x = np.linspace(low, low + reach, 20_001)
+    constant = (1 - dimension / 2) * math.log(2) - math.lgamma(dimension / 2)
+    weights = np.where(np.arange(len(x)) % 2 == 1, 4.0, 2.0)
+    weights[[0, -1]] = 1.0
+    return float(np.sum(weights * np.exp(constant + (dimension - 1) * np.log(x) - x**2 / 2)) * (x[1] - x[0]) / 3)
+
+
 def log_volume_l1_ball(dimension: int, radius: float) -> float:
     """ln of (2r)^D / D!."""
     return dimension * math.log(2 * radius) - math.fsum(math.log(i) for i in range(2, dimension + 1))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from certiformer.auditing.attack import Attack, Candidate, Instance, Version
-from certiformer.auditing.search import Array, Search, explore
+from certiformer.auditing.attack import Attack, Candidate, Data, Instance, Version, side
+from certiformer.auditing.search import Array, Built, Search, explore
 from certiformer.auditing.verify import (
     array,
     attention_output,
@@ -21,8 +21,6 @@ from certiformer.auditing.verify import (
 )
 from certiformer.theory.core import find
 
-Data = Mapping[str, Any]
-Built = tuple[dict[str, Any], float, Mapping[str, Any], float | None] | None
 _T, _D = 2, 1
 _SIZE = _T * _D + _D * _D  # parameters of one head
 _GRID = np.linspace(0.0, 1.0, 33)
@@ -57,6 +55,13 @@ def _loss(X: Array, y: Array, theta: Array, weights: Array | None = None) -> tup
     z = y * outputs
     push = -y * np.exp(-np.logaddexp(0.0, z)) * weights
     return np.logaddexp(0.0, -z) @ weights, np.einsum("...n,...np->...p", push, slopes)
+
+
+def _bend(slope: Callable[[Array], Array], theta: Array) -> Array:
+    """The spectrum of a Hessian, by central differences of gradients."""
+    step = 1e-5
+    columns = np.array([(slope(theta + step * e) - slope(theta - step * e)) / (2 * step) for e in np.eye(_SIZE)])
+    return np.linalg.eigvalsh((columns + columns.T) / 2)
 
 
 def _radius(X: Any) -> float:
@@ -113,19 +118,14 @@ def _output_inputs(id: str, X: Array, theta: Array) -> dict[str, Any]:
 def _output_derivative(id: str, variant: str, part: slice) -> Attack:
     def measure(X: Array, theta: Array) -> float:
         if variant.startswith("hessian"):
-            step = 1e-5
-            columns = [
-                (_forward(X, theta + step * e)[1][0] - _forward(X, theta - step * e)[1][0]) / (2 * step)
-                for e in np.eye(_SIZE)
-            ]
-            return float(np.max(np.abs(np.linalg.eigvalsh((np.array(columns) + np.array(columns).T) / 2))))
+            return float(np.max(np.abs(_bend(lambda at: _forward(X, at)[1][0], theta))))
         return float(np.linalg.norm(_forward(X, theta)[1][0][part]))
 
     def build(z: Array, version: Version) -> Built:
         X, theta = _tokens(z), z[_T * _D :]
         if _radius(X) < 0.05 or _scores_sum(X, theta) < 1e-3:
             return None
-        return {"X": X, "theta": theta}, measure(X, theta), _output_inputs(id, X, theta), None
+        return {"X": X, "theta": theta}, Instance(measure(X, theta), _output_inputs(id, X, theta))
 
     def instance(data: Data, version: Version) -> Instance:
         X, theta = array(data["X"]), array(data["theta"])
@@ -159,18 +159,14 @@ def _loss_derivative(variant: str) -> Attack:
         value, slope = _loss(X, y, theta)
         if variant == "beta1":
             return float(np.linalg.norm(slope) / value)
-        step = 1e-5
-        columns = [
-            (_loss(X, y, theta + step * e)[1] - _loss(X, y, theta - step * e)[1]) / (2 * step) for e in np.eye(_SIZE)
-        ]
-        spectrum = np.linalg.eigvalsh((np.array(columns) + np.array(columns).T) / 2)
+        spectrum = _bend(lambda at: _loss(X, y, at)[1], theta)
         return float(np.max(np.abs(spectrum)) if variant == "beta2" else -spectrum[0] / value)
 
     def build(z: Array, version: Version) -> Built:
         X, theta = _tokens(z), z[_T * _D :]
         if _radius(X) < 0.05 or np.max(np.abs(theta)) > 30:
             return None
-        return {"X": X, "theta": theta}, measure(X, theta), _shape(X, _b(theta)), None
+        return {"X": X, "theta": theta}, Instance(measure(X, theta), _shape(X, _b(theta)))
 
     def instance(data: Data, version: Version) -> Instance:
         X, theta = array(data["X"]), array(data["theta"])
@@ -226,12 +222,8 @@ def _descent_build(z: Array, version: Version) -> Built:
     if value < 1e-6 or _radius(X) < 0.05:
         return None
     after = float(_loss(X, y, following)[0])
-    return (
-        {"X": X, "theta": theta, "eta": eta},
-        after,
-        _descent_inputs(X, theta, following, eta, float(value), slope),
-        None,
-    )
+    inputs = _descent_inputs(X, theta, following, eta, float(value), slope)
+    return {"X": X, "theta": theta, "eta": eta}, Instance(after, inputs)
 
 
 def _descent(data: Data, version: Version) -> Instance:
@@ -254,16 +246,11 @@ def _expansion_build(z: Array, version: Version) -> Built:
     value, slope = _loss(X, y, here)
     if np.linalg.norm(there - here) < 0.1 or _radius(X) < 0.1:
         return None
-    lowest, step = math.inf, 1e-5
-    for s in _GRID[::16]:
-        point = here + s * (there - here)
-        rows = [
-            (_loss(X, y, point + step * e)[1] - _loss(X, y, point - step * e)[1]) / (2 * step) for e in np.eye(_SIZE)
-        ]
-        lowest = min(lowest, float(np.linalg.eigvalsh((np.array(rows) + np.array(rows).T) / 2)[0]))
+    between = (here + s * (there - here) for s in _GRID[::16])
+    lowest = min(float(_bend(lambda at: _loss(X, y, at)[1], point)[0]) for point in between)
     attained = float(_loss(X, y, there)[0])
     inputs = _expansion_inputs(X, here, there, float(value), slope, lowest)
-    return {"X": X, "here": here, "there": there}, attained, inputs, None
+    return {"X": X, "here": here, "there": there}, Instance(attained, inputs)
 
 
 def _expansion(data: Data, version: Version) -> Instance:
@@ -292,7 +279,7 @@ def _target_build(z: Array, version: Version) -> Built:
     values, _ = _loss(X, y, here + _GRID[:, None] * (there - here))
     value, slope = _loss(X, y, here)
     inputs = _target_inputs(X, here, there, float(values[-1]), slope, values)
-    return {"X": X, "here": here, "there": there}, float(value), inputs, None
+    return {"X": X, "here": here, "there": there}, Instance(float(value), inputs)
 
 
 def _target(data: Data, version: Version) -> Instance:
@@ -315,7 +302,7 @@ def _spread_build(z: Array, version: Version) -> Built:
     values, slopes = _loss(X, y, here + _GRID[:, None] * (there - here))
     attained = float(np.linalg.norm(here - there - eta * (slopes[0] - slopes[-1])))
     data = {"X": X, "here": here, "there": there, "eta": eta}
-    return data, attained, _spread_inputs(X, here, there, eta, values), None
+    return data, Instance(attained, _spread_inputs(X, here, there, eta, values))
 
 
 def _spread(data: Data, version: Version) -> Instance:
@@ -340,7 +327,7 @@ def _left_out_build(z: Array, version: Version) -> Built:
     first = float(_loss(X[:1], y[:1], here)[0])
     attained = float(np.linalg.norm(here - eta * slope - there + eta * slopes[-1]))
     inputs = {**_spread_inputs(X, here, there, eta, values), "li": first, "n": 2}
-    return {"X": X, "here": here, "there": there, "eta": eta}, attained, inputs, None
+    return {"X": X, "here": here, "there": there, "eta": eta}, Instance(attained, inputs)
 
 
 def _left_out(data: Data, version: Version) -> Instance:
@@ -353,8 +340,7 @@ def _left_out(data: Data, version: Version) -> Instance:
 
 
 def _curvature(X: Array, here: Array, there: Array, version: Version) -> float:
-    constants = find("deora.cor1")(**_shape(X, _b(here, there)))
-    beta3 = (constants.printed() if version == "printed" else constants.sound())["beta3"].value
+    beta3 = side(find("deora.cor1")(**_shape(X, _b(here, there))), version)["beta3"].value
     return float(beta3 * np.sum((there - here) ** 2))
 
 
@@ -365,7 +351,7 @@ def _segment_build(z: Array, version: Version) -> Built:
         return None
     values, _ = _loss(X, y, here + _GRID[:, None] * (there - here))
     inputs = {"q": _curvature(X, here, there, version), "L": float(max(values[0], values[-1]))}
-    return {"X": X, "here": here, "there": there}, float(np.max(values)), inputs, None
+    return {"X": X, "here": here, "there": there}, Instance(float(np.max(values)), inputs)
 
 
 def _segment(data: Data, version: Version) -> Instance:

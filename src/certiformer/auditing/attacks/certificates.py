@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from scipy.special import bdtr
 
-from certiformer.auditing.attack import Attack, Candidate, Instance, Version
-from certiformer.auditing.search import Search
+from certiformer.auditing.attack import Attack, Candidate, Data, Instance, Version, side
+from certiformer.auditing.search import Search, best
 from certiformer.auditing.verify import binomial_tail
 from certiformer.theory.calculus.log_form import centres
 from certiformer.theory.core import find
 
-Data = Mapping[str, Any]
 Frozen = dict[tuple[float, ...], tuple[float, float]]
 Inputs = Callable[[int, int, float, int], dict[str, Any]]
+Trials = Iterator[tuple[Candidate, float]]
+
+
+def _three_best(trials: Callable[[Search], Trials]) -> Callable[[Search], list[Candidate]]:
+    return lambda search: best(search, trials(search), keep=3)
 
 
 def _value(id: str, inputs: Mapping[str, Any], variant: str) -> float:
@@ -33,8 +37,8 @@ def _value(id: str, inputs: Mapping[str, Any], variant: str) -> float:
 def _covered(
     id: str, inputs: Inputs, predictors: tuple[int, ...] = (2, 10), *, variant: str = "value", seconds: float = 1.0
 ) -> Attack:
-    def search(search: Search) -> list[Candidate]:
-        found = []
+    @_three_best
+    def search(search: Search) -> Trials:
         while search.spent < search.points:
             n = int(search.rng.integers(3, 40))
             delta = float(search.rng.uniform(0.01, 0.4))
@@ -45,10 +49,7 @@ def _covered(
                 below = sum(v < p for v in values)
                 single = float(bdtr(below - 1, n, p)) if below else 0.0
                 attained = -math.expm1(N * math.log1p(-min(single, 1 - 1e-16)))
-                search.spent += 1
-                found.append((attained / delta, Candidate({"n": n, "p": float(p), "delta": delta, "N": N}, attained)))
-        found.sort(key=lambda entry: -entry[0])
-        return [candidate for _, candidate in found[:3]]
+                yield Candidate({"n": n, "p": float(p), "delta": delta, "N": N}, attained), attained / delta
 
     def instance(data: Data, version: Version) -> Instance:
         n, p, delta, N = int(data["n"]), float(data["p"]), float(data["delta"]), int(data["N"])
@@ -81,8 +82,8 @@ def _bets(delta: float) -> dict[tuple[float, ...], float]:
     }
 
 
-def _betting_search(search: Search) -> list[Candidate]:
-    found = []
+@_three_best
+def _betting_search(search: Search) -> Trials:
     for _ in range(2):
         delta = float(search.rng.uniform(0.05, 0.4))
         table = _bets(delta)
@@ -91,10 +92,7 @@ def _betting_search(search: Search) -> list[Candidate]:
         for p in np.concatenate([values[values < 1] * (1 + 1e-12), search.rng.uniform(0.01, 0.99, search.points // 2)]):
             chance = p**heads * (1 - p) ** (_LENGTH - heads)
             attained = float(np.sum(chance[values < p]))
-            search.spent += 1
-            found.append((attained / delta, Candidate({"p": float(p), "delta": delta}, attained)))
-    found.sort(key=lambda entry: -entry[0])
-    return [candidate for _, candidate in found[:3]]
+            yield Candidate({"p": float(p), "delta": delta}, attained), attained / delta
 
 
 def _betting(data: Data, version: Version) -> Instance:
@@ -127,17 +125,14 @@ def _progressive_values(n: int, delta: float) -> Any:
     )
 
 
-def _progressive_search(search: Search) -> list[Candidate]:
-    found = []
+@_three_best
+def _progressive_search(search: Search) -> Trials:
     for _ in range(6):
         n, delta = int(search.rng.integers(5, 60)), float(search.rng.uniform(0.05, 0.4))
         values = _progressive_values(n, delta)
         for p in search.rng.uniform(0.02, 1.0, size=search.points // 6 + 1):
             attained = _stopping(n, float(p), values)
-            search.spent += 1
-            found.append((attained / delta, Candidate({"n": n, "p": float(p), "delta": delta}, attained)))
-    found.sort(key=lambda entry: -entry[0])
-    return [candidate for _, candidate in found[:3]]
+            yield Candidate({"n": n, "p": float(p), "delta": delta}, attained), attained / delta
 
 
 def _progressive(data: Data, version: Version) -> Instance:
@@ -160,18 +155,15 @@ def _progressive(data: Data, version: Version) -> Instance:
 # --- kl_inverse: the inverse itself ----------------------------------------------------------------------------------
 
 
-def _inverse_search(search: Search) -> list[Candidate]:
-    found = []
+@_three_best
+def _inverse_search(search: Search) -> Trials:
     while search.spent < search.points:
         q, p = np.sort(search.rng.uniform(0.001, 0.999, size=2))
         budget = float(q * np.log(q / p) + (1 - q) * np.log((1 - q) / (1 - p)))
         if budget < 1e-6:
             continue
-        search.spent += 1
         value = _value("kl_inverse", {"q": float(q), "budget": budget}, "value")
-        found.append((float(p) / value, Candidate({"q": float(q), "p": float(p)}, float(p))))
-    found.sort(key=lambda entry: -entry[0])
-    return [candidate for _, candidate in found[:3]]
+        yield Candidate({"q": float(q), "p": float(p)}, float(p)), float(p) / value
 
 
 def _inverse(data: Data, version: Version) -> Instance:
@@ -187,20 +179,17 @@ def _inverse(data: Data, version: Version) -> Instance:
 def _compression_value(k: int, n: int, delta: float, version: Version) -> float:
     """The smallest of the forms: k is known before any loop runs, so each could have been declared."""
     at = find("compression")(k=k, n=n, delta=delta)
-    return min(bound.value for bound in (at.printed() if version == "printed" else at.sound()).values())
+    return min(bound.value for bound in side(at, version).values())
 
 
-def _compression_search(search: Search) -> list[Candidate]:
-    found = []
+@_three_best
+def _compression_search(search: Search) -> Trials:
     while search.spent < search.points:
         n = round(math.exp(search.rng.uniform(1.0, 9.3)))
         k = int(search.rng.integers(1, max(2, min(n, 300))))
         delta = float(search.rng.uniform(0.001, 0.3))
         attained = float(bdtr(k - 1, n, min(1.0, _compression_value(k, n, delta, search.version))))
-        search.spent += 1
-        found.append((attained / delta, Candidate({"k": k, "n": n, "delta": delta}, attained)))
-    found.sort(key=lambda entry: -entry[0])
-    return [candidate for _, candidate in found[:3]]
+        yield Candidate({"k": k, "n": n, "delta": delta}, attained), attained / delta
 
 
 def _compression(data: Data, version: Version) -> Instance:
@@ -234,17 +223,14 @@ def _frozen(p: float, values: Frozen, begun: tuple[float, ...] = ()) -> float:
     return p * _frozen(p, values, (*begun, 1.0)) + (1 - p) * _frozen(p, values, (*begun, 0.0))
 
 
-def _frozen_search(search: Search) -> list[Candidate]:
-    found = []
+@_three_best
+def _frozen_search(search: Search) -> Trials:
     for _ in range(3):
         delta = float(search.rng.uniform(0.05, 0.6))
         values = _frozen_values(delta)
         for p in search.rng.uniform(0.3, 1.0, size=search.points // 3 + 1):
             attained = _frozen(float(p), values)
-            search.spent += 1
-            found.append((attained / delta, Candidate({"p": float(p), "delta": delta}, attained)))
-    found.sort(key=lambda entry: -entry[0])
-    return [candidate for _, candidate in found[:3]]
+            yield Candidate({"p": float(p), "delta": delta}, attained), attained / delta
 
 
 def _frozen_instance(data: Data, version: Version) -> Instance:

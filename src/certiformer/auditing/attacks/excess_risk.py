@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from scipy.special import bdtr, gammaln
 
-from certiformer.auditing.attack import Attack, Candidate, Instance, Version
-from certiformer.auditing.search import Search, family
+from certiformer.auditing.attack import Attack, Candidate, Data, Instance, Version
+from certiformer.auditing.search import Search, closed_form, family
 from certiformer.auditing.verify import binomial_tail
 
-Data = Mapping[str, Any]
-Measure = tuple[float, Mapping[str, Any], float | None]
 _HEAD = {"Bc": 1.0, "Bv": 1.0, "L_sigma": 1.0}
 
 
@@ -70,17 +67,14 @@ def _coin_inputs(id: str, data: Data, version: Version) -> dict[str, Any]:
 
 
 def _coin(id: str) -> Attack:
-    def measure(data: Data, version: Version) -> Measure:
-        return _coin_excess(data), _coin_inputs(id, data, version), None
-
-    def instance(data: Data, version: Version) -> Instance:
-        return Instance(_coin_excess_again(data), _coin_inputs(id, data, version))
-
-    return Attack(
+    return closed_form(
         id,
         "three constant predictors and labels +-s: the excess risk of the exact minimiser in closed form",
-        family({"n": (2.0, 20_000.0), "s": (1.0, 100.0), "t": (0.001, 1.0)}, measure, ["n"]),
-        instance,
+        {"n": (2.0, 20_000.0), "s": (1.0, 100.0), "t": (0.001, 1.0)},
+        lambda data, version: _coin_inputs(id, data, version),
+        _coin_excess,
+        _coin_excess_again,
+        ["n"],
         points=1500,
         seconds=0.6,
     )
@@ -153,8 +147,8 @@ def _lower(values: np.ndarray) -> float:
 
 
 def _basis(id: str) -> list[Attack]:
-    def measure(data: Data, version: Version) -> Measure:
-        return data["d"] / _size(id, data), _basis_inputs(id, data, version), None
+    def measure(data: Data, version: Version) -> Instance:
+        return Instance(data["d"] / _size(id, data), _basis_inputs(id, data, version))
 
     def simulate(search: Search) -> list[Candidate]:
         found = []

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certiformer.auditing import walk
-from certiformer.auditing.attack import Attack, Instance, Version
-from certiformer.auditing.search import explore
+from certiformer.auditing.attack import Attack, Data, Instance, Version
+from certiformer.auditing.search import Built, explore
 from certiformer.auditing.verify import array, softmax
 from certiformer.theory import networks
 from certiformer.theory.networks import (
@@ -40,7 +40,6 @@ from certiformer.theory.networks.graph import Layer
 
 Array = NDArray[np.float64]
 Params = Mapping[str, Array]
-Built = tuple[dict[str, Any], float, Mapping[str, Any], float | None] | None
 
 _ELEMENTWISE: dict[str, Callable[[Array], Array]] = {
     "identity": lambda z: z,
@@ -221,9 +220,9 @@ class Graph:
     def build(self, z: Array, version: Version) -> Built:
         data = self.unpack(z)
         found = self.measure(data)
-        return None if found is None or found[0] < 1e-4 else (data, found[0], {}, found[1])
+        return None if found is None or found[0] < 1e-4 else (data, Instance(found[0], {}, found[1]))
 
-    def instance(self, data: Mapping[str, Any], version: Version) -> Instance:
+    def instance(self, data: Data, version: Version) -> Instance:
         """The same claim by the second path."""
         return walk.instance(self, {name: array(value) for name, value in data.items()})
 

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from scipy.special import gammaincc
 
-from certiformer.auditing.attack import Attack, Candidate, Instance, Version
-from certiformer.auditing.search import Array, Search, ascend, explore, family
-from certiformer.auditing.verify import array, derivative, gradient, hessian, into_ball, softmax, spectral_norm
+from certiformer.auditing.attack import Attack, Candidate, Data, Instance, Version
+from certiformer.auditing.search import Array, Built, Search, ascend, closed_form, explore
+from certiformer.auditing.verify import (
+    array,
+    chi_tail,
+    derivative,
+    gradient,
+    hessian,
+    into_ball,
+    softmax,
+    spectral_norm,
+)
 
-Data = Mapping[str, Any]
-Built = tuple[dict[str, Any], float, Mapping[str, Any], float | None] | None
 _T, _D, _HEADS = 2, 2, 2
 _SIZE = _D + _D * _D  # u and W of one head
 
@@ -61,7 +68,7 @@ def _gradient_attack(id: str, variant: str, part: slice, with_c: bool) -> Attack
         attained = float(np.linalg.norm(full[part]))
         if attained < 1e-3:
             return None
-        return {"X": X, "q": q, "theta": theta}, attained, inputs(theta), None
+        return {"X": X, "q": q, "theta": theta}, Instance(attained, inputs(theta))
 
     def instance(data: Data, version: Version) -> Instance:
         X, q, theta = array(data["X"]), array(data["q"]), array(data["theta"])
@@ -177,7 +184,7 @@ def _moved_attack(id: str, kind: str, more: Mapping[str, Any], variants: tuple[s
                 for c, m, g, s in zip(_SIGNS, moves, goal, slopes, strict=True)
             )
             attained = abs(inner / _ROOT - f + _output(X, q, start, goal)[1])
-        return data, attained, _width_inputs(start, more, version), None
+        return data, Instance(attained, _width_inputs(start, more, version))
 
     def instance(data: Data, version: Version) -> Instance:
         X, q, start, moves = (array(data[name]) for name in ("X", "q", "start", "moves"))
@@ -240,28 +247,23 @@ def _norm_tail(data: Data) -> float:
     return -math.expm1(data["copies"] * math.log1p(-single))
 
 
-def _norm_inputs(id: str, data: Data) -> dict[str, Any]:
-    if id == "arda.def1":
-        return {"m": 2 * data["copies"], "d": data["d"], "R": data["t"]}
-    return {"d": data["d"], "t": data["t"], "copies": data["copies"]}
+def _norm_tail_again(data: Data) -> float:
+    single = chi_tail(data["d"], math.sqrt(data["d"]) + data["t"], 12.0)
+    return float(1.0 - (1.0 - single) ** data["copies"])
 
 
-def _norm_attack(id: str) -> Attack:
-    def measure(data: Data, version: Version) -> tuple[float, Mapping[str, Any], float | None]:
-        return _norm_tail(data), _norm_inputs(id, data), None
-
-    def instance(data: Data, version: Version) -> Instance:
-        d, low = data["d"], math.sqrt(data["d"]) + data["t"]
-        x = np.linspace(low, low + 12.0, 20_001)
-        density = np.exp((1 - d / 2) * math.log(2) - math.lgamma(d / 2) + (d - 1) * np.log(x) - x**2 / 2)
-        weights = np.where(np.arange(len(x)) % 2 == 1, 4.0, 2.0)
-        weights[[0, -1]] = 1.0
-        single = float(np.sum(weights * density) * (x[1] - x[0]) / 3)
-        return Instance(1.0 - (1.0 - single) ** data["copies"], _norm_inputs(id, data))
-
-    space: dict[str, Any] = {"d": (1.0, 30.0), "t": (0.05, 3.0), "copies": (1.0, 500.0)}
-    what = "the exact law of the norm of a Gaussian vector"
-    return Attack(id, what, family(space, measure, ["d", "copies"]), instance, points=1200, seconds=0.3)
+def _norm_attack(id: str, inputs: Callable[[Data], dict[str, Any]]) -> Attack:
+    return closed_form(
+        id,
+        "the exact law of the norm of a Gaussian vector",
+        {"d": (1.0, 30.0), "t": (0.05, 3.0), "copies": (1.0, 500.0)},
+        lambda data, version: inputs(data),
+        _norm_tail,
+        _norm_tail_again,
+        ["d", "copies"],
+        points=1200,
+        seconds=0.3,
+    )
 
 
 # --- arda.prop2: an independently recurrent unit ---------------------------------------------------------------------
@@ -294,7 +296,7 @@ def _recurrent_build(z: Array, version: Version) -> Built:
         new = math.tanh(theta[0] * token + theta[1] * h)
         by_w, by_u = (1 - new**2) * (token + theta[1] * by_w), (1 - new**2) * (h + theta[1] * by_u)
         h = new
-    return {"x": x, "theta": theta}, math.hypot(by_w, by_u), _RECURRENT, None
+    return {"x": x, "theta": theta}, Instance(math.hypot(by_w, by_u), _RECURRENT)
 
 
 def _recurrent(data: Data, version: Version) -> Instance:
@@ -333,8 +335,8 @@ ATTACKS = [
         points=3000,
         seconds=0.2,
     ),
-    _norm_attack("arda.def1"),
-    _norm_attack("arda.fact4"),
+    _norm_attack("arda.def1", lambda data: {"m": 2 * data["copies"], "d": data["d"], "R": data["t"]}),
+    _norm_attack("arda.fact4", lambda data: {"d": data["d"], "t": data["t"], "copies": data["copies"]}),
     Attack(
         "arda.prop2",
         "random search and hill climbing over a recurrent unit and its inputs",

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
 
-from certiformer.auditing.attack import Attack, Candidate, Instance, Version
-from certiformer.auditing.search import Search, best, family
+from certiformer.auditing.attack import Attack, Data, Instance, Version
+from certiformer.auditing.search import Search, closed_form, sample
 from certiformer.auditing.verify import array, least_cover, log_volume_l1_ball, log_volume_l2_ball, multisets
-
-Data = Mapping[str, Any]
-Measure = tuple[float, Mapping[str, Any], float | None]
-
 
 # --- volumes: a cover by balls of radius eps has at least vol(class)/vol(ball) elements -------------------------------
 
@@ -39,88 +35,94 @@ def _l1_entropy_again(dimension: int, radius: float, eps: float) -> float:
     return max(log_volume_l1_ball(dimension, radius) - log_volume_l2_ball(dimension, eps), vertices, 0.0)
 
 
-def _entrywise(radius_name: str) -> tuple[Callable[[Data, Version], Measure], Callable[[Data, Version], Instance]]:
+_SPACE: dict[str, Any] = {"B": (0.3, 3.0), "Bx": (0.3, 3.0), "eps": (1e-3, 1.0)}
+
+
+def _volume(id: str, what: str, space: Mapping[str, Any], inputs: Any, quick: Any, again: Any, **more: Any) -> Attack:
+    whole = [name for name in ("d", "k") if name in space]
+    return closed_form(id, what, {**_SPACE, **space}, inputs, quick, again, whole, points=2500, seconds=0.4, **more)
+
+
+def _radii(data: Data) -> dict[str, Any]:
+    return {"Bx": data["Bx"], "eps": data["eps"]}
+
+
+def _entrywise(id: str, name: str) -> Attack:
     """||W||_{1,1} <= B with one row: the maps x -> <w, x> on the l2 ball, an l1 ball in the l2 metric."""
-
-    def inputs(data: Data) -> dict[str, Any]:
-        return {radius_name: data["B"], "Bx": data["Bx"], "eps": data["eps"], "d": data["d"], "k": 1}
-
-    def measure(data: Data, version: Version) -> Measure:
-        return _l1_entropy(data["d"], data["B"] * data["Bx"], data["eps"]), inputs(data), None
-
-    def instance(data: Data, version: Version) -> Instance:
-        return Instance(_l1_entropy_again(data["d"], data["B"] * data["Bx"], data["eps"]), inputs(data))
-
-    return measure, instance
+    return _volume(
+        id,
+        "volume and vertices of an l1 ball",
+        {"d": (1, 2000)},
+        lambda data, version: {name: data["B"], **_radii(data), "d": data["d"], "k": 1},
+        lambda data: _l1_entropy(data["d"], data["B"] * data["Bx"], data["eps"]),
+        lambda data: _l1_entropy_again(data["d"], data["B"] * data["Bx"], data["eps"]),
+    )
 
 
-def _columns_measure(data: Data, version: Version) -> Measure:
+def _columns(id: str) -> Attack:
     """||W||_{1,inf} <= B on l1 inputs: d independent columns, each an l1 ball of R^k; the maximum of d metrics."""
-    inputs = {"Bw": data["B"], "Bx": data["Bx"], "eps": data["eps"], "d": data["d"], "k": data["k"]}
-    return data["d"] * _l1_entropy(data["k"], data["B"] * data["Bx"], data["eps"]), inputs, None
+    return _volume(
+        id,
+        "volume of the class",
+        {"d": (1, 40), "k": (1, 200)},
+        lambda data, version: {"Bw": data["B"], **_radii(data), "d": data["d"], "k": data["k"]},
+        lambda data: data["d"] * _l1_entropy(data["k"], data["B"] * data["Bx"], data["eps"]),
+        lambda data: data["d"] * _l1_entropy_again(data["k"], data["B"] * data["Bx"], data["eps"]),
+    )
 
 
-def _columns(data: Data, version: Version) -> Instance:
-    attained = data["d"] * _l1_entropy_again(data["k"], data["B"] * data["Bx"], data["eps"])
-    return Instance(attained, _columns_measure(data, version)[1])
+def _l2_ball(id: str, what: str, name: str, most: int, inputs: Any, **more: Any) -> Attack:
+    """A class that contains an l2 ball of R^data[name]."""
+
+    def again(data: Data) -> float:
+        volume = log_volume_l2_ball(data[name], data["B"] * data["Bx"])
+        return max(volume - log_volume_l2_ball(data[name], data["eps"]), 0.0)
+
+    def quick(data: Data) -> float:
+        return float(max(data[name] * math.log(data["B"] * data["Bx"] / data["eps"]), 0.0))
+
+    return _volume(id, what, {name: (1 if name == "k" else 2, most)}, inputs, quick, again, **more)
 
 
-def _one_column(points: bool) -> tuple[Callable[[Data, Version], Measure], Callable[[Data, Version], Instance]]:
+def _one_column(id: str, fixed: Mapping[str, Any]) -> Attack:
     """W = w e_1^T, x = Bx e_1: an l2 ball of R^k, whose column norm ||W||_{2,1} is ||w||_2."""
 
     def inputs(data: Data, version: Version) -> dict[str, Any]:
-        named = {"Bw": data["B"], "Bx": data["Bx"], "eps": data["eps"], "d": 2, "k": data["k"]}
-        return named | ({"n": 1} if points else {}) | ({"columns": 1} if version == "sound" else {})
+        named = {"Bw": data["B"], **_radii(data), "d": 2, "k": data["k"], **fixed}
+        return named | ({"columns": 1} if version == "sound" else {})
 
-    def measure(data: Data, version: Version) -> Measure:
-        entropy = data["k"] * math.log(data["B"] * data["Bx"] / data["eps"])
-        return max(entropy, 0.0), inputs(data, version), None
-
-    def instance(data: Data, version: Version) -> Instance:
-        k, radius = data["k"], data["B"] * data["Bx"]
-        entropy = log_volume_l2_ball(k, radius) - log_volume_l2_ball(k, data["eps"])
-        return Instance(max(entropy, 0.0), inputs(data, version))
-
-    return measure, instance
+    return _l2_ball(id, "matrices with one column: volume of an l2 ball", "k", 20_000, inputs, allowance=10.0)
 
 
-def _rank_one_measure(data: Data, version: Version) -> Measure:
+def _rank_one(id: str, most: int, **more: Any) -> Attack:
     """The matrices e_1 a^T have rank one: an l2 ball of R^max(d, k)."""
-    inputs = {"r": 1, "d": data["d"], "k": data["d"], "B": data["B"], "Bx": data["Bx"], "eps": data["eps"]}
-    return max(data["d"] * math.log(data["B"] * data["Bx"] / data["eps"]), 0.0), inputs, None
 
+    def inputs(data: Data, version: Version) -> dict[str, Any]:
+        return {"r": 1, "d": data["d"], "k": data["d"], "B": data["B"], **_radii(data)}
 
-def _rank_one(data: Data, version: Version) -> Instance:
-    d, radius = data["d"], data["B"] * data["Bx"]
-    entropy = log_volume_l2_ball(d, radius) - log_volume_l2_ball(d, data["eps"])
-    return Instance(max(entropy, 0.0), _rank_one_measure(data, version)[1])
-
-
-_SPACE: dict[str, Any] = {"B": (0.3, 3.0), "Bx": (0.3, 3.0), "eps": (1e-3, 1.0)}
+    return _l2_ball(id, "rank-one matrices with one row", "d", most, inputs, **more)
 
 
 # --- trauger.lem3.1: sparsification, all approximations enumerated ---------------------------------------------------
 
 
-def _sparse_search(search: Search) -> list[Candidate]:
-    counts = {(d, k): array(list(multisets(d, k))) for d in (1, 2, 3) for k in (1, 2, 3, 4)}
+_COUNTS = {(d, k): array(list(multisets(d, k))) for d in (1, 2, 3) for k in (1, 2, 3, 4)}
 
-    def trials() -> Iterator[tuple[Candidate, float]]:
-        rng = search.rng
-        for _ in range(search.points):
-            d, k, dim = int(rng.integers(1, 4)), int(rng.integers(1, 5)), int(rng.integers(1, 3))
-            atoms = rng.normal(size=(d, dim))
-            atoms /= np.maximum(np.linalg.norm(atoms, axis=1, keepdims=True), 1e-9)
-            weights = rng.dirichlet(np.ones(d)) * rng.uniform(0.05, 1.0)
-            target = weights @ atoms
-            errors = np.sum((target - counts[d, k] @ atoms / k) ** 2, axis=1)
-            value = float(errors.min())
-            inputs = {"gamma": float(weights.sum()), "b": 1.0, "f": float(np.linalg.norm(target)), "k": k, "d": d}
-            # Where both sides nearly vanish nothing can be told.
-            score = search.score(value, inputs) if value > 1e-6 else -np.inf
-            yield Candidate({"atoms": atoms, "weights": weights, "k": k}, value), score
 
-    return best(search, trials())
+@sample
+def _sparse_search(search: Search) -> tuple[Data, float, float]:
+    rng = search.rng
+    d, k, dim = int(rng.integers(1, 4)), int(rng.integers(1, 5)), int(rng.integers(1, 3))
+    atoms = rng.normal(size=(d, dim))
+    atoms /= np.maximum(np.linalg.norm(atoms, axis=1, keepdims=True), 1e-9)
+    weights = rng.dirichlet(np.ones(d)) * rng.uniform(0.05, 1.0)
+    target = weights @ atoms
+    errors = np.sum((target - _COUNTS[d, k] @ atoms / k) ** 2, axis=1)
+    value = float(errors.min())
+    inputs = {"gamma": float(weights.sum()), "b": 1.0, "f": float(np.linalg.norm(target)), "k": k, "d": d}
+    # Where both sides nearly vanish nothing can be told.
+    score = search.score(value, inputs) if value > 1e-6 else -np.inf
+    return {"atoms": atoms, "weights": weights, "k": k}, value, score
 
 
 def _sparse(data: Data, version: Version) -> Instance:
@@ -139,21 +141,17 @@ def _sparse(data: Data, version: Version) -> Instance:
 # --- trauger.lem3.2: covers on arbitrary inputs against covers on the scaled basis -----------------------------------
 
 
-def _basis_search(search: Search) -> list[Candidate]:
-    def trials() -> Iterator[tuple[Candidate, float]]:
-        rng = search.rng
-        for _ in range(search.points):
-            rows = np.round(rng.normal(size=(4, 2)), 2)
-            x = rng.dirichlet(np.ones(2), size=3) * rng.choice([-1.0, 1.0], size=(3, 2))
-            eps = float(rng.uniform(0.2, 3.0))
-            outputs = rows @ x.T
-            near = np.max(np.abs(outputs[:, None] - outputs[None]), axis=-1) < eps
-            value = math.log(_greedy_exact(near))
-            inputs = {"W": rows.ravel().tolist(), "d": 2, "k": 1, "Bx": 1.0, "eps": eps}
-            score = search.score(value, inputs)
-            yield Candidate({"W": rows, "x": x, "eps": eps}, value), score
-
-    return best(search, trials())
+@sample
+def _basis_search(search: Search) -> tuple[Data, float, float]:
+    rng = search.rng
+    rows = np.round(rng.normal(size=(4, 2)), 2)
+    x = rng.dirichlet(np.ones(2), size=3) * rng.choice([-1.0, 1.0], size=(3, 2))
+    eps = float(rng.uniform(0.2, 3.0))
+    outputs = rows @ x.T
+    near = np.max(np.abs(outputs[:, None] - outputs[None]), axis=-1) < eps
+    value = math.log(_greedy_exact(near))
+    inputs = {"W": rows.ravel().tolist(), "d": 2, "k": 1, "Bx": 1.0, "eps": eps}
+    return {"W": rows, "x": x, "eps": eps}, value, search.score(value, inputs)
 
 
 def _greedy_exact(near: Any) -> int:
@@ -181,17 +179,14 @@ def _basis(data: Data, version: Version) -> Instance:
 # --- trauger.appA: errors of rows add up to the error of the matrix --------------------------------------------------
 
 
-def _rows_search(search: Search) -> list[Candidate]:
-    def trials() -> Iterator[tuple[Candidate, float]]:
-        rng = search.rng
-        for _ in range(search.points):
-            k, q = int(rng.integers(1, 6)), float(rng.uniform(1.0, 4.0))
-            errors = rng.uniform(0.01, 1.0, size=k) ** 0.2 * rng.choice([-1.0, 1.0], size=k)
-            value = float(np.sum(np.abs(errors) ** q) ** (1 / q))
-            inputs = {"k": k, "q": q, "eps": float(np.max(np.abs(errors))), "C": 1.0}
-            yield Candidate({"errors": errors, "q": q}, value), search.score(value, inputs)
-
-    return best(search, trials())
+@sample
+def _rows_search(search: Search) -> tuple[Data, float, float]:
+    rng = search.rng
+    k, q = int(rng.integers(1, 6)), float(rng.uniform(1.0, 4.0))
+    errors = rng.uniform(0.01, 1.0, size=k) ** 0.2 * rng.choice([-1.0, 1.0], size=k)
+    value = float(np.sum(np.abs(errors) ** q) ** (1 / q))
+    inputs = {"k": k, "q": q, "eps": float(np.max(np.abs(errors))), "C": 1.0}
+    return {"errors": errors, "q": q}, value, search.score(value, inputs)
 
 
 def _rows(data: Data, version: Version) -> Instance:
@@ -205,23 +200,19 @@ def _rows(data: Data, version: Version) -> Instance:
 
 
 def _allocation_search(measure: Callable[[Data], float], inputs: Callable[[Data], dict[str, Any]]) -> Any:
-    def run(search: Search) -> list[Candidate]:
-        def trials() -> Iterator[tuple[Candidate, float]]:
-            rng = search.rng
-            for _ in range(search.points):
-                count = int(rng.integers(1, 5))
-                data = {
-                    "C": np.exp(rng.normal(size=count)).tolist(),
-                    "beta": np.exp(rng.normal(size=count)).tolist(),
-                    "r": [int(v) for v in rng.integers(1, 4, size=count)],
-                    "eps": float(np.exp(rng.uniform(-4, -1))),
-                }
-                value = measure(data)
-                yield Candidate(data, value), search.score(value, inputs(data))
+    def draw(search: Search) -> tuple[Data, float, float]:
+        rng = search.rng
+        count = int(rng.integers(1, 5))
+        data = {
+            "C": np.exp(rng.normal(size=count)).tolist(),
+            "beta": np.exp(rng.normal(size=count)).tolist(),
+            "r": [int(v) for v in rng.integers(1, 4, size=count)],
+            "eps": float(np.exp(rng.uniform(-4, -1))),
+        }
+        value = measure(data)
+        return data, value, search.score(value, inputs(data))
 
-        return best(search, trials())
-
-    return run
+    return sample(draw)
 
 
 def _squares_inputs(data: Data) -> dict[str, Any]:
@@ -279,12 +270,6 @@ def _maximum(function: Callable[[float], float], low: float, high: float) -> flo
     return function((low + high) / 2)
 
 
-def _volume(id: str, pair: Any, space: Mapping[str, Any], what: str, **more: Any) -> Attack:
-    measure, instance = pair
-    whole = [name for name in ("d", "k") if name in space]
-    return Attack(id, what, family({**_SPACE, **space}, measure, whole), instance, points=2500, seconds=0.4, **more)
-
-
 ATTACKS = [
     Attack(
         "trauger.lem3.1",
@@ -302,32 +287,14 @@ ATTACKS = [
         points=1500,
         seconds=0.8,
     ),
-    _volume("trauger.lem3.3", (_columns_measure, _columns), {"d": (1, 40), "k": (1, 200)}, "volume of the class"),
-    _volume(
-        "trauger.lem3.4",
-        _one_column(False),
-        {"k": (1, 20_000)},
-        "matrices with one column: volume of an l2 ball",
-        allowance=10.0,
-    ),
-    _volume(
-        "trauger.lem3.5",
-        _one_column(True),
-        {"k": (1, 20_000)},
-        "matrices with one column: volume of an l2 ball",
-        allowance=10.0,
-    ),
-    _volume("trauger.lem3.6", _entrywise("Bw"), {"d": (1, 2000)}, "volume and vertices of an l1 ball"),
-    _volume("li.lemB.3", _entrywise("B"), {"d": (1, 2000)}, "volume and vertices of an l1 ball"),
-    _volume("li.lem5.2", _entrywise("B"), {"d": (1, 2000)}, "volume and vertices of an l1 ball"),
-    _volume("li.lemB.6", (_rank_one_measure, _rank_one), {"d": (2, 500)}, "rank-one matrices with one row"),
-    _volume(
-        "li.ass5.7",
-        (_rank_one_measure, _rank_one),
-        {"d": (2, 5000)},
-        "rank-one matrices with one row",
-        allowance=100.0,
-    ),
+    _columns("trauger.lem3.3"),
+    _one_column("trauger.lem3.4", {}),
+    _one_column("trauger.lem3.5", {"n": 1}),
+    _entrywise("trauger.lem3.6", "Bw"),
+    _entrywise("li.lemB.3", "B"),
+    _entrywise("li.lem5.2", "B"),
+    _rank_one("li.lemB.6", 500),
+    _rank_one("li.ass5.7", 5000, allowance=100.0),
     Attack("trauger.appA", "random errors of rows", _rows_search, _rows, variants=("scale",), points=2000, seconds=0.3),
     Attack(
         "trauger.lemE.1",

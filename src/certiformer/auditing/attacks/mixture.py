@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from certiformer.auditing.attack import Attack, Candidate, Instance, Version
-from certiformer.auditing.search import Search, best, family
+from certiformer.auditing.attack import Attack, Data, Instance, Version, side
+from certiformer.auditing.search import Search, closed_form, family, sample
 from certiformer.auditing.verify import array, attention_output, gradient, logistic_loss, softmax
-from certiformer.theory.core import Bound, find
+from certiformer.theory.core import find
 
-Data = Mapping[str, Any]
-Measure = tuple[float, Mapping[str, Any], float | None]
 _SHARES = [(T, count) for T in (2, 4, 5, 8, 10) for count in range(1, T)]
-
-
-def _side(id: str, version: Version, inputs: Mapping[str, Any]) -> Mapping[str, Bound]:
-    at = find(id)(**inputs)
-    return at.printed() if version == "printed" else at.sound()
 
 
 # --- deora.lem2: the first step of gradient descent points along zeta/4 ----------------------------------------------
 
 
-def _step_inputs(data: Data) -> dict[str, Any]:
+def _step_inputs(data: Data, version: Version) -> dict[str, Any]:
     zeta = data["share"][1] / data["share"][0]
     size = {"n1": 2, "delta": 0.05, "S": data["S"], "Z": 0.0, "Znu": 0.0, "M": data["M"], "zeta": zeta}
     return {**size, "d": data["M"] + 2}
@@ -41,17 +34,17 @@ def _patterns(data: Data) -> tuple[Any, Any, Any]:
     return X, np.array([1.0, -1.0]), basis[0] - basis[1]
 
 
-def _step_measure(data: Data, version: Version) -> Measure:
+def _step(data: Data) -> float:
     X, y, u = _patterns(data)
     row = 0.5 * np.mean(y[:, None] * X.mean(axis=1), axis=0)
-    return float(row @ u / (u @ u)), _step_inputs(data), None
+    return float(row @ u / (u @ u))
 
 
-def _step(data: Data, version: Version) -> Instance:
+def _step_again(data: Data) -> float:
     X, y, u = _patterns(data)
     T, d = X.shape[1:]
     down = -gradient(lambda t: logistic_loss(X, y, t.reshape(T, d), np.zeros((d, d))), np.zeros(T * d)).reshape(T, d)
-    return Instance(float(down[0] @ u / (u @ u)), _step_inputs(data))
+    return float(down[0] @ u / (u @ u))
 
 
 # --- logits at the corners of the noise ------------------------------------------------------------------------------
@@ -75,19 +68,22 @@ def _logits(queries: Any, keys: Any) -> Any:
     )
 
 
-def _largest_measure(data: Data, version: Version) -> Measure:
-    relevant, irrelevant = _corner_tokens(data)
-    value = float(np.max(np.abs(_logits(np.vstack([relevant, irrelevant]), irrelevant))))
+def _largest_inputs(data: Data, version: Version) -> dict[str, Any]:
     S2 = data["S"] ** 2
-    return value, {"S": data["S"], "Zmu": data["mu"] * S2, "Znu": data["nu"] * S2}, None
+    return {"S": data["S"], "Zmu": data["mu"] * S2, "Znu": data["nu"] * S2}
 
 
-def _largest(data: Data, version: Version) -> Instance:
+def _largest(data: Data) -> float:
+    relevant, irrelevant = _corner_tokens(data)
+    return float(np.max(np.abs(_logits(np.vstack([relevant, irrelevant]), irrelevant))))
+
+
+def _largest_again(data: Data) -> float:
     relevant, irrelevant = _corner_tokens(data)
     values = [
         abs(q[0] * k[0] + q[1] * k[1] + sum(q[2:]) * (k[0] + k[1])) for q in [relevant, *irrelevant] for k in irrelevant
     ]
-    return Instance(float(max(values)), _largest_measure(data, version)[1])
+    return float(max(values))
 
 
 def _saturation_inputs(data: Data) -> dict[str, Any]:
@@ -96,24 +92,29 @@ def _saturation_inputs(data: Data) -> dict[str, Any]:
     return {"eps": data["eps"], "zeta": count / T, "M": data["M"], "S": data["S"], **noise, "T": T}
 
 
-def _saturation_measure(data: Data, version: Version) -> Measure:
+def _saturation(worst: Callable[[Data, float], float]) -> Callable[[Data, Version], Instance]:
     """Largest attention on irrelevant tokens at the claimed scale Gamma; the claim is that it is at most eps."""
-    Gamma = _side("deora.prop3", version, _saturation_inputs(data))["Gamma"].value
-    if not math.isfinite(Gamma):
-        return 0.0, {}, 1.0
-    (T, count), scale = data["share"], Gamma / (data["S"] ** 2 * math.sqrt(2 * (data["M"] + 1)))
+
+    def instance(data: Data, version: Version) -> Instance:
+        Gamma = side(find("deora.prop3")(**_saturation_inputs(data)), version)["Gamma"].value
+        if not math.isfinite(Gamma):
+            return Instance(0.0, {}, 1.0)
+        return Instance(worst(data, Gamma / (data["S"] ** 2 * math.sqrt(2 * (data["M"] + 1)))), {}, data["eps"])
+
+    return instance
+
+
+def _saturated(data: Data, scale: float) -> float:
+    T, count = data["share"]
     relevant, irrelevant = _corner_tokens(data)
     queries = np.vstack([relevant, irrelevant])
     gap = scale * (_logits(queries, relevant[None]) - _logits(queries, irrelevant))
     mass = 1 / (1 + count / (T - count) * np.exp(np.clip(gap, -500, 500)))
-    return float(np.max(mass)), {}, data["eps"]
+    return float(np.max(mass))
 
 
-def _saturation(data: Data, version: Version) -> Instance:
-    Gamma = _side("deora.prop3", version, _saturation_inputs(data))["Gamma"].value
-    if not math.isfinite(Gamma):
-        return Instance(0.0, {}, 1.0)
-    (T, count), scale = data["share"], Gamma / (data["S"] ** 2 * math.sqrt(2 * (data["M"] + 1)))
+def _saturated_again(data: Data, scale: float) -> float:
+    T, count = data["share"]
     relevant, irrelevant = _corner_tokens(data)
     worst = 0.0
     for q in [relevant, *irrelevant]:
@@ -122,7 +123,7 @@ def _saturation(data: Data, version: Version) -> Instance:
             to_key = q[0] * k[0] + q[1] * k[1] + sum(q[2:]) * (k[0] + k[1])
             p = softmax(scale * array([to_relevant] * count + [to_key] * (T - count)))
             worst = max(worst, float(np.sum(p[count:])))
-    return Instance(worst, {}, data["eps"])
+    return worst
 
 
 _NOISE: dict[str, Any] = {"S": (0.5, 20.0), "mu": (1e-4, 0.125), "nu": (1e-4, 0.125), "M": [1, 2]}
@@ -131,12 +132,12 @@ _NOISE: dict[str, Any] = {"S": (0.5, 20.0), "mu": (1e-4, 0.125), "nu": (1e-4, 0.
 # --- deora.sec5.3: gamma_attn >= gamma_* -----------------------------------------------------------------------------
 
 
-def _order_measure(data: Data, version: Version) -> Measure:
+def _order_measure(data: Data, version: Version) -> Instance:
     """Without noise, both from the printed formulas."""
     (T, count), S, M = data["share"], data["S"], data["M"]
     inputs = {"T": T, "zeta": count / T, "M": M, "S": S, "Zmu": 0.0, "Znu": 0.0}
-    side = _side("deora.sec5.3", "printed", inputs)
-    return side["gamma_star"].value, inputs, side["gamma_attn"].value
+    printed = find("deora.sec5.3")(**inputs).printed()
+    return Instance(printed["gamma_star"].value, inputs, printed["gamma_attn"].value)
 
 
 def _order(data: Data, version: Version) -> Instance:
@@ -144,32 +145,30 @@ def _order(data: Data, version: Version) -> Instance:
     zeta = count / T
     linear = S * math.sqrt(T / 2)
     star = zeta * linear + T * zeta**2 * (1 - zeta) * S**3 * S / (4 * math.sqrt(2 * (M + 1)))
-    return Instance(star, _order_measure(data, version)[1], linear)
+    return Instance(star, _order_measure(data, version).inputs, linear)
 
 
 # --- deora.ass2: how far a target of small loss is -------------------------------------------------------------------
 
 
-def _reach(data: Data, version: Version) -> tuple[float, dict[str, Any]]:
+def _reach(data: Data, version: Version) -> tuple[float, float, dict[str, Any]]:
     (T, count), S = data["share"], 1.0
     # Two balanced examples at the zero start, many heads: the loss is convex in U up to 1/sqrt(H).
     gamma = S * math.sqrt(T) * count / T
     start = 1.0 if version == "printed" else 0.0
     H = 10**24
     inputs = {"eps": data["eps"], "gamma": gamma, "BPhi": start, "B2": start, "T": T, "R": 1.0, "H": H, "even": 1}
-    return gamma, inputs
+    return side(find("deora.ass2")(**inputs), version)["g0"].value, gamma, inputs
 
 
-def _reach_measure(data: Data, version: Version) -> Measure:
-    gamma, inputs = _reach(data, version)
-    distance = _side("deora.ass2", version, inputs)["g0"].value
-    return math.log1p(math.exp(-distance * gamma / math.sqrt(2))), inputs, data["eps"]
+def _reach_measure(data: Data, version: Version) -> Instance:
+    distance, gamma, inputs = _reach(data, version)
+    return Instance(math.log1p(math.exp(-distance * gamma / math.sqrt(2))), inputs, data["eps"])
 
 
 def _reach_instance(data: Data, version: Version) -> Instance:
     """Least mean loss within the claimed distance: gradients of both outputs from the model, then Jensen."""
-    _, inputs = _reach(data, version)
-    distance = _side("deora.ass2", version, inputs)["g0"].value
+    distance, _, inputs = _reach(data, version)
     T = data["share"][0]
     X, y, _ = _patterns({**data, "S": 1.0})
     slopes = [label * np.repeat(x.mean(axis=0)[None], T, axis=0) for x, label in zip(X, y, strict=True)]
@@ -194,7 +193,7 @@ def _noisy_pair(data: Data) -> Any:
     return X
 
 
-def _margin_inputs(data: Data) -> dict[str, Any]:
+def _margin_inputs(data: Data, version: Version) -> dict[str, Any]:
     (T, count), S, M = data["share"], data["S"], data["M"]
     noise = {"Zmu": data["mu"] * S**2, "Znu": data["nu"] * S**2}
     noise["Z"] = S * math.hypot(*[data["mu"]] * 2, *[data["nu"] / M] * M)
@@ -214,7 +213,7 @@ def _two_point_margin(first: Any, second: Any) -> float:
     return math.sqrt(2.0) * float(np.linalg.norm(first + share * change))
 
 
-def _margin_measure(data: Data, version: Version) -> Measure:
+def _margin(data: Data) -> float:
     X, u = _noisy_pair(data), _start_of(data)
     features = []
     for x, y in zip(X, (1.0, -1.0), strict=True):
@@ -222,10 +221,10 @@ def _margin_measure(data: Data, version: Version) -> Measure:
         covariance = x.T @ x / len(x) - np.outer(mean, mean)
         by_score = len(x) * np.outer(mean, covariance @ u)
         features.append(y * np.concatenate([np.tile(mean, len(x)), by_score.ravel()]))
-    return _two_point_margin(*features), _margin_inputs(data), None
+    return _two_point_margin(*features)
 
 
-def _margin(data: Data, version: Version) -> Instance:
+def _margin_again(data: Data) -> float:
     X, u = _noisy_pair(data), _start_of(data)
     T, d = X.shape[1:]
     start = np.concatenate([np.tile(u, T), np.zeros(d * d)])
@@ -234,25 +233,22 @@ def _margin(data: Data, version: Version) -> Instance:
         return lambda theta: attention_output(x, theta[: T * d].reshape(T, d), theta[T * d :].reshape(d, d))
 
     features = [y * gradient(output(x), start) for x, y in zip(X, (1.0, -1.0), strict=True)]
-    return Instance(_two_point_margin(*features), _margin_inputs(data))
+    return _two_point_margin(*features)
 
 
 # --- deora.dm1: the largest token ------------------------------------------------------------------------------------
 
 
-def _token_search(search: Search) -> list[Candidate]:
-    def trials() -> Any:
-        rng = search.rng
-        for _ in range(search.points):
-            S, M, Z = float(np.exp(rng.normal())), int(rng.integers(1, 4)), float(np.exp(rng.normal() - 1))
-            z = rng.normal(size=M + 3)
-            z[3:] *= 0.2
-            z *= Z / np.linalg.norm(z)
-            data = {"S": S, "M": M, "noise": z}
-            value = float(np.linalg.norm(z + S * np.eye(M + 3)[2]))
-            yield Candidate(data, value), search.score(value, _token_inputs(data))
-
-    return best(search, trials())
+@sample
+def _token_search(search: Search) -> tuple[Data, float, float]:
+    rng = search.rng
+    S, M, Z = float(np.exp(rng.normal())), int(rng.integers(1, 4)), float(np.exp(rng.normal() - 1))
+    z = rng.normal(size=M + 3)
+    z[3:] *= 0.2
+    z *= Z / np.linalg.norm(z)
+    data = {"S": S, "M": M, "noise": z}
+    value = float(np.linalg.norm(z + S * np.eye(M + 3)[2]))
+    return data, value, search.score(value, _token_inputs(data))
 
 
 def _token_inputs(data: Data) -> dict[str, Any]:
@@ -270,21 +266,25 @@ def _token(data: Data, version: Version) -> Instance:
 
 
 ATTACKS = [
-    Attack(
+    closed_form(
         "deora.lem2",
         "one gradient step on a balanced pair of examples",
-        family({"share": _SHARES, "S": (0.3, 3.0), "M": [1, 2, 3]}, _step_measure),
+        {"share": _SHARES, "S": (0.3, 3.0), "M": [1, 2, 3]},
+        _step_inputs,
         _step,
+        _step_again,
         variants=("coefficient",),
         sense="equal",
         points=1200,
         seconds=1.0,
     ),
-    Attack(
+    closed_form(
         "deora.eq8",
         "logits at all corners of the noise",
-        family({**_NOISE, "S": (0.5, 1e4)}, _largest_measure),
+        {**_NOISE, "S": (0.5, 1e4)},
+        _largest_inputs,
         _largest,
+        _largest_again,
         variants=("irrelevant",),
         allowance=100.0,
         points=1200,
@@ -293,8 +293,8 @@ ATTACKS = [
     Attack(
         "deora.prop3",
         "attention on irrelevant tokens over all corners of the noise, at the claimed scale",
-        family({**_NOISE, "share": _SHARES, "eps": (1e-3, 0.99)}, _saturation_measure),
-        _saturation,
+        family({**_NOISE, "share": _SHARES, "eps": (1e-3, 0.99)}, _saturation(_saturated)),
+        _saturation(_saturated_again),
         points=1500,
         seconds=0.6,
     ),
@@ -315,11 +315,13 @@ ATTACKS = [
         points=1200,
         seconds=0.6,
     ),
-    Attack(
+    closed_form(
         "deora.prop2",
         "exact margins of two examples at corners of the noise, at the first step",
-        family({**_NOISE, "S": (0.5, 3.0), "share": _SHARES, "draw": list(range(500))}, _margin_measure),
+        {**_NOISE, "S": (0.5, 3.0), "share": _SHARES, "draw": list(range(500))},
+        _margin_inputs,
         _margin,
+        _margin_again,
         sense="lower",
         points=1500,
         seconds=0.6,

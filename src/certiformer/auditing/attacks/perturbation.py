@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from certiformer.auditing.attack import Attack, Candidate, Instance, Version
-from certiformer.auditing.search import Array, Search, ascend, explore, family
+from certiformer.auditing.attack import Attack, Candidate, Data, Instance, Version
+from certiformer.auditing.search import Array, Built, Search, ascend, explore, family
 from certiformer.auditing.verify import array, attention, into_ball, spectral_norm
 from certiformer.theory.core import find
 
-Data = Mapping[str, Any]
 _T, _D = 2, 2
 _NAMES = ("dg", "dWc", "dWQK", "dWv")
 _WEIGHTS = ("Wc", "Wv", "Wq")
@@ -134,7 +133,7 @@ def _layer(data: Data, version: Version) -> Instance:
 # --- trauger.lemE.3: the readout --------------------------------------------------------------------------------------
 
 
-def _readout_build(z: Array, version: Version) -> tuple[dict[str, Any], float, Mapping[str, Any], float | None] | None:
+def _readout_build(z: Array, version: Version) -> Built:
     w, w_hat, g, g_hat = z.reshape(4, 2)
     attained = float(abs(w @ g - w_hat @ g_hat))
     if attained < 1e-3:
@@ -144,7 +143,7 @@ def _readout_build(z: Array, version: Version) -> tuple[dict[str, Any], float, M
         "dg": float(np.linalg.norm(g - g_hat)),
         "dwg": float(abs((w - w_hat) @ g_hat)),
     }
-    return {"w": w, "w_hat": w_hat, "g": g, "g_hat": g_hat}, attained, named, None
+    return {"w": w, "w_hat": w_hat, "g": g, "g_hat": g_hat}, Instance(attained, named)
 
 
 def _readout(data: Data, version: Version) -> Instance:
@@ -175,14 +174,17 @@ def _start_inputs(data: Data, made: Mapping[str, Any], alpha: float) -> dict[str
     return {**shape, **radii, **frobenius, **spectral, **start, "residual": data["residual"]}
 
 
-def _start_measure(data: Data, version: Version) -> tuple[float, Mapping[str, Any], float | None]:
+_NO_CLAIM = Instance(0.0, {}, 1.0)
+
+
+def _start_measure(data: Data, version: Version) -> Instance:
     made = _encoder(data)
     features = np.maximum(made["X"] @ made["V"].T, 0.0)
     alpha = float(np.sqrt(max(np.linalg.eigvalsh(features @ features.T)[0], 0.0)))
     if alpha <= 1e-9:
-        return 0.0, {}, 1.0
+        return _NO_CLAIM
     # labels y_n = f(X_n) - r/sqrt(N): every example misses by the same amount
-    return data["residual"] / math.sqrt(len(features)), _start_inputs(data, made, alpha), None
+    return Instance(data["residual"] / math.sqrt(len(features)), _start_inputs(data, made, alpha))
 
 
 def _start(data: Data, version: Version) -> Instance:
@@ -190,7 +192,7 @@ def _start(data: Data, version: Version) -> Instance:
     features = [[max(float(v @ x), 0.0) for v in made["V"]] for x in made["X"]]
     alpha = float(np.linalg.svd(array(features), compute_uv=False)[-1])
     if alpha <= 1e-9:
-        return Instance(0.0, {}, 1.0)
+        return _NO_CLAIM
     outputs = array(features) @ made["O"]
     labels = outputs - data["residual"] / math.sqrt(len(outputs))
     misses = [data["residual"] / math.sqrt(len(outputs)) for _ in labels]  # |f - y|, without the cancellation
@@ -200,29 +202,21 @@ def _start(data: Data, version: Version) -> Instance:
 # --- mwigo.thm5: the same encoders, on a distribution that is the sample ----------------------------------------------
 
 
-def _risk_inputs(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in inputs.items() if name not in ("residual", "residual0")}
-    return {**kept, "delta": 0.05, "LS": 1e-9, "ymax": 10.0}
+def _risk(start: Callable[[Data, Version], Instance]) -> Callable[[Data, Version], Instance]:
+    def instance(data: Data, version: Version) -> Instance:
+        found = start(data, version)
+        if found.bound is not None or not _in_scope(found.inputs):
+            return _NO_CLAIM
+        kept = {name: value for name, value in found.inputs.items() if name not in ("residual", "residual0")}
+        return Instance(found.attained, {**kept, "delta": 0.05, "LS": 1e-9, "ymax": 10.0})
+
+    return instance
 
 
 def _in_scope(inputs: Mapping[str, Any]) -> bool:
     """The hypotheses of Lemma 4, which Theorem 5 shares."""
     result = find("mwigo.lem4")
     return result.has_printed() and result(**inputs).printed()["value"].applies
-
-
-def _risk_measure(data: Data, version: Version) -> tuple[float, Mapping[str, Any], float | None]:
-    attained, inputs, given = _start_measure(data, version)
-    if given is not None or not _in_scope(inputs):
-        return 0.0, {}, 1.0
-    return attained, _risk_inputs(inputs), None
-
-
-def _risk(data: Data, version: Version) -> Instance:
-    start = _start(data, version)
-    if start.bound is not None or not _in_scope(start.inputs):
-        return Instance(0.0, {}, 1.0)
-    return Instance(start.attained, _risk_inputs(start.inputs))
 
 
 _ENCODERS: dict[str, Any] = {
@@ -262,8 +256,8 @@ ATTACKS = [
     Attack(
         "mwigo.thm5",
         "random small encoders within the hypotheses: a risk is not negative, the printed value is",
-        family(_ENCODERS, _risk_measure),
-        _risk,
+        family(_ENCODERS, _risk(_start_measure)),
+        _risk(_start),
         versions=("printed",),
         variants=("value",),
         regardless=True,

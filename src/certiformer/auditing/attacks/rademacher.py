@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
 
-from certiformer.auditing.attack import Attack, Candidate, Instance, Version
-from certiformer.auditing.search import Array, Search, best, family
+from certiformer.auditing.attack import Attack, Candidate, Data, Instance, Version
+from certiformer.auditing.search import Array, Search, ascend, closed_form, sample
 from certiformer.auditing.verify import array, binomial_tail, mean_absolute_walk, rademacher, signs
 from certiformer.theory.core.errors import InputError
 
-Data = Mapping[str, Any]
-Measure = tuple[float, Mapping[str, Any], float | None]
 _N = 8
+_EIGHT, _FIVE = signs(_N), signs(5)
 _TINY = 1e-9
 
 
@@ -42,20 +40,14 @@ def _transposed_inputs(id: str, data: Data, version: Version) -> dict[str, Any]:
 
 def _transposed(id: str) -> Attack:
     """{x -> <v, x> : |v_j| <= 1} on tokens (+-1, ..., +-1)/sqrt(d): sqrt(d) E|S_n|/n."""
-
-    def measure(data: Data, version: Version) -> Measure:
-        value = math.sqrt(data["d"]) * _walk(data["n"]) / data["n"]
-        return value, _transposed_inputs(id, data, version), None
-
-    def instance(data: Data, version: Version) -> Instance:
-        value = math.sqrt(data["d"]) * mean_absolute_walk(data["n"]) / data["n"]
-        return Instance(value, _transposed_inputs(id, data, version))
-
-    return Attack(
+    return closed_form(
         id,
         "one token, value weights in a cube, which the transposed norm takes for small",
-        family({"d": (1.0, 1e7), "n": (16.0, 100.0)}, measure, ["d", "n"]),
-        instance,
+        {"d": (1.0, 1e7), "n": (16.0, 100.0)},
+        lambda data, version: _transposed_inputs(id, data, version),
+        lambda data: math.sqrt(data["d"]) * _walk(data["n"]) / data["n"],
+        lambda data: math.sqrt(data["d"]) * mean_absolute_walk(data["n"]) / data["n"],
+        ["d", "n"],
         versions=("printed",),
         variants=("value",),
         allowance=24.0,
@@ -65,41 +57,28 @@ def _transposed(id: str) -> Attack:
     )
 
 
-def _linear_search(id: str) -> Any:
+@sample
+def _linear_search(search: Search) -> tuple[Data, float, float]:
     """Samples of one token each: E max_j |sum_i eps_i x_ij|/n, all signs enumerated."""
-
-    def run(search: Search) -> list[Candidate]:
-        eps = signs(_N)[: 2 ** (_N - 1)]
-
-        def trials() -> Iterator[tuple[Candidate, float]]:
-            rng = search.rng
-            for _ in range(search.points):
-                x = rng.choice([-1.0, 0.0, 1.0], size=(_N, 2)) * rng.uniform(0.0, 1.0, size=(_N, 2)) ** 0.2
-                x /= np.maximum(1.0, np.linalg.norm(x, axis=1, keepdims=True))
-                value = float(np.mean(np.max(np.abs(eps @ x), axis=1)) / _N)
-                yield Candidate({"x": x}, value), value
-
-        return best(search, trials())
-
-    return run
+    rng = search.rng
+    x = rng.choice([-1.0, 0.0, 1.0], size=(_N, 2)) * rng.uniform(0.0, 1.0, size=(_N, 2)) ** 0.2
+    x /= np.maximum(1.0, np.linalg.norm(x, axis=1, keepdims=True))
+    value = float(np.mean(np.max(np.abs(_EIGHT[: 2 ** (_N - 1)] @ x), axis=1)) / _N)
+    return {"x": x}, value, value
 
 
-def _linear(id: str) -> Any:
+def _tiny_linear(id: str, seconds: float) -> Attack:
     def instance(data: Data, version: Version) -> Instance:
         x = array(data["x"])
         atoms = np.concatenate([x.T, -x.T])
         inputs = {**_COMMON, "Bv": 1.0, _QUERY.get(id, "BQK"): _TINY, "n": len(x), "d": x.shape[1], "odd": 1}
         return Instance(rademacher(atoms), inputs)
 
-    return instance
-
-
-def _tiny_linear(id: str, seconds: float) -> Attack:
     return Attack(
         id,
         "one token, linear readout in an l1 ball, eight examples, all signs enumerated",
-        _linear_search(id),
-        _linear(id),
+        _linear_search,
+        instance,
         versions=("sound",),
         points=2000,
         seconds=seconds,
@@ -111,8 +90,6 @@ def _attended_search(search: Search) -> list[Candidate]:
     """Gradient ascent over score weights, one run per sign vector: a lower bound on the supremum in each."""
     import jax
     import jax.numpy as jnp
-
-    from certiformer.auditing.search import ascend
 
     n, rng = 4, search.rng
     tokens = rng.normal(size=(n, 2, 2))
@@ -131,7 +108,8 @@ def _attended_search(search: Search) -> list[Candidate]:
     def draw(chance: np.random.Generator) -> dict[str, Array]:
         return {"W": chance.normal(size=(2, 2)) * 3, "eps": pattern[next(order)]}
 
-    points = _all_ends(ascend, objective, draw, search, len(pattern) * copies)
+    restarts = len(pattern) * copies
+    points = ascend(objective, draw, search, restarts=restarts, rate=0.2, keep=restarts)
     weights = np.zeros((len(pattern), 2, 2))
     values = np.full(len(pattern), -np.inf)
     for point in points:
@@ -142,11 +120,6 @@ def _attended_search(search: Search) -> list[Candidate]:
     found = values > -np.inf
     values[~found] = 0.0
     return [Candidate({"tokens": tokens, "eps": pattern, "W": weights}, float(np.mean(values)))]
-
-
-def _all_ends(ascend: Any, objective: Any, draw: Any, search: Search, restarts: int) -> list[dict[str, Array]]:
-    found: list[dict[str, Array]] = ascend(objective, draw, search, restarts=restarts, rate=0.2, keep=restarts)
-    return found
 
 
 def _attended_value(tokens: Array, weight: Array, eps: Array) -> float:
@@ -170,19 +143,14 @@ def _attended(data: Data, version: Version) -> Instance:
 # --- trauger.sec4.2: heads that share a readout -----------------------------------------------------------------------
 
 
-def _heads_search(search: Search) -> list[Candidate]:
-    eps = signs(5)
-
-    def trials() -> Iterator[tuple[Candidate, float]]:
-        rng = search.rng
-        for _ in range(search.points):
-            heads = rng.normal(size=(int(rng.integers(2, 4)), 3, 5))
-            tops = np.stack([eps @ head.T for head in heads])
-            joint = np.maximum(tops.max(axis=2).sum(axis=0), (-tops).max(axis=2).sum(axis=0)).mean() / 5
-            single = np.abs(tops).max(axis=2).mean(axis=1) / 5
-            yield Candidate({"heads": heads}, float(joint)), float(joint / single.sum())
-
-    return best(search, trials())
+@sample
+def _heads_search(search: Search) -> tuple[Data, float, float]:
+    rng = search.rng
+    heads = rng.normal(size=(int(rng.integers(2, 4)), 3, 5))
+    tops = np.stack([_FIVE @ head.T for head in heads])
+    joint = np.maximum(tops.max(axis=2).sum(axis=0), (-tops).max(axis=2).sum(axis=0)).mean() / 5
+    single = np.abs(tops).max(axis=2).mean(axis=1) / 5
+    return {"heads": heads}, float(joint), float(joint / single.sum())
 
 
 def _heads(data: Data, version: Version) -> Instance:
@@ -199,24 +167,18 @@ def _heads(data: Data, version: Version) -> Instance:
 # --- trauger.thm5.1: cross-entropy of vector-valued classes ----------------------------------------------------------
 
 
-def _vector_search(search: Search) -> list[Candidate]:
-    eps = signs(5)
-
-    def trials() -> Iterator[tuple[Candidate, float]]:
-        rng = search.rng
-        for _ in range(search.points):
-            K = int(rng.integers(2, 5))
-            logits = rng.normal(size=(4, 5, K)) * np.exp(rng.uniform(-2, 1))
-            labels = rng.integers(K, size=5)
-            top = logits.max(axis=-1, keepdims=True)
-            norm = np.log(np.exp(logits - top).sum(axis=-1)) + top[..., 0]
-            losses = norm - logits[:, np.arange(5), labels]
-            value = float((eps @ losses.T).max(axis=1).mean() / 5)
-            coordinate = max(float((eps @ logits[:, :, s].T).max(axis=1).mean() / 5) for s in range(K))
-            data = {"logits": logits, "labels": labels}
-            yield Candidate(data, value), search.score(value, {"K": K, "rad": coordinate})
-
-    return best(search, trials())
+@sample
+def _vector_search(search: Search) -> tuple[Data, float, float]:
+    rng = search.rng
+    K = int(rng.integers(2, 5))
+    logits = rng.normal(size=(4, 5, K)) * np.exp(rng.uniform(-2, 1))
+    labels = rng.integers(K, size=5)
+    top = logits.max(axis=-1, keepdims=True)
+    norm = np.log(np.exp(logits - top).sum(axis=-1)) + top[..., 0]
+    losses = norm - logits[:, np.arange(5), labels]
+    value = float((_FIVE @ losses.T).max(axis=1).mean() / 5)
+    coordinate = max(float((_FIVE @ logits[:, :, s].T).max(axis=1).mean() / 5) for s in range(K))
+    return {"logits": logits, "labels": labels}, value, search.score(value, {"K": K, "rad": coordinate})
 
 
 def _vector(data: Data, version: Version) -> Instance:
@@ -252,27 +214,17 @@ def _entropy_constant(values: Any) -> float:
 _LEVELS = (0.2, 0.7, 2.0)
 
 
-def _chain_search(search: Search) -> list[Candidate]:
-    eps = signs(_N)[: 2 ** (_N - 1)]
-
-    def trials() -> Iterator[tuple[Candidate, float]]:
-        rng = search.rng
-        accepted = 0
-        while accepted < search.points:
-            size = int(rng.integers(1, 5))
-            half = rng.choice([-1.0, 0.0, 1.0], p=[0.45, 0.1, 0.45], size=(size, _N)) * np.exp(rng.uniform(-2.0, 0.0))
-            table = np.concatenate([half, -half])
-            level = next((v for v in _LEVELS if _entropy_constant(table) <= v), None)
-            if level is None:
-                continue
-            accepted += 1
-            value = float(np.mean(np.max(np.abs(eps @ half.T), axis=1)) / _N)
-            yield (
-                Candidate({"table": table, "level": level}, value),
-                search.score(value, _chain_inputs(search.attack.id, level)),
-            )
-
-    return best(search, trials())
+@sample
+def _chain_search(search: Search) -> tuple[Data, float, float]:
+    rng, level = search.rng, None
+    while level is None:
+        size = int(rng.integers(1, 5))
+        half = rng.choice([-1.0, 0.0, 1.0], p=[0.45, 0.1, 0.45], size=(size, _N)) * np.exp(rng.uniform(-2.0, 0.0))
+        table = np.concatenate([half, -half])
+        level = next((v for v in _LEVELS if _entropy_constant(table) <= v), None)
+    value = float(np.mean(np.max(np.abs(_EIGHT[: 2 ** (_N - 1)] @ half.T), axis=1)) / _N)
+    score = search.score(value, _chain_inputs(search.attack.id, level))
+    return {"table": table, "level": level}, value, score
 
 
 def _chain_inputs(id: str, level: float) -> dict[str, Any]:
@@ -313,25 +265,28 @@ def _gap_inputs(id: str, data: Data) -> dict[str, Any]:
 def _gap(id: str) -> Attack:
     """Loss Bernoulli(p): the gap p - K/n exceeds every valid bound with probability at most delta."""
 
-    def measure(data: Data, version: Version) -> Measure:
+    def quick(data: Data) -> float:
         n, p = data["n"], data["p"]
         cumulative, term, k = 0.0, (1 - p) ** n, 0
         while cumulative + term <= data["delta"] and k < n:
             cumulative += term
             term *= (n - k) / (k + 1) * p / (1 - p)
             k += 1
-        return max(p - k / n, 0.0), _gap_inputs(id, data), None
+        return float(max(p - k / n, 0.0))
 
-    def instance(data: Data, version: Version) -> Instance:
+    def again(data: Data) -> float:
         n, p = data["n"], data["p"]
         k = next(k for k in range(n + 1) if binomial_tail(n, p, k) > data["delta"])
-        return Instance(max(p - k / n, 0.0), _gap_inputs(id, data))
+        return float(max(p - k / n, 0.0))
 
-    return Attack(
+    return closed_form(
         id,
         "one loss that is a coin: exact quantiles of its gap",
-        family({"n": (1.0, 60.0), "p": (0.05, 0.95), "delta": (0.005, 0.3)}, measure, ["n"]),
-        instance,
+        {"n": (1.0, 60.0), "p": (0.05, 0.95), "delta": (0.005, 0.3)},
+        lambda data, version: _gap_inputs(id, data),
+        quick,
+        again,
+        ["n"],
         points=1500,
         seconds=0.4,
     )
@@ -356,21 +311,20 @@ def _spread(RO: float) -> float:
 def _constant_inputs(id: str) -> Attack:
     """All inputs equal one: R = (max f - min f) E|S_N|/(2N)."""
 
-    def measure(data: Data, version: Version) -> Measure:
-        value = _spread(data["RO"]) * _walk(data["n"]) / (2 * data["n"])
-        return value, _shallow_inputs(data["n"], data["RO"]), None
-
-    def instance(data: Data, version: Version) -> Instance:
+    def again(data: Data) -> float:
         n, RO = data["n"], data["RO"]
         largest = (1 + RO) * 1.1
         smallest = (1 - RO) * (1.1 if RO > 1 else 0.9)
-        return Instance((largest - smallest) / 2 * mean_absolute_walk(n) / n, _shallow_inputs(n, RO))
+        return float((largest - smallest) / 2 * mean_absolute_walk(n) / n)
 
-    return Attack(
+    return closed_form(
         id,
         "equal inputs in one dimension, where the complexity has a closed form",
-        family({"n": (10.0, 1e12), "RO": (0.01, 1e9)}, measure, ["n"]),
-        instance,
+        {"n": (10.0, 1e12), "RO": (0.01, 1e9)},
+        lambda data, version: _shallow_inputs(data["n"], data["RO"]),
+        lambda data: _spread(data["RO"]) * _walk(data["n"]) / (2 * data["n"]),
+        again,
+        ["n"],
         versions=("printed",),
         variants=("value",),
         allowance=100.0,
@@ -380,18 +334,13 @@ def _constant_inputs(id: str) -> Attack:
     )
 
 
-def _shallow_search(search: Search) -> list[Candidate]:
-    eps = signs(_N)
-
-    def trials() -> Iterator[tuple[Candidate, float]]:
-        for _ in range(search.points):
-            x = search.rng.uniform(-1, 1, size=_N)
-            x = np.where(search.rng.random(_N) < 0.7, np.abs(x) ** 0.1, x)
-            totals = eps @ np.maximum(x, 0.0)
-            value = float(np.mean(np.max([w * v * totals for w in (0.0, 2.0) for v in (0.9, 1.1)], axis=0)) / _N)
-            yield Candidate({"x": x}, value), value
-
-    return best(search, trials())
+@sample
+def _shallow_search(search: Search) -> tuple[Data, float, float]:
+    x = search.rng.uniform(-1, 1, size=_N)
+    x = np.where(search.rng.random(_N) < 0.7, np.abs(x) ** 0.1, x)
+    totals = _EIGHT @ np.maximum(x, 0.0)
+    value = float(np.mean(np.max([w * v * totals for w in (0.0, 2.0) for v in (0.9, 1.1)], axis=0)) / _N)
+    return {"x": x}, value, value
 
 
 def _shallow(data: Data, version: Version) -> Instance:

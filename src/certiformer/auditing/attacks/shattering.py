@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.auditing.attack import Attack, Instance, Version
+from certiformer.auditing.attack import Attack, Data, Instance, Version
 from certiformer.auditing.search import family
 from certiformer.auditing.verify import attention, softmax
 
-Data = Mapping[str, Any]
 Inputs = Callable[[Data, Version, float], dict[str, Any]]
 _SAMPLES = 8
 
@@ -95,8 +94,8 @@ def _columns(data: Data, version: Version, margin: float) -> dict[str, Any]:
 def _attack(id: str, inputs: Inputs, space: Mapping[str, Any], **more: Any) -> Attack:
     whole = [name for name in ("M", "Q") if name in space]
 
-    def measure(data: Data, version: Version) -> tuple[float, Mapping[str, Any], float | None]:
-        return _patterns(data), inputs(data, version, _margin(data)), None
+    def measure(data: Data, version: Version) -> Instance:
+        return Instance(_patterns(data), inputs(data, version, _margin(data)))
 
     def instance(data: Data, version: Version) -> Instance:
         return Instance(_patterns(data), inputs(data, version, _margin_of_the_network(data)))
@@ -109,10 +108,6 @@ def _attack(id: str, inputs: Inputs, space: Mapping[str, Any], **more: Any) -> A
 # --- Mwigo: two tokens (b/sqrt 3)(+-(e_j + e_z) + e_c), A = tau s e_c^T, W_V = (sqrt 3/b) e_z^T ----------------------
 
 
-def _head_margin(data: Data) -> float:
-    return math.tanh(float(data["score"]))
-
-
 def _head_inputs(data: Data, version: Version, margin: float) -> dict[str, Any]:
     keys, b = int(data["M"]), float(data["b"])
     tau = 3 * float(data["score"]) / b**2
@@ -123,8 +118,8 @@ def _head_inputs(data: Data, version: Version, margin: float) -> dict[str, Any]:
     return {**common, "n": keys, "ds": 2, "d": keys + 2, "dm": keys + 2}
 
 
-def _head_search_measure(data: Data, version: Version) -> tuple[float, Mapping[str, Any], float | None]:
-    return int(data["M"]) * math.log(2.0), _head_inputs(data, version, _head_margin(data)), None
+def _head_search_measure(data: Data, version: Version) -> Instance:
+    return Instance(int(data["M"]) * math.log(2.0), _head_inputs(data, version, math.tanh(float(data["score"]))))
 
 
 def _head(data: Data, version: Version) -> Instance:

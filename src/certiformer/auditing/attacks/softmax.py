@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy.special import erf
 
-from certiformer.auditing.attack import Attack, Candidate, Instance, Version
-from certiformer.auditing.search import Search, ascend, best
+from certiformer.auditing.attack import Attack, Candidate, Data, Instance, Version
+from certiformer.auditing.search import Search, ascend, best, sample
 from certiformer.auditing.verify import array, derivative, into_ball, softmax, spectral_norm
-
-Data = Mapping[str, Any]
-
 
 # --- trauger.lemC.1: ||softmax(a) - softmax(b)||_1 against ||a - b||_inf ---------------------------------------------
 
@@ -47,16 +44,13 @@ def _scores(data: Data, version: Version) -> Instance:
 # --- deora.softmax: entries and norm of the Jacobian -----------------------------------------------------------------
 
 
-def _jacobian_search(search: Search) -> list[Candidate]:
-    def trials() -> Iterator[tuple[Candidate, float]]:
-        for _ in range(search.points):
-            v = search.rng.normal(size=int(search.rng.integers(2, 5)))
-            i, j = (int(search.rng.integers(1, len(v) + 1)) for _ in range(2))
-            p = softmax(v)
-            truth = p[i - 1] * ((i == j) - p[j - 1])
-            yield Candidate({"v": v, "i": i, "j": j}, truth), search.score(truth, {"v": v.tolist(), "i": i, "j": j})
-
-    return best(search, trials())
+@sample
+def _jacobian_search(search: Search) -> tuple[Data, float, float]:
+    v = search.rng.normal(size=int(search.rng.integers(2, 5)))
+    i, j = (int(search.rng.integers(1, len(v) + 1)) for _ in range(2))
+    p = softmax(v)
+    truth = p[i - 1] * ((i == j) - p[j - 1])
+    return {"v": v, "i": i, "j": j}, truth, search.score(truth, {"v": v.tolist(), "i": i, "j": j})
 
 
 def _jacobian_entry(data: Data, version: Version) -> Instance:
@@ -97,22 +91,19 @@ def _jacobian_norm(data: Data, version: Version) -> Instance:
 # --- arda.rem3: covariance of tokens under a probability -------------------------------------------------------------
 
 
-def _covariance_search(search: Search) -> list[Candidate]:
-    def trials() -> Iterator[tuple[Candidate, float]]:
-        rng = search.rng
-        for _ in range(search.points):
-            size, dim = int(rng.integers(2, 4)), int(rng.integers(1, 3))
-            tokens = into_ball(rng.normal(size=(size, dim)) * np.exp(rng.normal(size=(size, 1))), 1.0)
-            v = rng.normal(size=size)
-            p = softmax(v)
-            mean = p @ tokens
-            value = float(np.linalg.eigvalsh((tokens - mean).T @ (p[:, None] * (tokens - mean)))[-1])
-            radius = float(np.max(np.linalg.norm(tokens, axis=1)))
-            inputs = {"r": radius, "a": float(np.linalg.norm(mean))}
-            # Next to a single token both sides vanish, and the difference is lost to rounding.
-            yield Candidate({"tokens": tokens, "v": v}, value), search.score(value, inputs) if value > 1e-3 else -np.inf
-
-    return best(search, trials())
+@sample
+def _covariance_search(search: Search) -> tuple[Data, float, float]:
+    rng = search.rng
+    size, dim = int(rng.integers(2, 4)), int(rng.integers(1, 3))
+    tokens = into_ball(rng.normal(size=(size, dim)) * np.exp(rng.normal(size=(size, 1))), 1.0)
+    v = rng.normal(size=size)
+    p = softmax(v)
+    mean = p @ tokens
+    value = float(np.linalg.eigvalsh((tokens - mean).T @ (p[:, None] * (tokens - mean)))[-1])
+    radius = float(np.max(np.linalg.norm(tokens, axis=1)))
+    inputs = {"r": radius, "a": float(np.linalg.norm(mean))}
+    # Next to a single token both sides vanish, and the difference is lost to rounding.
+    return {"tokens": tokens, "v": v}, value, search.score(value, inputs) if value > 1e-3 else -np.inf
 
 
 def _covariance(data: Data, version: Version) -> Instance:
@@ -203,17 +194,14 @@ def _activation(order: int) -> Any:
 # --- trauger.appG: the cross-entropy ---------------------------------------------------------------------------------
 
 
-def _entropy_search(search: Search) -> list[Candidate]:
-    def trials() -> Iterator[tuple[Candidate, float]]:
-        rng = search.rng
-        for _ in range(search.points):
-            x = rng.normal(size=3) * np.exp(rng.uniform(-2, 3))
-            y = x + rng.choice([-1.0, 1.0], size=3) * np.exp(rng.uniform(-3, 1))
-            label = int(rng.integers(3))
-            value = abs(np.logaddexp.reduce(x) - x[label] - np.logaddexp.reduce(y) + y[label]) / np.max(np.abs(x - y))
-            yield Candidate({"x": x, "y": y, "label": label}, float(value)), float(value)
-
-    return best(search, trials())
+@sample
+def _entropy_search(search: Search) -> tuple[Data, float, float]:
+    rng = search.rng
+    x = rng.normal(size=3) * np.exp(rng.uniform(-2, 3))
+    y = x + rng.choice([-1.0, 1.0], size=3) * np.exp(rng.uniform(-3, 1))
+    label = int(rng.integers(3))
+    value = abs(np.logaddexp.reduce(x) - x[label] - np.logaddexp.reduce(y) + y[label]) / np.max(np.abs(x - y))
+    return {"x": x, "y": y, "label": label}, float(value), float(value)
 
 
 def _entropy(data: Data, version: Version) -> Instance:

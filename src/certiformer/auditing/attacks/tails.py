@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from scipy.special import erfc, gammaincc, ndtr
 
-from certiformer.auditing.attack import Attack, Candidate, Instance, Version
-from certiformer.auditing.search import Search, best, family
-from certiformer.auditing.verify import array, signs
+from certiformer.auditing.attack import Attack, Data, Instance, Version, side
+from certiformer.auditing.search import Search, closed_form, family, sample
+from certiformer.auditing.verify import array, chi_tail, signs
 from certiformer.theory.core import find
-
-Data = Mapping[str, Any]
-Measure = tuple[float, Mapping[str, Any], float | None]
-
 
 # --- li.def3.1: offset complexity of finite classes, all signs enumerated ---------------------------------------------
 
 
-def _offset_search(search: Search) -> list[Candidate]:
-    eps = signs(6)
+_SIX = signs(6)
 
-    def trials() -> Iterator[tuple[Candidate, float]]:
-        rng = search.rng
-        for _ in range(search.points):
-            table = rng.choice([-1.0, 0.0, 1.0], size=(int(rng.integers(1, 9)), 6)) * np.exp(rng.normal())
-            beta = float(np.exp(rng.uniform(-3, 2)))
-            value = float(np.mean(np.max(eps @ table.T / 6 - beta * np.mean(table**2, axis=1), axis=1)))
-            inputs = {"beta": beta, "n": 6, "logN": math.log(len(table))}
-            yield Candidate({"table": table, "beta": beta}, value), search.score(value, inputs)
 
-    return best(search, trials())
+@sample
+def _offset_search(search: Search) -> tuple[Data, float, float]:
+    rng = search.rng
+    table = rng.choice([-1.0, 0.0, 1.0], size=(int(rng.integers(1, 9)), 6)) * np.exp(rng.normal())
+    beta = float(np.exp(rng.uniform(-3, 2)))
+    value = float(np.mean(np.max(_SIX @ table.T / 6 - beta * np.mean(table**2, axis=1), axis=1)))
+    inputs = {"beta": beta, "n": 6, "logN": math.log(len(table))}
+    return {"table": table, "beta": beta}, value, search.score(value, inputs)
 
 
 def _offset(data: Data, version: Version) -> Instance:
@@ -48,16 +41,15 @@ def _offset(data: Data, version: Version) -> Instance:
 # --- li.lem6.1: a diagonal Gaussian matrix, whose norm is a maximum of d normals -------------------------------------
 
 
-def _series_measure(data: Data, version: Version) -> Measure:
-    d, t, v = data["d"], data["t"], data["v"]
-    outside = float(erfc(t / math.sqrt(2 * v)))
-    return -math.expm1(d * math.log1p(-min(outside, 1 - 1e-16))), {"v": v, "d1": d, "d2": d, "t": t}, None
+def _series(data: Data) -> float:
+    outside = float(erfc(data["t"] / math.sqrt(2 * data["v"])))
+    return -math.expm1(data["d"] * math.log1p(-min(outside, 1 - 1e-16)))
 
 
-def _series(data: Data, version: Version) -> Instance:
-    d, t, v = data["d"], data["t"], data["v"]
+def _series_again(data: Data) -> float:
+    t, v = data["t"], data["v"]
     inside = float(ndtr(t / math.sqrt(v)) - ndtr(-t / math.sqrt(v)))
-    return Instance(1.0 - inside**d, {"v": v, "d1": d, "d2": d, "t": t})
+    return float(1.0 - inside ** data["d"])
 
 
 # --- li.ass6.2: a Gaussian matrix, T = 1; its Frobenius norm has a chi law -------------------------------------------
@@ -69,34 +61,17 @@ def _gaussian_inputs(data: Data, version: Version) -> dict[str, Any]:
     return inputs | ({"spectral": data["s"] ** 2, "series": True, "gaussian": True} if version == "sound" else {})
 
 
-def _gaussian_measure(data: Data, version: Version) -> Measure:
-    return float(gammaincc(data["d"] / 2, data["t"] ** 2 / 2)), _gaussian_inputs(data, version), None
-
-
-def _gaussian(data: Data, version: Version) -> Instance:
-    """P(chi_d > t) by Simpson's rule on its density."""
-    d, t = data["d"], data["t"]
-    x = np.linspace(t, t + 14.0, 20_001)
-    log_density = (1 - d / 2) * math.log(2) - math.lgamma(d / 2) + (d - 1) * np.log(np.maximum(x, 1e-300)) - x**2 / 2
-    weights = np.where(np.arange(len(x)) % 2 == 1, 4.0, 2.0)
-    weights[[0, -1]] = 1.0
-    value = float(np.sum(weights * np.exp(log_density)) * (x[1] - x[0]) / 3)
-    return Instance(value, _gaussian_inputs(data, version))
-
-
 # --- li.rem6.7: the truncation level, for an input whose norm has exactly the tail a exp(-t^2/2v) --------------------
 
 
 def _level(data: Data, version: Version) -> float:
-    result = find("li.rem6.7")
-    at = result(**data)
-    return (at.printed() if version == "printed" else at.sound())["M"].value
+    return side(find("li.rem6.7")(**data), version)["M"].value
 
 
-def _level_measure(data: Data, version: Version) -> Measure:
+def _level_measure(data: Data, version: Version) -> Instance:
     attained = min(1.0, data["a"] * math.exp(-(_level(data, version) ** 2) / (2 * data["v"])))
     # "M of order sqrt(log n) makes the truncation error O(1/n)"
-    return attained, dict(data), 1.0 / data["n"] if version == "printed" else None
+    return Instance(attained, dict(data), 1.0 / data["n"] if version == "printed" else None)
 
 
 def _level_instance(data: Data, version: Version) -> Instance:
@@ -108,37 +83,42 @@ def _level_instance(data: Data, version: Version) -> Instance:
 # --- li.rem6.12: the truncation level against its own rate -----------------------------------------------------------
 
 
-def _tradeoff_measure(data: Data, version: Version) -> Measure:
+def _tradeoff(data: Data) -> float:
     """M/n + M^(2 - beta) at the printed level M = n^(1/(beta - 2))."""
     log_level = math.log(data["n"]) / (data["beta"] - 2)
-    value = math.exp(log_level) / data["n"] + math.exp((2 - data["beta"]) * log_level)
-    return value, dict(data), None
+    return float(math.exp(log_level) / data["n"] + math.exp((2 - data["beta"]) * log_level))
 
 
-def _tradeoff(data: Data, version: Version) -> Instance:
+def _tradeoff_again(data: Data) -> float:
     n, beta = data["n"], data["beta"]
     level = n ** (1 / (beta - 2))
-    return Instance(level / n + level ** (2 - beta), dict(data))
+    return float(level / n + level ** (2 - beta))
 
 
 ATTACKS = [
     Attack(
         "li.def3.1", "random finite classes, all signs enumerated", _offset_search, _offset, points=2500, seconds=0.5
     ),
-    Attack(
+    closed_form(
         "li.lem6.1",
         "diagonal Gaussian matrices, whose norm has an exact law",
-        family({"d": (1.0, 200.0), "t": (0.1, 6.0), "v": (0.1, 10.0)}, _series_measure, ["d"]),
+        {"d": (1.0, 200.0), "t": (0.1, 6.0), "v": (0.1, 10.0)},
+        lambda data, version: {"v": data["v"], "d1": data["d"], "d2": data["d"], "t": data["t"]},
         _series,
+        _series_again,
+        ["d"],
         variants=("tail",),
         points=1500,
         seconds=0.2,
     ),
-    Attack(
+    closed_form(
         "li.ass6.2",
         "Gaussian tokens, whose norm has an exact law",
-        family({"d": (1.0, 40.0), "t": (0.3, 4.0), "s": (0.01, 10.0)}, _gaussian_measure, ["d"]),
-        _gaussian,
+        {"d": (1.0, 40.0), "t": (0.3, 4.0), "s": (0.01, 10.0)},
+        _gaussian_inputs,
+        lambda data: float(gammaincc(data["d"] / 2, data["t"] ** 2 / 2)),
+        lambda data: chi_tail(data["d"], data["t"], 14.0),
+        ["d"],
         points=1500,
         seconds=0.3,
     ),
@@ -152,11 +132,14 @@ ATTACKS = [
         points=1500,
         seconds=0.2,
     ),
-    Attack(
+    closed_form(
         "li.rem6.12",
         "the trade-off M/n + M^(2-beta) at the recommended level",
-        family({"n": (10.0, 1e9), "beta": (2.2, 10.0)}, _tradeoff_measure, ["n"]),
+        {"n": (10.0, 1e9), "beta": (2.2, 10.0)},
+        lambda data, version: dict(data),
         _tradeoff,
+        _tradeoff_again,
+        ["n"],
         versions=("printed",),
         variants=("rate",),
         allowance=100.0,
