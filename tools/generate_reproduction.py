@@ -47,10 +47,19 @@ def keep(document: Document, place: Path) -> None:
     pictures = [Path(path) for path in document["figures"] if path.endswith(".png")]
     for picture in map(Path, document["figures"]):
         shutil.copy(picture, folder / picture.name)
-    document = {**document, "figures": [picture.name for picture in pictures]}
+    document = _rounded({**document, "figures": [picture.name for picture in pictures]})
     (folder / "report.json").write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     shutil.rmtree(final, ignore_errors=True)
     folder.rename(final)
+
+
+def _rounded(value: Any) -> Any:
+    """Numbers to ten digits: the last ones depend on the processor."""
+    if isinstance(value, dict):
+        return {name: _rounded(entry) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [_rounded(entry) for entry in value]
+    return float(f"{value:.10g}") if isinstance(value, float) else value
 
 
 def redraw_all(ids: Sequence[str] = ()) -> None:
@@ -88,12 +97,14 @@ def figures(document: Document) -> list[str]:
     for picture in document["figures"]:
         caption = document["captions"][picture.removesuffix(".png")]
         lines += [f"![{document['id']}](../reproduction/reports/{document['id']}/{picture})", "", caption, ""]
-    judged = [row for row in document["rows"] if row["verdict"] != "measured"]
+    judged = [row for row in document["rows"] if row["verdict"] != "measured"][:MOST]
+    others = [row for row in document["rows"] if row not in judged]
     if judged:
-        lines += [shown.findings_markdown({**document, "rows": judged[:MOST]}), ""]
-    if len(document["rows"]) > len(judged[:MOST]):
-        count = f"All {len(document['rows'])} rows"
-        lines += [f"<details><summary>{count}</summary>", "", shown.findings_markdown(document), "", "</details>", ""]
+        lines += [shown.findings_markdown({**document, "rows": judged}), ""]
+    if others:
+        name = f"{len(others)} {'more ' if judged else ''}row{'s' if len(others) > 1 else ''}"
+        table = shown.findings_markdown({**document, "rows": others})
+        lines += [f"<details><summary>{name}</summary>", "", table, "", "</details>", ""]
     notes = [*document["remarks"], *document["readings"]]
     if notes:
         lines += ["<details><summary>Details, and settings that the paper does not state</summary>", ""]

@@ -74,14 +74,19 @@ def findings_table(document: Document) -> RenderableType:
 
 
 def findings_markdown(document: Document) -> str:
-    """The same table for a Markdown page."""
-    words = _words(document)
-    head = ["setting", words["paper_column"], *(["sound"] if words["has_sound"] else []), "ours", "95 % interval"]
-    lines = [f"| {' | '.join([*head, 'verdict'])} |", "|---" * (len(head) + 1) + "|"]
-    for row in document["rows"]:
-        cells = [row["setting"], value(row["paper"]), *([value(row["sound"])] if words["has_sound"] else [])]
-        cells += [value(row["ours"]), interval(row["ci"]), said(row)]
-        lines.append(f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |")
+    """The same table for a Markdown page, without columns that say nothing in any row."""
+    columns = {
+        "setting": [row["setting"] for row in document["rows"]],
+        _words(document)["paper_column"]: [value(row["paper"]) for row in document["rows"]],
+        "sound": [value(row["sound"]) for row in document["rows"]],
+        "ours": [value(row["ours"]) for row in document["rows"]],
+        "95 % interval": [interval(row["ci"]) for row in document["rows"]],
+        "verdict": [said(row) for row in document["rows"]],
+    }
+    kept = {name: cells for name, cells in columns.items() if set(cells) - {"–", "measured"} or name == "ours"}
+    lines = [f"| {' | '.join(kept)} |", "|---" * len(kept) + "|"]
+    rows = zip(*kept.values(), strict=True)
+    lines += [f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |" for cells in rows]
     return "\n".join(lines)
 
 

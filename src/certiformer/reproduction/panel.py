@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,15 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    LogFormatterSciNotation,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+)
 
 from certiformer.report.figure import COLOURS, COLUMN, HEIGHT, MARKERS, PAGE, PRINTED_COLOUR
 from certiformer.reproduction.statistics import Interval, Vector, mean_interval
@@ -28,7 +37,8 @@ MOST_INSIDE = 2  # lines of a legend that find a place among the curves
 LINE, LETTER = 10.5, 3.6  # a line of a legend and a letter in it, in points
 HANDLE = 8  # letters: the line or marker before a name in a legend, and the space behind it
 MARGIN = 0.85  # inches of a panel's width beside the letters of its legend
-REACH = 4.0
+REACH = 100.0  # on a logarithmic axis a band may go so far beyond what was seen and said
+SLANTED = 0.5  # names of ticks that take more of an axis are slanted
 NEAR = 0.03  # of an axis: the room of a letter in the name of a tick
 
 
@@ -106,14 +116,20 @@ class Plot:
         room = LINE / 72 * max((_lines(labels, letters) for labels in above.values()), default=0)
         figure = Figure(figsize=(width, (self.height + room) * rows), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False)
-        for axes, panel in zip(grid.flat, self.panels, strict=False):
-            _draw(axes, panel, place, above.get(id(panel), []), letters)
-        for row in grid if self.shared else ():
+        for number, (axes, panel) in enumerate(zip(grid.flat, self.panels, strict=False)):
+            beside = self.panels[number - number % columns :][:columns]
+            lines = max(_lines(above[id(one)], letters) if id(one) in above else 0 for one in beside)
+            _draw(axes, panel, place, above.get(id(panel), []), letters, lines)
+        drawn = list(grid.flat)[: len(self.panels)]
+        for first in range(0, len(drawn) if self.shared else 0, columns):
+            row = drawn[first : first + columns]
             limits = [axes.get_ylim() for axes in row]
-            for axes in row:
+            for axes, panel in zip(row, self.panels[first:], strict=False):
                 axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+                if "y" in panel.log:
+                    _few_ticks(axes.yaxis)
         if self._one_legend:
-            named = grid.flat[0].get_legend_handles_labels()
+            named = _named(max(grid.flat, key=lambda axes: len(axes.get_legend_handles_labels()[1])))
             columns = min(4, len(named[1]))
             figure.legend(*named, fontsize=7.5, frameon=False, loc="outside lower center", ncols=columns)
         for axes in list(grid.flat)[len(self.panels) :]:
@@ -122,9 +138,12 @@ class Plot:
 
     @property
     def _one_legend(self) -> bool:
-        """Panels that say the same names share one legend below them."""
-        first, *others = (_labels(panel) for panel in self.panels)
-        return bool(first) and bool(others) and all(labels == first for labels in others)
+        """Panels that say the same names, or the first of them, share one legend below them."""
+        named = [[s.label for s in panel.series if s.kind == "measured"] for panel in self.panels]
+        every = [set(_labels(panel)) for panel in self.panels]
+        most, all_named = max(every, key=len), max(named, key=len)
+        same = all(labels and labels <= most for labels in every)
+        return len(every) > 1 and same and all(names == all_named[: len(names)] for names in named)
 
     def tidy(self, name: str) -> Iterator[dict[str, Any]]:
         """One record for each point that is drawn, with the entries of COLUMNS."""
@@ -156,11 +175,12 @@ def _columns(labels: Sequence[str], letters: int) -> int:
 
 
 def _lines(labels: Sequence[str], letters: int) -> int:
-    columns = _columns(labels, letters)
-    return len("\n".join(labels).splitlines()) if columns == 1 else math.ceil(len(labels) / columns)
+    columns, higher = _columns(labels, letters), any("^" in label for label in labels)
+    return higher + (len("\n".join(labels).splitlines()) if columns == 1 else math.ceil(len(labels) / columns))
 
 
-def _draw(axes: Axes, panel: Panel, place: Place, above: Sequence[str], letters: int) -> None:
+def _draw(axes: Axes, panel: Panel, place: Place, above: Sequence[str], letters: int, lines: int) -> None:
+    """One panel; `above` is its legend, if that stands there, and `lines` are those of the highest in its row."""
     measured, shown, said = 0, _shown(panel), {"sound": 0, "printed": 0, "paper": 0}
     for series in panel.series:
         if series in shown and series.kind in ("measured", "runs"):
@@ -171,9 +191,9 @@ def _draw(axes: Axes, panel: Panel, place: Place, above: Sequence[str], letters:
         measured += series.kind == "measured"  # a curve keeps its colour where another one is missing
     for name, level in panel.marks.items():
         axes.axhline(level, color="0.5", lw=1.0, ls=":", label=name)
-    axes.set_xlabel(panel.x, fontsize=9)
-    axes.set_ylabel(panel.y, fontsize=9)
-    axes.set_title(panel.title, fontsize=9, pad=6.0 + LINE * (_lines(above, letters) if above else 0))
+    axes.set_xlabel(_typeset(panel.x), fontsize=9)
+    axes.set_ylabel(_typeset(panel.y), fontsize=9)
+    axes.set_title(_typeset(panel.title), fontsize=9, pad=6.0 + LINE * lines)
     if "x" in panel.log:
         axes.set_xscale("log")
     if "y" in panel.log:
@@ -193,9 +213,25 @@ def _draw(axes: Axes, panel: Panel, place: Place, above: Sequence[str], letters:
         handles, _ = axes.get_legend_handles_labels()
         corner = (-0.02, 0.99)
         size: dict[str, Any] = {"fontsize": 7.0, "borderpad": 0.1, "ncols": _columns(above, letters)}
-        axes.legend(handles, above, frameon=False, loc="lower left", bbox_to_anchor=corner, **size)
+        axes.legend(handles, list(map(_typeset, above)), frameon=False, loc="lower left", bbox_to_anchor=corner, **size)
     elif place == "inside" and panel.legend and _labels(panel):
-        axes.legend(fontsize=7.0, frameon=False, loc="best")
+        axes.legend(*_named(axes), fontsize=7.0, frameon=False, loc="best")
+
+
+def _named(axes: Axes) -> tuple[list[Any], list[str]]:
+    """What the legend of a panel shows, and the names."""
+    handles, labels = axes.get_legend_handles_labels()
+    return handles, list(map(_typeset, labels))
+
+
+def _typeset(text: str) -> str:
+    """x_i, x^2 and x^(1-b) as a reader of formulas writes them."""
+    if "$" in text:
+        return text
+    text = re.sub(r"\^(?:\(([^()]*)\)|(\w+))", r"$^{\1\2}$", text)
+    text = re.sub(r"_(\w\w+)", r"$_{\\mathrm{\1}}$", text)
+    text = re.sub(r"_(\w|\*)", r"$_{\1}$", text)
+    return text.replace("$$", "")
 
 
 def _within_reach(axes: Axes, panel: Panel) -> None:
@@ -239,7 +275,8 @@ def _said(axes: Axes, series: Series, index: int) -> None:
     """Theory by its side's colour; several curves of one side by their dashes."""
     colour, first = ("#000000", "-.") if series.kind == "sound" else (PRINTED_COLOUR, "--")
     dashes = (first, *OTHER_DASHES)[index % (1 + len(OTHER_DASHES))]
-    marker = "X" if series.kind == "paper" else None
+    alone = len(series.x) == 1
+    marker, dashes = "X" if alone or series.kind == "paper" else None, "" if alone else dashes
     y = np.where(np.isfinite(series.y), series.y, np.nan)
     axes.plot(series.x, y, color=colour, ls=dashes, lw=1.3, marker=marker, ms=5, label=series.label or None, zorder=3)
 
@@ -258,7 +295,7 @@ def _ticks_at_data(axes: Axes, panel: Panel) -> None:
             axes.xaxis.set_major_locator(MaxNLocator(5))
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
         return
-    slanted = len(at) > 5
+    slanted = NEAR * sum(len(_short(value)) for value in at) > SLANTED
     named = _apart(at, "x" in panel.log, slanted)
     axes.xaxis.set_major_locator(FixedLocator(at))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value) if value in named else ""))
@@ -282,6 +319,8 @@ def _apart(at: Sequence[float], log: bool, slanted: bool) -> list[float]:
 def _few_ticks(axis: Axis) -> None:
     """Over less than half a decade every half, over less than two 1, 2, 5, 10; over more, powers of ten alone."""
     low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator())
+    axis.set_major_formatter(LogFormatterSciNotation())
     if low > 0 and high < 100 * low:
         subs = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0) if high < 4 * low else (1.0, 2.0, 5.0)
         axis.set_major_locator(LogLocator(subs=subs))

@@ -49,7 +49,7 @@ class Margins:
         for what, least in self.smallest.items():
             notes.findings.append(Finding(f"smallest {self.letter} at which {what}", None, least))
         series = [Series.measured(name, points) for name, points in self.conditions.items()]
-        panels = [Panel(self.axis, "margin", series, "", self.log, HOLDS), *more] if series else []
+        panels = [Panel(self.axis, "margin (there / asked for)", series, "", self.log, HOLDS), *more] if series else []
         return notes.analysis(headline, margins=Plot(panels, caption, columns=1 + len(more)))
 
 

@@ -178,8 +178,8 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     norms = [
         *spectral.series()[:1],
         Series.means("E b(X), longest token", table.points("tokens", "longest")),
-        Series.theory("B_X: ‖X‖₂ but for 1/n", table.curve("tokens", limit(0)), printed=True),
-        Series.theory("B_x: b(X) but for 1/n", table.curve("tokens", limit(1))),
+        Series.theory("B_X, exceeded with probability 1/n", table.curve("tokens", limit(0)), printed=True),
+        Series.theory("B_x, exceeded with probability 1/n", table.curve("tokens", limit(1))),
     ]
     risks = [
         *risk.series()[:1],

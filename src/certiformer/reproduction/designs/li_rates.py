@@ -251,7 +251,8 @@ def _calibration(notes: Notes, quiet: Table, loud: Table, ball: Table) -> Panel:
             ratios = {n: 1.0 / over(part, bound).value for n, part in table.by("n").items()}
             series.append(Series(name, list(ratios), list(ratios.values())))
             notes.fits[f"sound bound (S2) over excess, {name}"] = {str(n): ratio for n, ratio in ratios.items()}
-    return Panel("sample size n", "sound bound / excess", series, "calibration", "xy", {"the excess itself": 1.0})
+    title = "how far the sound bound is away"
+    return Panel("sample size n", "sound bound / excess", series, title, "xy", {"the excess itself": 1.0})
 
 
 def _printed(config: Config) -> float:

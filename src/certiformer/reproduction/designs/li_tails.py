@@ -231,7 +231,7 @@ def _losses(notes: Notes, table: Table) -> None:
                 notes.found(setting, mean, Claim(1.0).judge(mean, LEVEL_MARGIN), sound=1.0)
         if noise == "student":
             last = {loss: part.points("n", _excess) for loss, part in of_noise.by("loss").items()}
-            for loss in set(last) - {"squared"} if "squared" in last else ():
+            for loss in [loss for loss in last if loss != "squared"] if "squared" in last else ():
                 n = max(last[loss])
                 pair = [last[loss][n], last["squared"][n]]
                 gain = bootstrap(pair, lambda c: np.asarray(c[..., 0] / c[..., 1]), centre="median")

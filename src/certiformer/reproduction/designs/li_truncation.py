@@ -237,9 +237,10 @@ def _curves(table: Table) -> list[Series]:
         grid, risk = _grid(part.rows[0]), np.concatenate([row.arrays["excess"] for row in part])
         series.append(Series.means(f"n = {n}", {M: risk[:, j] for j, M in enumerate(grid)}))
         means, (printed, sound) = risk.mean(axis=0), part.config["thresholds"][-2:]
-        series.append(Series(f"printed M, n = {n}", [printed], [means[-3]], kind="paper"))
-        series.append(Series.theory(f"no truncation, n = {n}", dict.fromkeys((grid[0], grid[-1]), means[-1])))
-        series.append(Series(f"sound M, n = {n}", [sound], [means[-2]], kind="runs"))
+        names = ("", "", "") if len(series) > 1 else ("risk at the printed M", "risk at the sound M", "no truncation")
+        series.append(Series.theory(names[0], {printed: means[-3]}, printed=True))
+        series.append(Series.theory(names[1], {sound: means[-2]}))
+        series.append(Series.theory(names[2], dict.fromkeys((grid[0], grid[-1]), means[-1])))
     return series
 
 

@@ -49,8 +49,8 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     _remarks(notes, table)
     shown = {
         "linearisation error at radius 3": ("|f - f_lin|", ("linearisation", "linearisation_largest")),
-        "approximation error": ("largest |f_lin - y|", ("approximation", "approximation_released")),
-        "training loss": ("lowest mean of (f - y)²", ("training",)),
+        "approximation error, by teacher": ("largest |f_lin - y|", ("approximation", "approximation_released")),
+        "training loss, by teacher": ("lowest mean of (f - y)²", ("training",)),
     }
     panels = []
     for title, (y, measures) in shown.items():
@@ -60,7 +60,8 @@ def analyse(rows: Sequence[Row]) -> Analysis:
             series += chosen[0].series()[1:2]
         panels.append(Panel("width m (heads)", y, series, title, "xy"))
     caption = (
-        "Three errors against the width, for the released teacher, also with features of its own, and for the paper's. "
+        "Three errors against the width, for the teacher of the released program and for the paper's; own features: "
+        "those of the released teacher, which the student does not have. "
         "Lines: medians over seeds, with the slope fitted to them; bands: 95 % "
         "intervals of the medians; dashed: the paper's slope through the first point."
     )
@@ -86,7 +87,7 @@ def _trend(table: Table, measure: str, teacher: str) -> Trend:
     if len(widths) > 1 and measure != "approximation_released":
         after = " after unlimited steps" if result == "training" else ""
         sound = Theory(f"slope of the sound bound{after}", exponent=sound_exponent(result, widths), claimed=False)
-    short = {"linearisation": "mean", "linearisation_largest": "largest", "approximation_released": "its features"}
+    short = {"linearisation": "mean", "linearisation_largest": "largest", "approximation_released": "own features"}
     return Trend(
         f"{MEASURES[measure]}{where}, exponent in m",
         table,

@@ -82,7 +82,10 @@ def _curves(d_m: int, n: int, table: Table, what: str) -> list[Series]:
     epochs, losses = table.array("epoch")[0], table.array(what).astype(float)
     chosen = np.unique(np.linspace(0, len(epochs) - 1, min(POINTS, len(epochs))).round().astype(int))
     x = epochs[chosen].tolist()
-    series = [Series("", x, run[chosen].tolist(), kind="runs", points=False) for run in losses]
+    series = [
+        Series("" if seed else "single runs", x, run[chosen].tolist(), kind="runs", points=False)
+        for seed, run in enumerate(losses)
+    ]
     series.append(Series("median of our runs", x, np.median(losses[:, chosen], axis=0).tolist(), points=False))
     if what == "test" and (d_m, n) in PAPER_TABLE_1:
         loss, epoch = PAPER_TABLE_1[d_m, n]

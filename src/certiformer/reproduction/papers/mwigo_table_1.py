@@ -423,7 +423,7 @@ def _remarks(notes: Notes, table: Table, base: Table) -> None:
 def _figure_cells(base: Table, slopes: Mapping[int, Interval]) -> Plot:
     panels = []
     spreads = _spreads(base)
-    for what, column, index in (("lowest test loss (nats)", "lowest", 0), ("its epoch", "epoch", 1)):
+    for what, column, index in (("lowest test loss (nats)", "lowest", 0), ("epoch of that loss", "epoch", 1)):
         for d_m, row in base.by("d_m").items():
             spread = spreads["epoch" if index else "loss"]
             points = {n: np.maximum(values, 1.0 if index else 0.0) for n, values in row.points("n", column).items()}
@@ -445,6 +445,7 @@ def _figure_cells(base: Table, slopes: Mapping[int, Interval]) -> Plot:
         "Lowest test loss of a run and its epoch against the number of training images: geometric mean over seeds, "
         "where one more run would fall, single runs (dots), and the paper's single runs (crosses).",
         columns=max(1, len(base.by("d_m"))),
+        shared=True,
     )
 
 
