@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self
@@ -10,8 +9,7 @@ from typing import Self
 from certiformer.certificates._evidence import Evidence, scaled
 from certiformer.certificates._law import EXAMPLES, RISK, Law, Random, Trial
 from certiformer.certificates._paper import CertificateBound
-from certiformer.theory.calculus.tail_check import confirm_upper
-from certiformer.theory.calculus.tails import binomial_upper
+from certiformer.theory.calculus.tail_check import exact_upper
 from certiformer.theory.core import Variants, assumed, count, real, upper_bound
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import np
@@ -48,13 +46,8 @@ class DisagreementBound(CertificateBound):
         ):
             if value > total:
                 raise InputError(name, value, f"at most {total}")
-        ln_half = math.log(self.delta / 2.0)
-        risk, distance = (
-            binomial_upper(self.errors, self.n, ln_half),
-            binomial_upper(self.disagreements, self.unlabelled, ln_half),
-        )
-        confirm_upper(self.id, self.n, self.errors, risk, self.delta, 2)
-        confirm_upper(self.id, self.unlabelled, self.disagreements, distance, self.delta, 2)
+        risk = exact_upper(self.id, self.errors, self.n, self.delta / 2.0)
+        distance = exact_upper(self.id, self.disagreements, self.unlabelled, self.delta / 2.0)
         hypotheses = (
             assumed("the n labelled examples played no part in choosing h1"),
             assumed("the unlabelled examples were used for neither h nor h1, not even without labels"),

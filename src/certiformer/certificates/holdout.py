@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +9,7 @@ from typing import Any
 from certiformer.certificates._evidence import Evidence
 from certiformer.certificates._law import EXAMPLES, MANY, RISK, Law, Random, Trial
 from certiformer.certificates._paper import CertificateBound
-from certiformer.theory.calculus.tail_check import confirm_lower, confirm_upper
-from certiformer.theory.calculus.tails import binomial_lower, binomial_upper
+from certiformer.theory.calculus.tail_check import exact_lower, exact_upper
 from certiformer.theory.core import Variants, assumed, count, real, upper_bound
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import np
@@ -49,8 +47,7 @@ class HoldOutBound(CertificateBound):
                 "every model compared on these examples is counted in `models`, and was fixed before any had its score"
             ),
         )
-        value = binomial_upper(self.errors, self.n, math.log(self.delta) - math.log(self.models))
-        confirm_upper(self.id, self.n, self.errors, value, self.delta, self.models)
+        value = exact_upper(self.id, self.errors, self.n, self.delta, self.models)
         return {
             "value": upper_bound(
                 value, clip=1.0, hypotheses=hypotheses, terms={"observed": self.errors / self.n, "models": self.models}
@@ -77,9 +74,7 @@ class HoldOut(Evidence):
     n: int
 
     def lower(self, delta: float) -> float:
-        found = binomial_lower(self.errors, self.n, math.log(delta))
-        confirm_lower(self.id, self.n, self.errors, found, delta)
-        return found
+        return exact_lower(self.id, self.errors, self.n, delta)
 
     @classmethod
     def laws(cls) -> Mapping[str, Law]:

@@ -12,7 +12,7 @@ from certiformer.certificates._law import EXAMPLES, Law, Random, Trial
 from certiformer.certificates._losses import LossEvidence, hashed
 from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.block_betting import block_upper
-from certiformer.theory.calculus.tails import binomial_upper
+from certiformer.theory.calculus.tail_check import exact_upper
 from certiformer.theory.calculus.target_betting import fixed_orders, target_upper
 from certiformer.theory.core import Bound, Variants, assumed, choice, count, real, reals, upper_bound
 from certiformer.theory.core.errors import InputError
@@ -190,7 +190,7 @@ class MeanLoss(LossEvidence):
 
     def alone(self, delta: float) -> float:
         """The upper limit that human labels alone would give, at a confidence of its own."""
-        return binomial_upper(int(np.sum(self.losses)), self.size, math.log(delta))
+        return exact_upper(self.id, int(np.sum(self.losses)), self.size, delta)
 
     def beside(self, delta: float) -> str:
         if self.judge is None:

@@ -10,7 +10,8 @@ from typing import Any, Self
 from certiformer.certificates._evidence import FEW_EXAMPLES, Evidence, scaled
 from certiformer.certificates._law import EXAMPLES, MANY, RISK, Law, Random, Trial, leaning_posterior
 from certiformer.certificates._paper import CertificateBound
-from certiformer.theory.calculus.tails import binomial_upper, kl_inverse
+from certiformer.theory.calculus.tail_check import exact_upper
+from certiformer.theory.calculus.tails import kl_inverse
 from certiformer.theory.core import Hypothesis, Variants, assumed, count, real, upper_bound
 from certiformer.theory.core.lazy import np
 
@@ -53,7 +54,7 @@ class GibbsBound(CertificateBound):
         if self.pairs is not None:
             # Monte Carlo has its own share of delta.
             share = MONTE_CARLO_SHARE * delta
-            error = binomial_upper(math.ceil(error * self.pairs - 1e-9), self.pairs, math.log(share))
+            error = exact_upper(self.id, math.ceil(error * self.pairs - 1e-9), self.pairs, share)
             delta -= share
             hypotheses += (
                 assumed("each pair has fresh weights from the final Q and an example drawn with replacement"),

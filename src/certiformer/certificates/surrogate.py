@@ -11,7 +11,7 @@ from certiformer.certificates._evidence import Evidence
 from certiformer.certificates._law import RISK, Law, Random, Trial
 from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.compression import compression_upper, surrogate_joint, surrogate_unseen
-from certiformer.theory.calculus.tails import binomial_upper
+from certiformer.theory.calculus.tail_check import exact_upper
 from certiformer.theory.core import Bound, Variants, assumed, choice, count, real, upper_bound
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.hypothesis import Hypothesis, stated
@@ -67,9 +67,12 @@ class SurrogateBound(CertificateBound):
         ):
             if value > total:
                 raise InputError(name, value, f"at most {total}")
-        half = math.log(self.delta / 2.0)
-        risk = binomial_upper(counted, self.n, half) if held else compression_upper(counted, self.n, half)
-        distance = binomial_upper(self.disagreements, self.m, half)
+        risk = (
+            exact_upper(self.id, counted, self.n, self.delta / 2.0)
+            if held
+            else compression_upper(counted, self.n, math.log(self.delta / 2.0))
+        )
+        distance = exact_upper(self.id, self.disagreements, self.m, self.delta / 2.0)
         observed = {"observed": self.disagreements / self.m + (counted / self.n if held else 0.0)}
         joint = surrogate_joint(counted, self.n, self.disagreements, self.m, math.log(self.delta))
         terms = {"risk of s": risk, "disagreement": distance}

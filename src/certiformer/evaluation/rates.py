@@ -5,12 +5,9 @@ r"""An error rate from a count: the exact binomial limits.
 
 from __future__ import annotations
 
-import math
-
 from certiformer.evaluation._given import probability
 from certiformer.evaluation.mean import Limits
-from certiformer.theory.calculus.tail_check import confirm_lower, confirm_upper
-from certiformer.theory.calculus.tails import binomial_lower, binomial_upper
+from certiformer.theory.calculus.tail_check import exact_lower, exact_upper
 from certiformer.theory.core.errors import InputError
 
 
@@ -24,12 +21,9 @@ def rate_limits(errors: int, n: int, delta: float, *, two_sided: bool = False) -
     if n < 1 or not 0 <= errors <= n:
         raise InputError("errors", errors, f"a whole number between 0 and n = {n}")
     share = delta / 2.0 if two_sided else delta
-    lower, upper = binomial_lower(errors, n, math.log(share)), binomial_upper(errors, n, math.log(share))
-    confirm_lower("rate_limits", n, errors, lower, share)
-    confirm_upper("rate_limits", n, errors, upper, share)
     return Limits(
-        lower=lower,
-        upper=upper,
+        lower=exact_lower("rate_limits", errors, n, share),
+        upper=exact_upper("rate_limits", errors, n, share),
         mean=errors / n,
         n=n,
         delta=delta,

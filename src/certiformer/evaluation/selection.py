@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.evaluation._given import binary, probability
-from certiformer.theory.calculus.tails import binomial_cdf, binomial_upper
+from certiformer.theory.calculus.tail_check import exact_upper
+from certiformer.theory.calculus.tails import binomial_cdf
 from certiformer.theory.core.errors import InputError
 
 PARTS = 10
@@ -119,7 +120,7 @@ def _selection(
     threshold, answered, errors, p = chosen
     # For all thresholds at once (Dvoretzky-Kiefer-Wolfowitz-Massart): the threshold was selected on these examples.
     around = math.sqrt(math.log(2.0 / delta) / (2.0 * n))
-    upper = min(alpha, binomial_upper(errors, answered, math.log(delta / PARTS))) if strict else alpha
+    upper = min(alpha, exact_upper("selection", errors, answered, delta / PARTS)) if strict else alpha
     return Selection(
         threshold=threshold,
         strict=strict,

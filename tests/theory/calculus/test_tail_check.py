@@ -9,14 +9,15 @@ from math import comb
 
 import pytest
 
-from certiformer.certificates import disagreement, holdout
 from certiformer.certificates.disagreement import DisagreementBound
 from certiformer.certificates.holdout import HoldOut, HoldOutBound
-from certiformer.evaluation import rate_limits, rates
+from certiformer.certificates.surrogate import SurrogateBound
+from certiformer.evaluation import rate_limits
 from certiformer.theory.calculus import tail_check
 from certiformer.theory.calculus.tail_check import lower_shown, tail_at_least, tail_at_most, upper_shown
 from certiformer.theory.calculus.tails import binomial_lower, binomial_upper
 from certiformer.theory.core.errors import FormulaError
+from certiformer.theory.theorems.toolbox.binomial import Binomial
 
 
 def exact_tail(n: int, k: int, p: Fraction) -> Fraction:
@@ -68,22 +69,29 @@ def test_a_lower_limit_is_rounded_down() -> None:
     assert HoldOut(errors=115, n=115).lower(delta) == found
 
 
-@pytest.mark.parametrize("module", [holdout, disagreement, rates])
-def test_a_limit_that_whole_numbers_do_not_confirm_is_never_printed(
-    module: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "binomial_upper", lambda *given: binomial_upper(*given) * (1.0 - 1e-6))
-    evaluate = {
-        holdout: lambda: HoldOutBound.evaluate({"errors": 5, "n": 5000, "delta": 0.05}),
-        disagreement: lambda: DisagreementBound.evaluate(
-            {"errors": 5, "n": 5000, "disagreements": 3, "unlabelled": 900, "delta": 0.05}
-        ),
-        rates: lambda: rate_limits(5, 5000, 0.05),
-    }[module]
-    with pytest.raises(FormulaError, match="whole numbers do not confirm"):
-        evaluate()
+def test_a_limit_that_whole_numbers_do_not_confirm_is_never_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tail_check, "binomial_upper", lambda *given: binomial_upper(*given) * (1.0 - 1e-6))
+    counts = {"errors": 5, "n": 5000, "delta": 0.05}
+    for evaluate in (
+        lambda: HoldOutBound.evaluate(counts),
+        lambda: Binomial.evaluate(counts),
+        lambda: DisagreementBound.evaluate({**counts, "disagreements": 3, "unlabelled": 900}),
+        lambda: SurrogateBound.evaluate({**counts, "disagreements": 3, "m": 900}),
+        lambda: rate_limits(5, 5000, 0.05),
+    ):
+        with pytest.raises(FormulaError, match="whole numbers do not confirm"):
+            evaluate()
+
+
+@pytest.mark.parametrize("delta", [1e-300, 1e-40, 1e-18, 1e-13, 1.0 - 1e-9, 1.0 - 1e-12, 1.0 - 1e-15])
+def test_levels_beyond_the_bits_that_are_kept_are_no_error(delta: float) -> None:
+    """97 bits do not tell 1 - 1e-40 from 1: a limit there was called a defect."""
+    for errors, n in ((0, 271_677), (0, 100), (25, 453_834), (26, 26), (996, 4301), (3, 7)):
+        found = rate_limits(errors, n, delta)
+        assert 0.0 <= found.lower <= 1.0
+        assert 0.0 <= found.upper <= 1.0
 
 
 def test_beyond_twenty_thousand_errors_nothing_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tail_check, "upper_shown", lambda *given: pytest.fail("it was"))
-    tail_check.confirm_upper("holdout", 100_000, 20_001, 0.21, 0.05)
+    tail_check.exact_upper("holdout", 20_001, 100_000, 0.05)

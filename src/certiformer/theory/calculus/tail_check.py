@@ -6,16 +6,18 @@ are right is a theorem there. They share nothing with `tails`, which finds the l
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
+from certiformer.theory.calculus.tails import binomial_lower, binomial_upper
 from certiformer.theory.core.errors import FormulaError
 
 KEPT = 96
 """A mantissa keeps this many bits and one."""
 MOST_ERRORS = 20_000
 """Each error costs half a millisecond of the kernel; beyond this many nothing is checked."""
-MOST_EXAMPLES = 2**45
-"""Powers keep 97 bits: beyond this many examples their rounding exceeds a limit's margin, and nothing is checked."""
+RESOLVED = 2**46
+"""Powers keep 97 bits: a tail of n examples that is nearer than n/2^46 to 1 is beyond them, and nothing is checked."""
 
 
 def tail_at_most(n: int, k: int, p: Fraction, delta: Fraction) -> bool:
@@ -50,16 +52,24 @@ def lower_shown(n: int, k: int, limit: Fraction, delta: Fraction) -> bool:
     return limit <= 0 or tail_at_least(n, k, limit, delta)
 
 
-def confirm_upper(id: str, n: int, k: int, limit: float, delta: float, parts: int = 1) -> None:
-    """Raise unless whole numbers confirm the limit at the share delta/parts that floats found for the result `id`."""
-    if k <= MOST_ERRORS and n <= MOST_EXAMPLES and not upper_shown(n, k, Fraction(limit), Fraction(delta) / parts):
-        raise FormulaError(id, _unconfirmed("upper", n, k, limit))
+def exact_upper(id: str, errors: int, n: int, delta: float, parts: int = 1) -> float:
+    """`binomial_upper` at the share delta/parts, for the result `id`; an error unless whole numbers confirm it."""
+    found, share = binomial_upper(errors, n, math.log(delta) - math.log(parts)), Fraction(delta) / parts
+    if _in_reach(errors, n, 1 - share) and not upper_shown(n, errors, Fraction(found), share):
+        raise FormulaError(id, _unconfirmed("upper", n, errors, found))
+    return found
 
 
-def confirm_lower(id: str, n: int, k: int, limit: float, delta: float) -> None:
-    """The same for a lower limit."""
-    if k <= MOST_ERRORS and n <= MOST_EXAMPLES and not lower_shown(n, k, Fraction(limit), Fraction(delta)):
-        raise FormulaError(id, _unconfirmed("lower", n, k, limit))
+def exact_lower(id: str, errors: int, n: int, delta: float) -> float:
+    """`binomial_lower`, likewise."""
+    found, share = binomial_lower(errors, n, math.log(delta)), Fraction(delta)
+    if _in_reach(errors, n, share) and not lower_shown(n, errors, Fraction(found), share):
+        raise FormulaError(id, _unconfirmed("lower", n, errors, found))
+    return found
+
+
+def _in_reach(errors: int, n: int, distance: Fraction) -> bool:
+    return errors <= MOST_ERRORS and n + 2 * errors <= RESOLVED * distance
 
 
 def _unconfirmed(side: str, n: int, k: int, limit: float) -> ArithmeticError:

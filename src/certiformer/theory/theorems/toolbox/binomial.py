@@ -1,6 +1,7 @@
 import math
 
-from certiformer.theory.calculus.tails import binomial_upper, kl_inverse
+from certiformer.theory.calculus.tail_check import exact_upper
+from certiformer.theory.calculus.tails import kl_inverse
 from certiformer.theory.core import Quantity, Result, Status, Variants, assumed, count, real, upper_bound
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.theorems.toolbox import TOOLBOX
@@ -37,9 +38,7 @@ class Binomial(Result):
             raise InputError("errors", self.errors, f"at most n = {self.n}", "Errors are counted among the n examples")
         fresh = assumed("the n examples are independent and played no part in training or selection")
         return {
-            "value": upper_bound(
-                binomial_upper(self.errors, self.n, math.log(self.delta)), clip=1.0, hypotheses=(fresh,)
-            ),
+            "value": upper_bound(exact_upper(self.id, self.errors, self.n, self.delta), clip=1.0, hypotheses=(fresh,)),
             "kl": upper_bound(
                 kl_inverse(self.errors / self.n, -math.log(self.delta) / self.n), clip=1.0, hypotheses=(fresh,)
             ),
