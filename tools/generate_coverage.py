@@ -1,4 +1,4 @@
-"""How often certificates fail where the risk is known: simulate, and write the table into docs/certificates.md.
+"""How often certificates fail where the risk is known: simulate, and write the table into docs/coverage.md.
 
 `python tools/generate_coverage.py [--repetitions 10000]` measures every law of every certificate through `certify`
 (a valid law's share of the repetitions of its certificate) and adds a line to docs/data/coverage.jsonl for each; laws
@@ -18,7 +18,7 @@ from certiformer.auditing.coverage import DELTA, Coverage, as_expected, judged, 
 from certiformer.certificates import Law
 
 DOCS = Path(__file__).parent.parent / "docs"
-LINES, PAGE = DOCS / "data" / "coverage.jsonl", DOCS / "certificates.md"
+LINES, PAGE = DOCS / "data" / "coverage.jsonl", DOCS / "coverage.md"
 BEGIN, END = "<!-- coverage: written by tools/generate_coverage.py -->", "<!-- end of coverage -->"
 SEED = 1
 TRIED = 3

@@ -1,4 +1,4 @@
-"""Failure rates of every statement about evaluations, simulated through the doors: the table of docs/evaluation.md.
+"""Failure rates of every statement about evaluations, simulated as users call them: the table of docs/coverage.md.
 
 python tools/generate_evaluation.py                 # 2,000 repetitions each; goes on where it was stopped
 python tools/generate_evaluation.py --repetitions 200 --anew
@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
-PAGE, BEGIN, END = ROOT / "docs" / "evaluation.md", "<!-- coverage -->", "<!-- end of coverage -->"
+PAGE, BEGIN, END = ROOT / "docs" / "coverage.md", "<!-- evaluation -->", "<!-- end of evaluation -->"
 KEPT = ROOT / "out" / "evaluation-coverage.json"
 
 

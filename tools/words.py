@@ -23,11 +23,11 @@ ROOT = Path(__file__).resolve().parents[1]
 HEADLINE, HELP, CELL, PAGE = 30, 12, 25, 2500
 """The most words of a headline, of a line of help, of a table's cell, and of a page's prose (tables and code apart)."""
 TABLES = ("docs/audit.md", "docs/papers/items.md", "docs/results.md")
-"""Reference tables, made from the results themselves; like proofs, they are as long as they must be."""
+"""Reference tables, made from the results themselves: they are as long as they must be."""
 
 PRIVATE = {
     r"\bone goes on\b|\bgo(es)? on (from|where)\b": "continue",
-    r"\btaken over from\b": "kept from",
+    r"\btaken over (from|by)\b": "kept from",
     r"\bvouch": "state, confirm",
     r"\bnine words\b": "verdicts",
     r"\bsays? something\b|\bsaying something\b": "is useful, is not vacuous",
@@ -81,10 +81,15 @@ def without_code(text: str) -> str:
     return re.sub(r"^```.*?^```|`[^`\n]*`", " ", text, flags=re.DOTALL | re.MULTILINE)
 
 
+def in_table(line: str) -> bool:
+    """Whether a line is a row of a table; a line of a proof may begin with a bar, too."""
+    return line.startswith("|") and line.rstrip().endswith("|")
+
+
 def long_cells(text: str) -> Iterator[str]:
     """Cells of the tables of a page with more than `CELL` words."""
     for line in re.sub(r"^```.*?^```|^<details>.*?^</details>", "", text, flags=re.DOTALL | re.MULTILINE).splitlines():
-        if line.startswith("|"):
+        if in_table(line):
             for cell in re.split(r"(?<!\\)\|", line):
                 if words(re.sub(r"`[^`]*`,?", "", cell)) > CELL:
                     yield f"a cell of {words(cell)} words: {cell.strip()[:60]} ..."
@@ -93,15 +98,15 @@ def long_cells(text: str) -> Iterator[str]:
 def prose_words(text: str) -> int:
     """Words of a page outside tables, code and folded parts."""
     plain = re.sub(r"<details>.*?</details>", " ", without_code(text), flags=re.DOTALL)
-    return sum(words(line) for line in plain.splitlines() if not line.startswith("|"))
+    return sum(words(line) for line in plain.splitlines() if not in_table(line))
 
 
 def on_pages() -> Iterator[Finding]:
-    """Private phrases, long cells and long pages; proofs may be as long as they must."""
+    """Private phrases, long cells and long pages."""
     for path, text in pages().items():
         for said in private(without_code(text)):
             yield path, said
-        if "/proofs/" not in path and path not in TABLES:
+        if path not in TABLES:
             for said in long_cells(text):
                 yield path, said
             if prose_words(text) > PAGE:

@@ -56,6 +56,7 @@ def test_the_page_of_a_false_result_tells_everything():
         "counterexample that runs",
         "## What holds",
         "## Printed and sound",
+        "## Move the inputs",
     ):
         assert part in page
     assert "<math" in page
@@ -63,6 +64,27 @@ def test_the_page_of_a_false_result_tells_everything():
     assert "attained 0.25, bound 0: refuted" in page
     assert "../proofs/trauger.md#lemma-31" in page
     assert f"$ {result.example}" in page
+
+
+def test_a_page_has_one_head_whatever_its_weight():
+    page = result_page(find("trauger.lem3.1"), {}, ROOT)
+    weighted = staging.weighted("results/trauger.lem3.1.md", page)
+    assert weighted.startswith("---\nsearch:\n  boost: ")
+    assert weighted.count("---\n") == page.count("---\n") == 2
+    assert staging.weighted("gates.md", "# Gates\n").endswith("---\n\n# Gates\n")
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("C/eps^2", "C/ε<sup>2</sup>"),
+        ("B_{W_c}", "B<sub>W<sub>c</sub></sub>"),
+        ("2 Bx^2", "2 Bx<sup>2</sup>"),
+        ("docs/a_b.md", "docs/a_b.md"),
+    ],
+)
+def test_scripts_within_scripts_and_behind_strokes(written, shown):
+    assert typeset(written, greek=True) == shown
 
 
 def test_a_counterexample_that_refutes_nothing_ends_the_build():

@@ -44,11 +44,16 @@ _NAMES = (
     "sigma", "tau", "phi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Sigma", "Phi", "Psi", "Omega",
 )  # fmt: skip
 _GREEK = dict(zip(_NAMES, "αβγδεζηθκλμνξπρστφψωΓΔΘΛΣΦΨΩ", strict=True))
-_BASE = rf"(?<![A-Za-z0-9_\\/])(?:{'|'.join(_GREEK)}|ln|log|max|min|sup|sum|[A-Za-z]|\d+(?:\.\d+)?)|[)\]}}‖]"
+_NAME = rf"(?:{'|'.join(_GREEK)}|ln|log|max|min|sup|sum|[A-Za-z]|\d+(?:\.\d+)?)"
+_BASE = rf"(?<![A-Za-z0-9_\\/]){_NAME}|[)\]}}‖]"
 _SCRIPT = (
-    rf"[_^](?:\{{[^{{}}\n]*\}}|\([^()\n]*\)|-?\d+|-?(?:{'|'.join(_GREEK)}|[A-Za-z][A-Za-z0-9]{{0,3}})(?![A-Za-z0-9_]))"
+    rf"(?:\{{(?:[^{{}}\n]|\{{[^{{}}\n]*\}})*\}}|\([^()\n]*\)|-?\d+"
+    rf"|-?(?:{'|'.join(_GREEK)}|[A-Za-z][A-Za-z0-9]{{0,3}})(?![A-Za-z0-9_]))"
 )
-_SCRIPTED = re.compile(rf"({_BASE})((?:{_SCRIPT})+)")
+_SCRIPTED = re.compile(
+    rf"({_BASE})((?:[_^]{_SCRIPT})+)|(?<![A-Za-z0-9_\\])({_NAME}|[A-Za-z]{{2,3}}\d?)((?:\^{_SCRIPT})+)"
+)
+"""A sign with its scripts; powers also of names of two letters and behind a stroke, where x_y may be part of a path."""
 _KEPT = re.compile(
     r"(^(?:```|~~~).*?^(?:```|~~~)[^\n]*$|^\#[^\n]*$|<!--.*?-->|</?[a-zA-Z][^>\n]*>|`+[^`]*`+|\]\([^)\n]*\)|https?://\S+)",
     re.DOTALL | re.MULTILINE,
@@ -68,14 +73,15 @@ def _set(text: str, greek: bool) -> str:
     for written, sign in (("\\|\\|", "‖"), ("||", "‖"), ("&lt;=", "≤"), ("&gt;=", "≥"), ("<=", "≤"), (">=", "≥")):
         text = text.replace(written, sign)
     text = re.sub(r"\bsqrt\(", "√(", text)
-    text = _SCRIPTED.sub(lambda found: found[1] + _scripts(found[2]), text)
+    text = _SCRIPTED.sub(lambda found: (found[1] or found[3]) + _scripts(found[2] or found[4]), text)
     return _letters(text, _GREEK) if greek else text
 
 
 def _scripts(text: str) -> str:
     shown = ""
-    for sign, script in re.findall(r"([_^])(\{[^{}\n]*\}|\([^()\n]*\)|-?\d+|-?[A-Za-z][A-Za-z0-9]*)", text):
+    for sign, script in re.findall(rf"([_^])({_SCRIPT})", text):
         inner = _letters(re.sub(r"^[{(](.*)[})]$", r"\1", script), _GREEK | {"inf": "∞"}).replace("-", "−")
+        inner = _SCRIPTED.sub(lambda found: (found[1] or found[3]) + _scripts(found[2] or found[4]), inner)
         shown += f"<sub>{inner}</sub>" if sign == "_" else f"<sup>{inner}</sup>"
     return shown
 

@@ -9,18 +9,18 @@ from collections.abc import Iterable, Sequence
 from website.formulas import display, typeset
 
 
-def words(text: str) -> str:
+def words(text: str, *, greek: bool = False) -> str:
     """Text on one line as HTML, its mathematics set; `code` between backticks."""
     parts = re.split(r"(`[^`]+`)", text)
     return "".join(
         f"<code>{html.escape(part[1:-1])}</code>"
         if part.startswith("`") and part.endswith("`") and len(part) > 2
-        else typeset(html.escape(part, quote=False))
+        else typeset(html.escape(part, quote=False), greek=greek)
         for part in parts
     )
 
 
-def paragraphs(text: str) -> str:
+def paragraphs(text: str, *, greek: bool = False) -> str:
     """A docstring's prose as HTML: paragraphs, lists, indented formulas and `.. math::` blocks."""
     blocks = []
     for paragraph in re.split(r"\n\s*\n", text.strip("\n")):
@@ -30,11 +30,11 @@ def paragraphs(text: str) -> str:
         if lines[0].lstrip().startswith(".. math::"):
             blocks.append(display(" ".join(lines).replace(".. math::", "").strip()))
         elif lines[0].startswith(("- ", "* ")):
-            blocks.append(bullets(_items(lines)))
+            blocks.append(bullets(_items(lines), greek=greek))
         elif all(line.startswith((" ", ">>>", "...")) or not line for line in lines) or lines[0].startswith(">>>"):
             blocks.append(f"<pre><code>{html.escape(paragraph)}</code></pre>")
         else:
-            blocks.append(f"<p>{words(' '.join(line.strip() for line in lines))}</p>")
+            blocks.append(f"<p>{words(' '.join(line.strip() for line in lines), greek=greek)}</p>")
     return "\n\n".join(blocks)
 
 
@@ -48,8 +48,8 @@ def _items(lines: Sequence[str]) -> list[str]:
     return items
 
 
-def bullets(items: Iterable[str]) -> str:
-    return "<ul>" + "".join(f"<li>{words(item)}</li>" for item in items) + "</ul>"
+def bullets(items: Iterable[str], *, greek: bool = False) -> str:
+    return "<ul>" + "".join(f"<li>{words(item, greek=greek)}</li>" for item in items) + "</ul>"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:

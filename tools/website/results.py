@@ -12,11 +12,13 @@ from certiformer.report.table import evaluation_table
 from certiformer.theory.core import Input, Result, Status, papers, results
 from website import verdicts
 from website.curves import drawing
-from website.formulas import display
+from website.formulas import display, typeset
 from website.markup import bullets, fenced, folded, page, paragraphs, table, words
 from website.proofs import proof_of
 from website.running import terminal
 from website.series import example_inputs, series
+from website.settings import OUR_OWN
+from website.sliders import own_sliders
 
 
 def file_of(id: str) -> str:
@@ -25,18 +27,19 @@ def file_of(id: str) -> str:
 
 
 def result_page(result: type[Result], claims: verdicts.Claims, root: Path) -> str:
-    """The whole story of one result."""
+    """One result in full."""
     own = claims.get(result.id, {})
     return page(
         "---\n" + f"title: {_quoted(f'{result.id}: {result.title}')}\n---",
         f"# {html.escape(result.title)}",
         _facts(result),
-        paragraphs(result.sections.prose),
+        paragraphs(result.sections.prose, greek=True),
         _as_printed(result),
         _defects(result),
         verdicts.counterexample(own.get("printed")),
         _what_holds(result, root),
         _plot(result),
+        own_sliders(result),
         _audit(own),
         _inputs(result),
         _command(result),
@@ -67,25 +70,25 @@ def _as_printed(result: type[Result]) -> str:
     return page(
         "## As printed",
         display(story.printed_latex) if story.printed_latex else "",
-        f'<p class="plain">{words(story.printed)}</p>',
-        f"<p><strong>{result.status.value}</strong> ({result.status.meaning}): {words(result.reason)}.</p>",
+        f'<p class="plain">{words(story.printed, greek=True)}</p>',
+        f"<p><strong>{result.status.value}</strong> ({result.status.meaning}): {words(result.reason, greek=True)}.</p>",
     ).rstrip()
 
 
 def _defects(result: type[Result]) -> str:
-    return page("## What is wrong with it", bullets(result.defects)).rstrip() if result.defects else ""
+    return page("## What is wrong with it", bullets(result.defects, greek=True)).rstrip() if result.defects else ""
 
 
 def _what_holds(result: type[Result], root: Path) -> str:
     story, proof = result.sections, proof_of(result, root)
     title = proof.heading or "the page of proofs"
-    told = _moved(proof.text, proof.page)
+    told = typeset(_moved(proof.text, proof.page), greek=True)
     return page(
         "## What holds",
         display(story.sound_latex) if story.sound_latex else "",
-        f'<p class="plain">{words(story.sound)}</p>',
-        "Assumed, and nobody but you can know it:" if result.assumptions else "",
-        bullets(result.assumptions) if result.assumptions else "",
+        f'<p class="plain">{words(story.sound, greek=True)}</p>',
+        "Assumed; only you can know whether it holds:" if result.assumptions else "",
+        bullets(result.assumptions, greek=True) if result.assumptions else "",
         f"Proof: [{_link_text(title)}](../{proof.link}).",
         folded("The proof", told, "abstract") if told else "",
     ).rstrip()
@@ -107,7 +110,7 @@ def _plot(result: type[Result]) -> str:
         return ""
     entry = next(entry for entry in result.inputs if entry.name == found.input)
     rest = ", ".join(f"{name} = {_shown(value)}" for name, value in found.given.items())
-    caption = f"The {result.bounds.value} against <code>{found.input}</code>, {words(entry.meaning)}"
+    caption = f"The {result.bounds.value} against <code>{found.input}</code>, {words(entry.meaning, greek=True)}"
     caption += f". The other inputs: {html.escape(rest)}." if rest else "."
     caption += " Sound variants are drawn where none of their hypotheses fails."
     return page(
@@ -130,7 +133,12 @@ def _audit(own: Mapping[str, Mapping[str, object]]) -> str:
 
 def _inputs(result: type[Result]) -> str:
     rows = [
-        (f"<code>{entry.name}</code>", words(entry.meaning), html.escape(entry.short_range or "any"), _default(entry))
+        (
+            f"<code>{entry.name}</code>",
+            words(entry.meaning, greek=True),
+            html.escape(entry.short_range or "any"),
+            _default(entry),
+        )
         for entry in result.inputs
     ]
     return page("## Inputs", table(("name", "meaning", "range", "when left out"), rows)).rstrip()
@@ -176,8 +184,8 @@ def index_page(claims: verdicts.Claims) -> str:
             for result in own
         ]
         parts += [
-            f"## {html.escape(paper.short) if any(r.status is not Status.NONE for r in own) else f'Our own: {key}'}",
-            f"<p>{html.escape(paper.reference)}</p>",
+            f"## {f'Our own: {key}' if key in OUR_OWN else html.escape(paper.short)}",
+            "" if key in OUR_OWN else f"<p>{html.escape(paper.reference)}</p>",
             table(("result", "title", "bounds", "printed", "audit: printed, sound"), rows),
         ]
     return page(*parts)

@@ -41,14 +41,19 @@ def example_inputs(result: type[Result]) -> dict[str, Any]:
     return {entry.name: entry.example for entry in result.inputs if entry.required}
 
 
-def natural_input(result: type[Result]) -> Input | None:
-    """The input on the horizontal axis: the sample size if there is one, else what is varied most often."""
+def varied(result: type[Result]) -> list[Input]:
+    """The inputs that can be moved: positive numbers of the example, those that people vary most often first."""
     numeric = {
         entry.name: entry
         for entry in result.inputs
         if entry.required and entry.kind in ("real", "integer") and _positive(entry.example)
     }
-    return next((numeric[name] for name in PREFERRED if name in numeric), next(iter(numeric.values()), None))
+    return [numeric[name] for name in dict.fromkeys((*PREFERRED, *numeric)) if name in numeric]
+
+
+def natural_input(result: type[Result]) -> Input | None:
+    """The input on the horizontal axis: the sample size if there is one, else what is varied most often."""
+    return next(iter(varied(result)), None)
 
 
 def _positive(value: Any) -> bool:

@@ -104,7 +104,7 @@ def navigation(gallery: Sequence[str]) -> list[dict[str, Any]]:
                 {"Sliders": "sliders.md"},
                 *(
                     {
-                        paper.short if key not in ("toolbox", "certificates") else f"Our own: {key}": [
+                        f"Our own: {key}" if key in OUR_OWN else paper.short: [
                             {named(result): f"results/{result.id}.md"}
                             for result in results().values()
                             if result.paper.key == key
@@ -140,6 +140,7 @@ def navigation(gallery: Sequence[str]) -> list[dict[str, Any]]:
                 {"Why bounds are vacuous": "vacuous.md"},
                 {"What is claimed": "claims.md"},
                 {"Claimed and actual": "claimed-and-actual.md"},
+                {"How often claims are false": "coverage.md"},
                 {"How verdicts are made": "verdicts.md"},
                 {"The audit": "audit.md"},
                 {"The demo": "demo.md"},
@@ -152,9 +153,10 @@ def navigation(gallery: Sequence[str]) -> list[dict[str, Any]]:
 
 def named(result: type[Result]) -> str:
     """A result in the navigation: its place in the paper and its title."""
-    return result.title if result.paper.key in ("toolbox", "certificates") else f"{result.place}: {result.title}"
+    return result.title if result.paper.key in OUR_OWN else f"{result.place}: {result.title}"
 
 
+OUR_OWN = ("toolbox", "certificates")
 PAPERS = ("mwigo", "trauger", "deora", "arda", "li")
 PROOFS = {
     "trauger": "Trauger & Tewari",
@@ -162,13 +164,16 @@ PROOFS = {
     "deora": "Deora et al.",
     "arda": "Arda et al.",
     "li": "Li et al.",
+    "li-covers": "Li et al.: covers",
     "certificates": "Certificates",
     "compression": "Compression and hold-out ledgers",
     "coordinate-covers": "Covers in coordinates",
     "covers": "Covering numbers",
     "chaining": "Chaining",
     "layers": "Layers",
+    "more-layers": "More layers",
     "tails": "Tails",
-    "evaluation": "Evaluation and gates",
+    "evaluation": "Evaluation",
+    "gates": "Gates",
 }
 """Pages of proofs and what they are called."""

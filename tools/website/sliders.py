@@ -1,4 +1,4 @@
-"""Tables for the page of sliders: printed and sound on a grid, computed here; the page only looks them up."""
+"""Sliders: printed and sound on a grid, computed here; the page of sliders and those of results only look them up."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from certiformer.theory.core import Bound, Evaluation, find
+from certiformer.theory.core import Bound, Evaluation, Result, Status, find
 from certiformer.theory.core.errors import CertiformerError
 from website.markup import page, words
-from website.series import example_inputs
+from website.series import POINTS, example_inputs, grid, varied
 
 
 def _as_given(point: Mapping[str, float]) -> dict[str, Any]:
@@ -99,6 +99,35 @@ PANELS = (
         meanings={"rate": "observed error rate"},
     ),
 )
+
+
+def panel_of(result: type[Result]) -> Panel | None:
+    """The panel of a result's own page: one of `PANELS`, else the two inputs that people vary first."""
+    made = next((panel for panel in PANELS if panel.id == result.id), None)
+    if made is not None:
+        return made
+    axes, start = {}, {}
+    for entry, points in zip(varied(result), (POINTS, 5), strict=False):
+        values = sorted({float(f"{x:.3g}") for x in grid(entry, points, theory=result.status is not Status.NONE)})
+        values = [value for value in values if entry.low <= value <= entry.high]
+        if len(values) > 1:
+            axes[entry.name] = values
+            start[entry.name] = min(range(len(values)), key=lambda k: abs(math.log(values[k] / entry.example)))
+    return Panel(result.id, "Move the inputs", axes, start=start) if axes else None
+
+
+def own_sliders(result: type[Result]) -> str:
+    """The sliders of a result's page, with their table; nothing where no point has a value."""
+    panel = panel_of(result)
+    made = None if panel is None else table(panel)
+    if panel is None or made is None or all(value is None for value in (*made["printed"], *made["sound"])):
+        return ""
+    return page(
+        "## Move the inputs",
+        f'<section class="sliders" data-id="{panel.id}"><p class="facts">The rest as in the example below'
+        f'{_and(panel.fixed)}. The sliders stop at points that were computed.</p><div class="panel"></div></section>',
+        f'<script>{tables_script([made]).strip()}</script>\n<script src="../assets/sliders.js"></script>',
+    ).rstrip()
 
 
 def table(panel: Panel) -> dict[str, Any]:

@@ -54,7 +54,10 @@ def relinked(path: str, text: str, known: Mapping[str, str], root: Path) -> str:
 def weighted(path: str, text: str) -> str:
     """A page with its weight in the search: what tells a newcomer how comes before what tells what was."""
     weight = next((weight for start, weight in WEIGHTS.items() if path.startswith(start)), 1)
-    return text if weight == 1 else f"---\nsearch:\n  boost: {weight}\n---\n\n{text}"
+    if weight == 1:
+        return text
+    said = f"---\nsearch:\n  boost: {weight}\n"
+    return said + (text.removeprefix("---\n") if text.startswith("---\n") else f"---\n\n{text}")
 
 
 def copy_pictures(root: Path, target: Path) -> None:

@@ -36,7 +36,7 @@ class CoverWithFloorsBound(InCoordinates):
 
     id, place = "cover.floors", "certificate M, with floors"
     monotone = f"{InCoordinates.monotone} +logN"
-    proof = "docs/proofs/layers.md"
+    proof = "docs/proofs/more-layers.md"
 
     logN: float = real("ln of the cover of the weights at gamma/2, floors in the slopes", low_open=False, example=200.0)
 

@@ -2,7 +2,7 @@
 
 A fixed gate looks once. `anytime` looks as often as one likes: its state keeps what was counted. `against` asks about a
 baseline on the same items. `ledger` divides delta among the runs of a pipeline, and sees items that were gated before.
-Each verdict is wrong with probability at most delta (docs/gates.md; proofs: docs/proofs/evaluation.md).
+Each verdict is wrong with probability at most delta (docs/gates.md; proofs: docs/proofs/gates.md).
 """
 
 from __future__ import annotations

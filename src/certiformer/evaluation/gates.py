@@ -3,7 +3,7 @@ r"""Pass, fail or undecided: whether an error rate or a mean loss is at most a t
 Right/wrong outcomes, n fixed: with k errors, a = P(Bin(n, eps) <= k) and b = P(Bin(n, eps) >= k), PASS iff a <= delta
 and FAIL iff b <= delta. At any rate only one of the verdicts can be wrong, so neither needs half of delta. Losses: the
 same by the capital of `target_betting` against a mean of eps, on either side. At any time: by `running_mean`, which
-needs no constant rate. Proofs: docs/proofs/evaluation.md.
+needs no constant rate. Proofs: docs/proofs/gates.md.
 """
 
 from __future__ import annotations

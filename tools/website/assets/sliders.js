@@ -88,6 +88,7 @@
       const here = index(table, at), variant = table.variants[table.variant[here]];
       reading.replaceChildren();
       for (const [side, words] of [["printed", "as printed"], ["sound", variant ? `sound (${variant})` : "sound: nothing applies"]]) {
+        if (table[side].every((value) => value === null)) continue;
         reading.append(element("span", { class: `key ${side}` }, `${words}: `), element("output", { class: side }, power(table[side][here])), " ");
       }
       reading.append(element("span", { class: "quantity" }, `${table.quantity}`));

@@ -7,7 +7,7 @@ m outcomes Z in {0, 1} come with J in [0, 1], each with the mean of J over r fur
 
 so that the capital of `target_betting`, with stakes capped at K/(1 + l_t - m') and (T - K)/(m' + l_t), is valid for Y.
 l_t is the regression of Z on J so far, shrunk: it starts at 0 and goes to the best control variate. Nothing is assumed
-about J. Proof: docs/proofs/evaluation.md.
+about J. Proof: docs/proofs/gates.md.
 """
 
 from __future__ import annotations

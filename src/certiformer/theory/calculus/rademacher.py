@@ -39,7 +39,7 @@ def gap_bounds(
     support = assumed("the loss lies in [0, c] on the whole support, not only on the sample")
     words = "rad bounds the complexity on every sample of the support"
     uniform = stated(words, every_sample, "every_sample=1")
-    note = "each variant is an event of its own: fix the choice before seeing the data, or give each a share of delta"
+    note = "each variant is an event of its own: fix the choice before seeing the data, or divide delta among them"
 
     def gap(value: float, *hypotheses: Hypothesis) -> Bound:
         terms = {"complexity": 2.0 * rademacher, "confidence": value - 2.0 * rademacher}

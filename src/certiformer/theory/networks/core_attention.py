@@ -4,7 +4,7 @@ r"""Attention as a layer with three inputs: queries, keys and values, whatever g
 
 lambda_v = 1, lambda_k = c rho_v B_q, lambda_q = c rho_v rho_k; rotations, a soft-cap and fused heads change these.
 Linear maps, norms on queries and keys, positions added to keys only, latent keys and values are compositions.
-Proofs: docs/proofs/layers.md, section 7.
+Proofs: docs/proofs/more-layers.md.
 """
 
 from __future__ import annotations

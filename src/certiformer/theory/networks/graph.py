@@ -234,7 +234,7 @@ class Analysis:
     def conditions(self, eps: float) -> tuple[Condition, ...]:
         """What an example must pass to be covered at eps: deviations at least the floor plus twice the error there.
 
-        Theorem L of docs/proofs/layers.md. Everything else is counted, together with the margin errors.
+        Theorem L of docs/proofs/more-layers.md. Everything else is counted, together with the margin errors.
         """
         error, errors = self._weight_errors(eps), self.errors(eps)
         found = []

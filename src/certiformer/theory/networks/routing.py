@@ -5,7 +5,7 @@ r"""Experts behind a router: soft routing, and top-k routing where a gap between
 S all experts, or the k largest logits. Top-k is not continuous at ties, so it is a layer only under the condition that
 half the gap r_(k) - r_(k+1) is at least g in both networks and the logits are off by less than 2g: then both networks
 choose the same experts. Examples that miss the condition are counted, as for a floor (`Analysis.conditions`).
-Proofs: docs/proofs/layers.md, section 7.
+Proofs: docs/proofs/more-layers.md.
 """
 
 from __future__ import annotations

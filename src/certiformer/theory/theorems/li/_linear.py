@@ -23,7 +23,7 @@ from certiformer.theory.theorems.li import LI
 class EntrywiseMaps(Result):
     """{x -> Wx} with a bounded entrywise l1 norm."""
 
-    paper, bounds = LI, Quantity.LOG_COVERING_NUMBER
+    paper, bounds, proof = LI, Quantity.LOG_COVERING_NUMBER, "docs/proofs/li-covers.md"
     monotone = "+B +Bx -eps +d +k"
 
     B: float = real("bound on the entrywise l1 norm of W", symbol="B_W")
@@ -59,7 +59,7 @@ class EntrywiseMaps(Result):
 class LowRankMaps(Result):
     """{x -> Wx} with bounded rank and spectral norm."""
 
-    paper, bounds = LI, Quantity.LOG_COVERING_NUMBER
+    paper, bounds, proof = LI, Quantity.LOG_COVERING_NUMBER, "docs/proofs/li-covers.md"
     monotone = "+r +d +k +B +Bx -eps"
 
     r: int = count("bound on the rank", example=2)

@@ -50,7 +50,7 @@ class Corollary56(Result):
     - Logarithms below zero are not clamped, beta_i = 0 is allowed but divides.
     """
 
-    paper, place = LI, "Corollary 5.6"
+    paper, place, proof = LI, "Corollary 5.6", "docs/proofs/li-covers.md"
     bounds, status = Quantity.LOG_COVERING_NUMBER, Status.FALSE
     monotone = "+BX -eps"
 

@@ -25,7 +25,7 @@ class Remark54(Result):
     - No bound of Trauger and Tewari is compared with; the improvement is asserted.
     """
 
-    paper, place = LI, "Remark 5.4"
+    paper, place, proof = LI, "Remark 5.4", "docs/proofs/li-covers.md"
     bounds, status = Quantity.CONSTANT, Status.TRUE
     monotone = "+T"
 

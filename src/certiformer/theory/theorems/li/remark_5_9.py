@@ -23,7 +23,7 @@ class Remark59(Result):
       example grows like d.
     """
 
-    paper, place = LI, "Remark 5.9"
+    paper, place, proof = LI, "Remark 5.9", "docs/proofs/li-covers.md"
     bounds, status = Quantity.CONSTANT, Status.CONSTANT
     monotone = "+d +k +layers +rc +rv +rqk"
 
