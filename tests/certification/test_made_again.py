@@ -100,7 +100,7 @@ def test_the_schema_holds(folder):
     for name in ("value", "conditions", "predictor"):
         entry = {key: value for key, value in document["statements"][0].items() if key != name}
         broken = {**document, "statements": [entry]}
-        assert [place for place, _ in violations(broken, schema())] == [f"statements[0].{name}"]
+        assert [place for place, *_ in violations(broken, schema())] == [f"statements[0].{name}"]
         assert checked(folder, broken).exit_code == 1
 
 

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 
 import certiformer
-from certiformer.report import page
+from certiformer.theory.core import whole_files
 
 FILES = ("report.html", "report.json", "model-card.md", "badge.svg")
 
@@ -25,7 +25,7 @@ def test_two_writers_leave_a_whole_set(tmp_path, monkeypatch):
     assert all(alone[0][name] != alone[1][name] for name in FILES)
     both = tmp_path / "both"
     write, entered, second = (
-        page.write_bytes,
+        whole_files.write_bytes,
         threading.Event(),
         threading.Thread(target=reports[1].write, args=(both,)),
     )
@@ -38,7 +38,7 @@ def test_two_writers_leave_a_whole_set(tmp_path, monkeypatch):
             second.start()
             second.join(0.3)
 
-    monkeypatch.setattr(page, "write_bytes", slowly)
+    monkeypatch.setattr(whole_files, "write_bytes", slowly)
     reports[0].write(both)
     second.join(60)
     assert {name: (both / name).read_bytes() for name in FILES} == alone[1]

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import hashlib
 import json
 import os
 import pickle
 import random
 import resource
-import shutil
 import signal
 import sys
 import traceback
+import warnings
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -35,6 +36,10 @@ from certiformer.certification.predictors.linear_head import QuantisedHead
 from certiformer.certification.verify import verify
 from certiformer.checkpoints import open_checkpoint
 from certiformer.checkpoints.roles import architecture, assign
+from certiformer.lab import models
+from certiformer.lab.probing.adapter import AdapterSettings
+from certiformer.lab.procedures import recipe
+from certiformer.lab.training import checkpoint as training
 from certiformer.reproduction.sweep import Experiment, Inline, Ledger, sweep
 from certiformer.reproduction.sweep.published_runs import publish, read
 from certiformer.theory.core.errors import CertiformerError
@@ -152,9 +157,103 @@ def predictor_file(folder: Path) -> Path:
     return written(folder / "x.safetensors", content_of(QuantisedHead(np.arange(4), 12, 0.5, 7)))
 
 
-def toml_file(folder: Path) -> Path:
-    source = Path(__file__).parents[2] / "examples" / "networks" / "bert.toml"
-    return Path(shutil.copy(source, folder / "x.toml"))
+EXAMPLES = Path(__file__).parents[2] / "examples"
+ADAPTER = (EXAMPLES / "spam_adapter.toml").read_text()
+NETWORKS = [path.read_text() for path in sorted((EXAMPLES / "networks").glob("*.toml"))]
+RECIPE = """data = "x.npz"
+title = "t"
+repeats = "refuse"
+model = { architecture = "shallow_encoder", seed = 1, d = 4, d_m = 4 }
+[[by]]
+procedure = "PickToLearn"
+steps = 4
+rate = 0.005
+stages = [8, 12]
+augment = { shift = 2 }
+estimator = { kind = "sklearn.svm.SVC", C = 100.0, random_state = 0 }
+[[by]]
+procedure = "CoordinateCover"
+network = { modes = 6, patch_modes = 1, positions = 5 }
+[[by]]
+procedure = "OnePass"
+[[by]]
+procedure = "HeadPosterior"
+seed = 1
+[[by]]
+procedure = "Occam"
+subspace = 4
+code = { step = 0.1 }
+"""
+
+
+def network_file(folder: Path) -> Path:
+    return written(folder / "x.toml", NETWORKS[0])
+
+
+def recipe_file(folder: Path) -> Path:
+    return written(folder / "x.toml", RECIPE)
+
+
+def recipe_of(path: Path) -> object:
+    found = recipe.read(path)
+    model = recipe._model(found.get("model"))
+    return model, [recipe._procedure(table, {}, path.parent) for table in found["by"]]
+
+
+def adapter_file(folder: Path) -> Path:
+    return written(folder / "x.toml", ADAPTER)
+
+
+def rows_with_ids(folder: Path) -> Path:
+    return written(folder / "rows.csv", "id,correct\n" + "".join(f"{row},{row % 9 > 0:d}\n" for row in range(ROWS)))
+
+
+def ledger_of_gates(folder: Path) -> Path:
+    certiformer.gate(rows_with_ids(folder), error=0.3, ledger=folder / "x.json")
+    return folder / "x.json"
+
+
+def state_of_gate(folder: Path) -> Path:
+    certiformer.gate(rows_with_ids(folder), error=0.3, anytime=folder / "x.json")
+    return folder / "x.json"
+
+
+def model_file(folder: Path) -> Path:
+    import jax
+
+    kind, settings = models.model_type("shallow_encoder"), models.config("shallow_encoder", d=4, d_m=4)
+    models.save(folder / "x.safetensors", kind.init(jax.random.key(0), settings), {"seed": 1})
+    return folder / "x.safetensors"
+
+
+def training_file(folder: Path) -> Path:
+    training.write(folder / "x.safetensors", {"a/b": np.ones(3)}, {"identity": {"n": 3}, "step": 2})
+    return folder / "x.safetensors"
+
+
+def handed_file(folder: Path) -> Path:
+    """A report with the classifier that it is about; the classifier is mutated, and the report names its hash."""
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.tree import DecisionTreeClassifier
+
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(90, 3)), rng.integers(0, 3, 90)
+    saved(folder / "data.npz", heldout_inputs=x[50:], heldout_labels=y[50:])
+    kind = DecisionTreeClassifier(random_state=0) if folder.name.endswith("tree") else KNeighborsClassifier()
+    model = make_pipeline(StandardScaler(), kind).fit(x[:50], y[:50])
+    certiformer.certify(model, heldout=(x[50:], y[50:])).write(folder)
+    return next(folder.glob("*.safetensors"))
+
+
+def verified(path: Path) -> object:
+    """A stranger writes the file and its hash."""
+    report = path.with_name("report.json")
+    text = report.read_text()
+    before = json.loads(text)["statements"][0]["predictor"]["sha256"]
+    report.write_text(text.replace(before, hashlib.sha256(path.read_bytes()).hexdigest()))
+    return verify(report, data=path.with_name("data.npz"))
 
 
 def config_file(folder: Path) -> Path:
@@ -233,10 +332,24 @@ FORMATS: Mapping[str, Format] = {
     "lm-eval": Format(harness_file, by.json_lines, certified),
     "inspect json": Format(inspect_file, by.json_text, certified),
     "inspect eval": Format(eval_file, by.archive(by.json_text), certified),
-    "parquet": Format(parquet_file, by.raw, certified),
+    "parquet": Format(parquet_file, by.either(by.parquet, by.raw), certified),
     "report.json": Format(report_file, by.json_text, verify),
     "predictor": Format(predictor_file, by.either(by.safetensors, by.raw), certiformer.load_predictor),
-    "toml": Format(toml_file, by.either(by.cells, by.raw), load_network),
+    "toml": Format(network_file, by.either(by.toml(NETWORKS), by.cells, by.raw), load_network),
+    "recipe": Format(recipe_file, by.either(by.toml([RECIPE]), by.cells), recipe_of),
+    "adapter settings": Format(adapter_file, by.either(by.toml([ADAPTER]), by.cells), AdapterSettings.of),
+    "gate ledger": Format(
+        ledger_of_gates, by.json_text, lambda path: certiformer.gate(path.with_name("rows.csv"), error=0.3, ledger=path)
+    ),
+    "gate state": Format(
+        state_of_gate, by.json_text, lambda path: certiformer.gate(path.with_name("rows.csv"), error=0.3, anytime=path)
+    ),
+    "trained model": Format(model_file, by.either(by.safetensors, by.raw), models.load),
+    "training state": Format(training_file, by.either(by.safetensors, by.raw), training.read),
+    **{
+        f"handed {kind}": Format(handed_file, by.either(by.safetensors, by.raw), verified)
+        for kind in ("tree", "neighbours")
+    },
     "config.json": Format(config_file, by.json_text, lambda path: checkpoint(path.parent)),
     "sweep ledger": Format(ledger_file, by.database, ledger_rows),
     "published runs": Format(published_file, by.archive(by.json_lines), read),
@@ -257,7 +370,9 @@ FORMATS: Mapping[str, Format] = {
         checkpoint,
     ),
     "torch evil": Format(evil_file, by.archive(by.either(by.pickled, by.raw)), checkpoint),
-    "gguf": Format(lambda folder: tiny.write_gguf(folder / "g.gguf", *tiny.llama()), by.raw, checkpoint),
+    "gguf": Format(
+        lambda folder: tiny.write_gguf(folder / "g.gguf", *tiny.llama()), by.either(by.gguf, by.raw), checkpoint
+    ),
     "npz checkpoint": Format(lambda folder: tiny.write_npz(folder / "e.npz", small()), by.archive(by.npy), checkpoint),
     "npz compressed": Format(
         lambda folder: tiny.write_npz(folder / "f.npz", tiny.torch_encoder()[0], compressed=True),
@@ -293,6 +408,7 @@ def main(count: int, seed: int, folder: Path, names: list[str]) -> int:
             os._exit(1)
 
     sys.addaudithook(watch)
+    warnings.simplefilter("error")  # a warning is a second line
     faulthandler.register(signal.SIGPROF, chain=True)  # says where it hangs, then ends
     failures: list[str] = []
     valid = 0

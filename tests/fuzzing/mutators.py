@@ -10,8 +10,9 @@ import random
 import sqlite3
 import struct
 import tempfile
+import tomllib
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,102 @@ def cells(data: bytes, rng: random.Random) -> bytes:
         parts[rng.randrange(len(parts))] = str(rng.choice((*ODD, *RAW[:3], '"', "[[", "'''", "{ a = 1")))
         lines[at] = mark.join(parts)
     return "\n".join(lines).encode("utf-8", errors="surrogatepass")
+
+
+def toml(texts: Iterable[str]) -> Mutator:
+    """One of these texts with a node of its tree replaced, dropped, doubled or renamed."""
+    trees = [tomllib.loads(text) for text in texts]
+
+    def mutate(data: bytes, rng: random.Random) -> bytes:
+        tree = copy.deepcopy(rng.choice(trees))
+        for _ in range(rng.randint(1, 3)):
+            tree = _wounded(tree, rng)
+        lines = (
+            [f"{json.dumps(str(key))} = {_toml(part)}" for key, part in tree.items()] if isinstance(tree, dict) else []
+        )
+        return "\n".join(lines).encode("utf-8", errors="surrogatepass")
+
+    return mutate
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(str(key))} = {_toml(part)}" for key, part in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    if isinstance(value, float):
+        return repr(value)
+    return '"none"' if value is None else json.dumps(value)
+
+
+def gguf(data: bytes, rng: random.Random) -> bytes:
+    """Numbers of the header replaced: version, counts, lengths, types, sizes, offsets."""
+    fields, at = [(4, "<I"), (8, "<Q"), (16, "<Q")], 24
+    tensors, notes = struct.unpack("<QQ", data[8:24])
+
+    def text(at: int) -> int:
+        fields.append((at, "<Q"))
+        return at + 8 + int(struct.unpack("<Q", data[at : at + 8])[0])
+
+    for _ in range(notes):
+        at = text(at)
+        fields.append((at, "<I"))
+        kind, at = data[at], at + 4
+        if kind != 8:
+            fields.append((at, "<I"))
+        at = text(at) if kind == 8 else at + 4
+    for _ in range(tensors):
+        at = text(at)
+        axes = struct.unpack("<I", data[at : at + 4])[0]
+        fields += [(at, "<I"), *((at + 4 + 8 * axis, "<Q") for axis in range(axes))]
+        at += 4 + 8 * axes
+        fields += [(at, "<I"), (at + 4, "<Q")]
+        at += 12
+    wounded = bytearray(data)
+    for _ in range(rng.randint(1, 3)):
+        place, kind = rng.choice(fields)
+        most = 2**32 if kind == "<I" else 2**64
+        odd = (0, 1, 2, 7, 8, 9, 32, most - 1, most // 2, 2**31, 2**20, rng.randrange(64), rng.randrange(most))
+        struct.pack_into(kind, wounded, place, rng.choice(odd) % most)
+    return bytes(wounded)
+
+
+def parquet(data: bytes, rng: random.Random) -> bytes:
+    """A column of another type, with holes, nested, named twice or not at all."""
+    import pyarrow
+    from pyarrow import parquet as files
+
+    table = files.read_table(io.BytesIO(data))
+    columns, names, n = list(table.columns), list(table.column_names), len(table)
+    for _ in range(rng.randint(1, 2)):
+        at = rng.randrange(len(columns))
+        odd = rng.choice(
+            (
+                pyarrow.array([None] * n),
+                pyarrow.array([rng.choice((None, 0, 1, 2)) for _ in range(n)]),
+                pyarrow.array([[1, 2]] * n),
+                pyarrow.array([[0.1, 0.2, 0.7], None] * (n // 2)),
+                pyarrow.array([{"a": 1}] * n),
+                pyarrow.array([b"\xff"] * n),
+                pyarrow.array([rng.choice(("a", "", "\x1b[31m", "é" * 300)) for _ in range(n)]).dictionary_encode(),
+                pyarrow.array([rng.choice((0.5, float("nan"), float("inf"), -1e308)) for _ in range(n)]),
+                pyarrow.array([rng.choice((0, 2**63 - 1, -(2**63))) for _ in range(n)]),
+                pyarrow.array([2**64 - 1] * n, pyarrow.uint64()),
+                pyarrow.array([1] * n, pyarrow.decimal128(5, 2)),
+                pyarrow.array([1] * n, pyarrow.timestamp("s")),
+                pyarrow.array([1.5] * n, pyarrow.float16()),
+                pyarrow.array([True, False] * (n // 2)),
+            )
+        )
+        if rng.random() < 0.8:
+            columns[at] = odd
+        else:
+            columns, names = [*columns, odd], [*names, rng.choice((names[at], "", "metadata", "correct", "confidence"))]
+        if rng.random() < 0.2:
+            names[at] = rng.choice(("", "a" * 500, "\x1b", "id", "prediction", "score"))
+    out = io.BytesIO()
+    files.write_table(pyarrow.Table.from_arrays(columns, names), out)
+    return out.getvalue()
 
 
 def npy(data: bytes, rng: random.Random) -> bytes:

@@ -133,3 +133,34 @@ def test_a_name_of_any_length_makes_a_short_line(tmp_path, letter):
         load_network(tmp_path / "x.toml")
     assert len(str(refused.value)) < 2_000
     assert len(str(UnknownNameError("result", letter * 100_000, ["deora.thm1"]))) < 2_000
+
+
+BLOCK = "[tokens]\ndimension = 4\npositions = 4\nradius = 1\n[weights.default]\nspectral = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("blocks = 3", "blocks: got 3, expected array"),
+        ("radii = 3", "radii: got 3, expected array"),
+        ('radii = ["a"]', "expected number"),
+        (BLOCK + "[[blocks]]\nrepeat = 2147483648", "at most 1,000 blocks"),
+        (BLOCK + "[[blocks]]\nkind = []", "a word"),
+        (BLOCK + "[[blocks]]\nnorm = 'pre'\nnormalisation = { kind = {} }", "a word"),
+        (BLOCK + "blocks = 3", "blocks: got 3, expected array"),
+        (BLOCK + 'reference = { spectral = "a" }', "expected number"),
+    ],
+)
+def test_a_description_of_another_shape(tmp_path, text, words):
+    (tmp_path / "x.toml").write_text(text)
+    with pytest.raises(InputError, match=words):
+        load_network(tmp_path / "x.toml")
+
+
+def test_columns_of_one_name(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.Table.from_arrays([pyarrow.array([1, 0])] * 2, ["correct", "correct"])
+    parquet.write_table(table, tmp_path / "x.parquet")
+    with pytest.raises(InputError, match="Two are called 'correct'"):
+        certify(predictions=tmp_path / "x.parquet")

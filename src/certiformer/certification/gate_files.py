@@ -26,9 +26,21 @@ from certiformer.evaluation.order import hash_order
 from certiformer.theory.core.errors import CertiformerError, InputError
 from certiformer.theory.core.json_reader import read_json
 from certiformer.theory.core.locks import NoLocking, locked
+from certiformer.theory.core.schema import TEXTS, record, tables, violations
+from certiformer.theory.core.whole_files import write_text
 
 Array = npt.NDArray[np.float64]
 LEDGER, STATE = "certiformer gate ledger", "certiformer gate state"
+_RUN = {
+    "number": {"type": "integer"}, "share": {"type": "number"}, "items": TEXTS, "outcomes": {"type": "string"},
+    "started": {"type": "string"}, "verdict": {"enum": [None, "pass", "fail", "undecided"]},
+}  # fmt: skip
+_GATE = {"decided_at": {"type": ["integer", "null"]}}
+_SHAPES: Mapping[str, Mapping[str, Any]] = {
+    LEDGER: {"runs": {"type": "array", "items": record(_RUN)}},
+    STATE: {"gates": tables({**tables(), "properties": _GATE}), "seen": tables(tables({"type": "number"}))},
+}
+"""What the two files consist of, beside their kind and settings."""
 
 
 def key_of(name: str) -> str:
@@ -76,12 +88,17 @@ def _read(path: Path, kind: str, option: str, settings: Mapping[str, Any]) -> di
                 name, mine.get(name), f"what {path} was begun with: {kept.get(name)!r}",
                 "Settings are fixed before the first look. For another question begin another file, with new items",
             )  # fmt: skip
+    shape = {"type": "object", "properties": _SHAPES[kind], "required": list(_SHAPES[kind])}
+    if any(violations(found, shape)):
+        raise _changed(path, kind, option)
     return found
 
 
-def _write(path: Path, content: Mapping[str, Any]) -> None:
-    from certiformer.report.page import write_text
+def _changed(path: Path, kind: str, option: str) -> InputError:
+    return InputError(option, str(path), f"a {kind}", "It was changed: take it from a copy")
 
+
+def _write(path: Path, content: Mapping[str, Any]) -> None:
     write_text(path, json.dumps(content) + "\n")
 
 
@@ -130,7 +147,7 @@ class Ledger:
         """A run, written down before its verdict is known and completed after."""
         with held(self.path):
             found = _read(self.path, LEDGER, "--ledger", self.settings)
-            runs = [] if found is None else _runs(found.get("runs"), self.path, self.settings["delta"])
+            runs = [] if found is None else _runs(found["runs"], self.path, self.settings["delta"])
             mine = next((one for one in runs if one.outcomes == outcomes and items == frozenset(one.items)), None)
             if mine is None:
                 _refuse_shared(items, runs)
@@ -149,21 +166,14 @@ class Ledger:
         _write(self.path, {"kind": LEDGER, "settings": self.settings, "runs": rows})
 
 
-def _runs(entries: Any, path: Path, delta: float) -> list[Run]:
+def _runs(entries: Iterable[Mapping[str, Any]], path: Path, delta: float) -> list[Run]:
     """The runs of a ledger, numbered from 1, each with the share of its number."""
-    try:
-        runs = [Run(**entry) for entry in entries]
-        sound = all(
-            one.number == number
-            and one.share == share_of_run(number, delta)
-            and isinstance(one.items, list)
-            and one.verdict in (None, "pass", "fail", "undecided")
-            for number, one in enumerate(runs, 1)
-        )
-    except TypeError:
-        sound = False
-    if not sound or not runs:
-        raise InputError("--ledger", str(path), f"a {LEDGER}", "Its runs were changed: take it from a copy")
+    runs = [Run(**entry) for entry in entries]
+    for number, one in enumerate(runs, 1):
+        if one.number != number or one.share != share_of_run(number, delta):
+            raise _changed(path, LEDGER, "--ledger")
+    if not runs:
+        raise _changed(path, LEDGER, "--ledger")
     return runs
 
 
@@ -188,14 +198,10 @@ class State:
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         self.path, self.settings = path, settings
         found = _read(path, STATE, "--anytime", settings)
-        gates, seen = ({}, {}) if found is None else (found.get("gates"), found.get("seen"))
-        if not isinstance(gates, dict) or not isinstance(seen, dict) or set(gates) != set(seen):
-            raise self._changed()
-        self._gates: dict[str, Any] = gates
-        self._seen: dict[str, dict[str, float]] = seen
-
-    def _changed(self) -> InputError:
-        return InputError("--anytime", str(self.path), f"a {STATE}", "It was changed: take it from a copy")
+        self._gates: dict[str, Any] = {} if found is None else found["gates"]
+        self._seen: dict[str, dict[str, float]] = {} if found is None else found["seen"]
+        if set(self._gates) != set(self._seen):
+            raise _changed(path, STATE, "--anytime")
 
     def gate(self, label: str, new: AnytimeGate) -> AnytimeGate:
         """The gate of a question as it was left; `new`, with the same settings, before anything was counted."""
@@ -209,9 +215,9 @@ class State:
             counted = kept.n == len(losses) and abs(kept.total - total) <= 1e-9 * (1.0 + total)
             known = kept.decided in ("pass", "fail", "undecided") and 0.0 <= kept.squares <= kept.n
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise self._changed() from error
+            raise _changed(self.path, STATE, "--anytime") from error
         if not (same and counted and known):
-            raise self._changed()
+            raise _changed(self.path, STATE, "--anytime")
         return kept
 
     def counted(self, label: str) -> frozenset[str]:

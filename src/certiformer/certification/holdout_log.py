@@ -28,11 +28,11 @@ import numpy.typing as npt
 
 from certiformer.certification.sources.npz import read_npz
 from certiformer.certification.sources.rows import rows_of_npy, whole
-from certiformer.report.page import write_bytes
 from certiformer.theory.calculus.ladder import adaptive_upper, next_bit_nats, round_nats, value_nats
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.json_reader import NotJson, parse_json
 from certiformer.theory.core.locks import NoLocking, locked
+from certiformer.theory.core.whole_files import write_bytes
 from certiformer.theory.measure.margins import margin_errors
 
 KIND = "certiformer holdout"

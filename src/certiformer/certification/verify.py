@@ -137,7 +137,10 @@ def verify(
             "report", "the report of a gate", "a report of certify",
             "A gate is made again by its own command: certiformer gate FILE --error X",
         )  # fmt: skip
-    wrong = tuple(Difference(place, "something else", expected) for place, expected in violations(document, schema()))
+    wrong = tuple(
+        Difference(place or "report", "something else", expected)
+        for place, expected, _ in violations(document, schema())
+    )
     if wrong:
         return Verification(wrong, (), compared=len(wrong))
     try:
@@ -147,7 +150,7 @@ def verify(
             found = _compared(document, rebuild(document, sources))
         except CannotRebuild as reason:
             found = _in_parts(document, sources, str(reason))
-    except (CertiformerError, TypeError, ValueError, KeyError) as error:
+    except (CertiformerError, TypeError, ValueError, LookupError, ArithmeticError) as error:
         # What the report declares does not fit the data, or not even itself.
         return Verification((Difference("report", "what it declares and names", f"refused: {error}"),), (), compared=1)
     return replace(found, differences=(*wrong, *found.differences), unchecked=(*absent, *found.unchecked))

@@ -183,7 +183,7 @@ class Follower:
         """Write the state, completely or not at all: a process that is killed leaves the last one."""
         if self.path is None:
             return
-        from certiformer.report.page import write_text
+        from certiformer.theory.core.whole_files import write_text
 
         kept = {"settings": self.settings, "changes": self.changes, "sequence": self.sequence.state()}
         kept |= {name: getattr(self, name) for name in SUMS}

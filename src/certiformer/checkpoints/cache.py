@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from certiformer.theory.core.errors import CertiformerError
+from certiformer.theory.core.whole_files import write_bytes
 
 VERSION = 1
 """Part of every key: a change of what is computed begins anew."""
@@ -67,9 +69,6 @@ class Cache:
             return
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=place.parent)
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.replace(temporary, place)
-        except OSError:
+            write_bytes(place, data, lasting=False)
+        except (OSError, CertiformerError):
             return

@@ -104,17 +104,15 @@ def _write(out: Path, documents: list[Inspection]) -> None:
     import json
 
     from certiformer.report.checkpoints import checkpoint_page, layer_figure, tensors_csv
-    from certiformer.report.page import write_text
-    from certiformer.theory.core.errors import CertiformerError
+    from certiformer.theory.core.whole_files import write_folder
 
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CertiformerError(f"cannot write to {out}: {error.strerror}. Choose another --out") from error
     whole = documents[0] if len(documents) == 1 else {"checkpoints": documents}
-    write_text(out / "inspect.html", checkpoint_page(documents))
-    write_text(out / "inspect.json", json.dumps(whole, indent=2, allow_nan=False) + "\n")
-    write_text(out / "inspect.csv", tensors_csv(documents))
+    files = {
+        "inspect.html": checkpoint_page(documents),
+        "inspect.json": json.dumps(whole, indent=2, allow_nan=False) + "\n",
+        "inspect.csv": tensors_csv(documents),
+    }
     first = next((document for document in documents if document["layers"]), None)
     if first is not None:
-        write_text(out / "layers.svg", str(layer_figure(first)))
+        files["layers.svg"] = str(layer_figure(first))
+    write_folder(out, files)

@@ -248,7 +248,7 @@ def _write_examples(path: Path, task: Any, *, select: str) -> str:
     """The examples for `certify --data`; what it says is shown."""
     import numpy as np
 
-    from certiformer.report.page import write_bytes
+    from certiformer.theory.core.whole_files import write_bytes
 
     if task.labels not in ("signs", "classes"):
         return "not written: the labels are real numbers, and certificates of error rates need classes"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import math
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from certiformer.theory.core import Bound, Quantity
 from certiformer.theory.core.arrays import Evaluations
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.report import Report, Statement
+from certiformer.theory.core.whole_files import write_bytes
 
 # Okabe and Ito's palette, which survives colour blindness and grey printing.
 SOUND_COLOURS = ("#0072B2", "#009E73", "#56B4E9", "#CC79A7", "#E69F00", "#000000")
@@ -211,18 +212,18 @@ def save(figure: Figure, path: Path) -> None:
         raise InputError("--plot", str(path), f"a file name ending in {', '.join(FORMATS)}")
     if not path.parent.is_dir():
         raise InputError("--plot", str(path), "a file in a folder that exists", f"Create {path.parent} first")
-    # not a file of `tempfile`, which nobody else could read: the user's umask decides
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    write_bytes(path, content(figure, path.suffix.lower()))
+
+
+def content(figure: Figure, ending: str) -> bytes:
+    """The file of a figure, without a date: the same figure gives the same bytes."""
+    buffer = io.BytesIO()
     try:
-        try:
-            figure.savefig(temporary, dpi=200, metadata=_DATES.get(path.suffix.lower()))
-        except ValueError as error:
-            if "log-scaled" not in str(error):
-                raise
-            _straighten(figure)
-            figure.savefig(temporary, dpi=200, metadata=_DATES.get(path.suffix.lower()))
-        os.replace(temporary, path)
-    except OSError as error:
-        raise InputError("--plot", str(path), "a place that can be written to", str(error)) from error
-    finally:
-        temporary.unlink(missing_ok=True)
+        figure.savefig(buffer, format=ending[1:], dpi=200, metadata=_DATES.get(ending))
+    except ValueError as error:
+        if "log-scaled" not in str(error):
+            raise
+        _straighten(figure)
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=ending[1:], dpi=200, metadata=_DATES.get(ending))
+    return buffer.getvalue()

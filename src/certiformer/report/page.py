@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
-import uuid
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import jinja2
 
 from certiformer.report.chart import Line, Mark, panel
 from certiformer.report.numbers import confidence_text, percent_down, percent_up, rounded_up
-from certiformer.theory.core.errors import CertiformerError
 from certiformer.theory.core.report import Report, Statement
 
 # Rates of error share an axis; the legend says what each of them is the error rate of.
@@ -155,27 +151,3 @@ def limit(row: Statement) -> str:
     if row.log10 is not None and math.isfinite(row.log10) and row.log10 > 4:
         return f"10^{row.log10:.1f}"
     return guaranteed(row.value)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file completely or not at all."""
-    write_bytes(path, text.encode())
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file completely or not at all: an existing one survives a run that fails."""
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        handle = temporary.open("xb")
-    except OSError as error:
-        raise CertiformerError(f"cannot write {path}: {error.strerror}. Choose another folder with --out") from error
-    try:
-        with handle as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        raise CertiformerError(f"cannot write {path}: {error.strerror}") from error
-    finally:
-        Path(temporary).unlink(missing_ok=True)

@@ -17,8 +17,7 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
-from certiformer.report.figure import save
-from certiformer.report.page import write_text
+from certiformer.report.figure import content
 from certiformer.report.reproduction import experiment_page, older_versions
 from certiformer.reproduction.panel import COLUMNS
 from certiformer.reproduction.registry import find
@@ -48,6 +47,7 @@ from certiformer.reproduction.sweep.run import canonical
 from certiformer.theory.core.csv_writer import csv_text
 from certiformer.theory.core.errors import CertiformerError, InputError, refuse_unknown_options
 from certiformer.theory.core.user_dirs import cache_directory, data_directory
+from certiformer.theory.core.whole_files import write_folder, write_text
 
 TIMES = Path(__file__).with_name("processor_times.json")
 """Written by `tools/generate_reproduction.py` from the published runs."""
@@ -268,7 +268,9 @@ def write(
         raise NothingFinished(f"{study.id}: all {len(rows)} runs failed{why}. Mend the cause and add --retry")
     analysis = study.analyse(done)
     covered = study.covered(done)
-    figures = tuple(path for stem, plot in analysis.plots.items() for path in _save(plot.figure, target / stem))
+    endings = (".pdf", ".png")
+    drawn = {f"{stem}{end}": content(plot.figure, end) for stem, plot in analysis.plots.items() for end in endings}
+    figures = tuple(target / name for name in drawn)
     document = {
         "id": study.id,
         "paper": study.paper,
@@ -301,10 +303,9 @@ def write(
         "work_seconds": round(math.fsum(_work(row) for row in done), 3),
     }
     drawings = {stem: _svg(plot.figure, f"{study.id}/{stem}") for stem, plot in analysis.plots.items()}
-    page = target / "report.html"
-    write_text(target / "report.json", _json(document))
-    write_text(page, experiment_page(document, drawings))
-    return Reproduction(study, scale, swept, rows, analysis, figures, page, document)
+    page = experiment_page(document, drawings)
+    write_folder(target, {**drawn, "report.json": _json(document), "report.html": page})
+    return Reproduction(study, scale, swept, rows, analysis, figures, target / "report.html", document)
 
 
 def export_all(found: Sequence[Reproduction], path: Path) -> list[Path]:
@@ -391,14 +392,6 @@ def _announcement(study: Study, scale: Scale, told: Estimate, workers: int) -> s
     if told.published:
         how = f"{how}; published times of {told.published} runs" if told.probed else "by published times"
     return f"{todo}, about {duration(told.on(workers))} on {workers} worker{'s' if workers > 1 else ''} ({how})"
-
-
-def _save(figure: Figure, stem: Path) -> list[Path]:
-    """The figure as PDF and PNG, without dates: the same runs give the same bytes."""
-    paths = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".pdf", ".png")]
-    for path in paths:
-        save(figure, path)
-    return paths
 
 
 def _svg(figure: Figure, salt: str) -> str:

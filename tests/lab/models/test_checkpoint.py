@@ -110,7 +110,7 @@ def test_a_failing_disk_leaves_the_previous_file(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(_checkpoint.os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(CertiformerError, match="No space left"):
         models.save(path, models.build("indrnn", jax.random.key(4)))
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["a.safetensors"]

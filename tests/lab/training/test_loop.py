@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from certiformer.lab.training import (
-    CheckpointError,
     Data,
     DivergenceError,
     Rules,
@@ -35,7 +34,7 @@ from certiformer.lab.training import (
 )
 from certiformer.lab.training import checkpoint as ckpt
 from certiformer.lab.training.losses import logistic, squared
-from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.errors import CertiformerError, InputError
 
 
 def linear(params, x):
@@ -267,7 +266,7 @@ def test_a_full_disk_leaves_the_previous_checkpoint(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(CheckpointError, match="previous checkpoint is intact"):
+    with pytest.raises(CertiformerError, match="what it held before is intact"):
         ckpt.write(path, {"a": np.zeros(3)}, {"done": 2})
     monkeypatch.undo()
     arrays, header = ckpt.read(path)

@@ -22,6 +22,7 @@ from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._predictor import Tensors
 from certiformer.theory.core.errors import CertiformerError, InputError, UnknownNameError
 from certiformer.theory.core.json_reader import parse_json
+from certiformer.theory.core.safetensors_reader import read_safetensors
 
 FORMAT = "certiformer predictor"
 TRACE = "certiformer trace"
@@ -94,7 +95,7 @@ def read_predictor(path: Path, *, apply: Callable[..., Any] | None = None) -> tu
         # `apply` comes from the caller and never from a file.
         settings = {name: value for name, value in parse_json(metadata["settings"]).items() if name != "apply"}
         return kind.restore(tensors, settings if apply is None else {**settings, "apply": apply}), digest
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError) as error:
         if isinstance(error, CertiformerError):
             raise
         raise InputError("predictor", str(path), f"what a {kind.kind} consists of", f"({error!r})") from error
@@ -109,15 +110,8 @@ def read_trace(path: Path) -> tuple[Tensors, str]:
 
 
 def _opened(path: Path) -> tuple[Tensors, dict[str, str], str]:
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        with safe_open(path, framework="numpy") as file:
-            metadata = dict(file.metadata() or {})
-            return {name: file.get_tensor(name) for name in file.keys()}, metadata, digest  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise InputError("predictor", str(path), "a readable safetensors file", f"({error})") from error
+    tensors, metadata = read_safetensors(path, "predictor")
+    return tensors, metadata, hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def part_of(name: str, tensors: Tensors) -> Tensors:

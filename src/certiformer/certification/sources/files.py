@@ -216,7 +216,7 @@ def _blank(count: int) -> tuple[Decision, ...]:
 
 def _parquet(path: Path) -> Table:
     try:
-        from pyarrow import parquet
+        from pyarrow import lib, parquet
     except ImportError as error:
         raise InputError(
             "file", str(path), "pyarrow to read Parquet", "Install it: pip install 'certiformer[files]'"
@@ -230,14 +230,15 @@ def _parquet(path: Path) -> Table:
                 "file", str(path), "a Parquet file", f"{values:,} values are too many for its size: a bomb"
             )
         table = file.read(use_threads=False)
+        names = table.column_names
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise InputError("file", str(path), "columns with names of their own", f"Two are called {twice[0]!r}")
+        pairs = zip(names, table.columns, strict=True)
+        columns = {name: part.to_numpy() if part.null_count == 0 else part.to_pylist() for name, part in pairs}
     except InputError:
         raise
-    except (OSError, ValueError) as error:  # pyarrow's own errors are one of the two
+    except (OSError, ValueError, lib.ArrowException) as error:
         raise InputError("file", str(path), "a complete Parquet file", f"It cannot be read: {error}") from error
-    columns = {
-        name: table.column(name).to_numpy() if table.column(name).null_count == 0 else table.column(name).to_pylist()
-        for name in table.column_names
-    }
     return Table(path.name, columns)
 
 

@@ -8,7 +8,6 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from tokenize import TokenError
 from typing import IO, Any, Protocol
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from certiformer.certification.split import data_hash
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.npy_reader import npy_header
 from certiformer.theory.core.zip_reader import BROKEN
 
 BLOCK_BYTES = 8 * 2**20
@@ -97,13 +97,10 @@ def rows_of_npy(name: str, opened: Callable[[], IO[bytes]], size: int) -> InFile
     """The array in .npy format that `opened` reads from `size` bytes; objects, which would run code, are refused."""
     try:
         with opened() as file:
-            version = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, fortran, dtype = read(file)
+            shape, fortran, dtype = npy_header(file)
             start = file.tell()
-    except (*BROKEN, KeyError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError, OverflowError) as error:
-        why = f"It cannot be read: {error}".splitlines()[0]
-        raise InputError("file", name, "an array as numpy.save writes it", why) from error
+    except BROKEN as error:
+        raise InputError("file", name, "an array as numpy.save writes it", f"It cannot be read: {error}") from error
     if dtype.hasobject:
         raise InputError("file", name, "plain arrays", "It holds pickled objects, which are never loaded: save numbers")
 
@@ -118,7 +115,7 @@ def rows_of_npy(name: str, opened: Callable[[], IO[bytes]], size: int) -> InFile
         return again
 
     # A stored number counts as a list of one.
-    return InFile(name, tuple(shape) or (1,), dtype, bool(fortran), open_at)
+    return InFile(name, tuple(shape) or (1,), dtype, fortran, open_at)
 
 
 def _counts(shape: tuple[object, ...]) -> bool:

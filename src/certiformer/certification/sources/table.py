@@ -610,8 +610,10 @@ def _written(cell: Any) -> str:
 def _is_whole(column: npt.NDArray[Any]) -> bool:
     """Whether all cells are whole numbers, written plainly: 3, -1, 2.0 (but not 007, which is a name)."""
     if column.dtype.kind not in "US":
-        plain = column.dtype.kind == "f" and bool(np.all((column == np.round(column)) & (np.abs(column) < 2**53)))
-        return column.dtype.kind in "iub" or plain
+        if column.dtype.kind != "f":
+            return column.dtype.kind in "iub"
+        column = column.astype(np.float64, copy=False)  # float16 has no 2^53
+        return bool(np.all((column == np.round(column)) & (np.abs(column) < 2**53)))
     return all(_WHOLE.fullmatch(cell) for cell in np.unique(column).tolist())
 
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import io
 import zipfile
 from pathlib import Path
-from tokenize import TokenError
 
 import numpy as np
 
 from certiformer.checkpoints.errors import CheckpointError, shown
 from certiformer.checkpoints.readers._zip import content, members, stored_offset
 from certiformer.checkpoints.tensors import PLAIN, Checkpoint, NDArray, Tensor, checked_shape, mapped
+from certiformer.theory.core.npy_reader import LONGEST, npy_header
 from certiformer.theory.core.zip_reader import BROKEN
 
-HEADER = 16_384
-UNREADABLE = (KeyError, ValueError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError, TokenError)
 NAMES = {np.dtype(code): name for name, code in PLAIN.items() if name != "BF16"}
 
 
@@ -34,10 +32,14 @@ def read_npz(path: Path, archive: zipfile.ZipFile) -> Checkpoint:
 def _tensor(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> Tensor:
     try:
         with archive.open(info) as file:
-            head = file.read(HEADER)
+            head = io.BytesIO(file.read(LONGEST))
     except BROKEN as error:
         raise CheckpointError(path, f"member {shown(name)} is broken ({shown(error)})") from None
-    shape, fortran, kind, begin = _header(path, name, head)
+    try:
+        shape, fortran, kind = npy_header(head)
+    except ValueError as error:
+        raise CheckpointError(path, f"array {shown(name)} has no readable header ({shown(error)})") from None
+    begin = head.tell()
     shape = checked_shape(path, name, shape)
     if kind.newbyteorder("<") not in NAMES:
         raise CheckpointError(path, f"array {shown(name)} has type {kind}; numbers are read, Python objects are not")
@@ -63,14 +65,3 @@ def _tensor(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: s
         lambda start, stop: whole()[start:stop] if shape else whole().reshape(1),
         lambda: memoryview(whole().tobytes()),
     )
-
-
-def _header(path: Path, name: str, head: bytes) -> tuple[tuple[int, ...], bool, np.dtype[np.generic], int]:
-    file = io.BytesIO(head)
-    try:
-        version = np.lib.format.read_magic(file)
-        read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
-        shape, fortran, kind = read(file, max_header_size=HEADER)
-    except UNREADABLE as error:
-        raise CheckpointError(path, f"array {shown(name)} has no readable header ({shown(error)})") from None
-    return shape, fortran, kind, file.tell()

@@ -288,8 +288,8 @@ def _complain(found: Sequence[Reproduction]) -> None:
 
 def _index(found: Sequence[Reproduction], scale: str, out: Path) -> Path:
     """One page for all: relative links, so that the folder can be moved."""
-    from certiformer.report.page import write_text
     from certiformer.report.reproduction import index_page
+    from certiformer.theory.core.whole_files import write_text
 
     pictures = {}
     for each in found:

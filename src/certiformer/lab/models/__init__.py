@@ -8,7 +8,7 @@
 """
 
 from certiformer.lab.models._base import ACTIVATIONS, Model, activation, unit_ball
-from certiformer.lab.models._checkpoint import Loaded, load, load_bare, save, weights, write_atomically
+from certiformer.lab.models._checkpoint import Loaded, load, load_bare, save, weights
 from certiformer.lab.models._registry import build, config, model_type, names
 from certiformer.lab.models.cls_transformer import (
     ClsTransformer,
@@ -50,5 +50,4 @@ __all__ = [
     "save",
     "unit_ball",
     "weights",
-    "write_atomically",
 ]

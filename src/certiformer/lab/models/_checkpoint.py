@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -13,14 +12,15 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
 from certiformer._version import __version__
 from certiformer.lab.models._base import Model
 from certiformer.lab.models._registry import config, model_type, names
 from certiformer.theory.core.errors import InputError
-from certiformer.theory.core.json_reader import read_json
+from certiformer.theory.core.json_reader import NotJson, parse_json, read_json
+from certiformer.theory.core.safetensors_reader import read_safetensors
+from certiformer.theory.core.whole_files import write_bytes
 
 FORMAT = "certiformer.model"
 FORMAT_VERSION = "1"
@@ -54,13 +54,13 @@ def save(path: str | os.PathLike[str], model: Model, extra: Mapping[str, Any] | 
         "extra": json.dumps(dict(extra or {})),
     }
     tensors = {name: np.ascontiguousarray(array) for name, array in weights(model).items()}
-    write_atomically(path, to_bytes(tensors, metadata))
+    write_bytes(Path(path), to_bytes(tensors, metadata))
 
 
 def load(path: str | os.PathLike[str], expect: str | None = None) -> Loaded:
     """The model stored at `path`; with `expect`, only if it is the model of that name."""
     source = Path(path)
-    tensors, metadata = _read(source)
+    tensors, metadata = read_safetensors(source, "checkpoint")
     cls = _checked_type(source, metadata, expect)
     expected = _weight_names(cls)
     if set(tensors) != set(expected):
@@ -77,24 +77,12 @@ def load_bare(path: str | os.PathLike[str], described: str | Path | Mapping[str,
     name = settings.pop("model", None)
     if not isinstance(name, str):
         raise InputError("config", name, '"model" with the name of an architecture', f"Known: {names()}")
-    cls, (tensors, _) = model_type(name), _read(Path(path))
+    cls, (tensors, _) = model_type(name), read_safetensors(Path(path), "checkpoint")
     made = config(name, **settings)
     try:
         return cls(config=made, **{key: jnp.asarray(value) for key, value in tensors.items()})
     except TypeError as error:
         raise InputError("checkpoint", sorted(tensors), f"the tensors of {name}", f"({error})") from error
-
-
-def _read(source: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """The tensors of a file, and its metadata."""
-    if not source.is_file():
-        raise InputError("checkpoint", str(source), "an existing file")
-    try:
-        with safe_open(source, framework="numpy") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
-            return tensors, dict(file.metadata() or {})
-    except (SafetensorError, OSError) as error:
-        raise InputError("checkpoint", str(source), "a complete safetensors file", f"({error})") from error
 
 
 def _checked_type(source: Path, metadata: Mapping[str, str], expect: str | None) -> type[Model]:
@@ -121,12 +109,9 @@ def _checked_type(source: Path, metadata: Mapping[str, str], expect: str | None)
 def _json(metadata: Mapping[str, str], name: str) -> dict[str, Any]:
     """The JSON object stored under `name`."""
     try:
-        value = json.loads(metadata[name])
-    except (KeyError, json.JSONDecodeError) as error:
-        raise InputError(f"checkpoint's {name}", metadata.get(name), "a JSON object") from error
-    if not isinstance(value, dict):
-        raise InputError(f"checkpoint's {name}", value, "a JSON object")
-    return value
+        return parse_json(metadata[name])
+    except (KeyError, NotJson) as error:
+        raise InputError(f"checkpoint's {name}", metadata.get(name), "a JSON object", f"({error})") from error
 
 
 def _array(name: str, tensor: np.ndarray[Any, Any]) -> jax.Array:
@@ -135,19 +120,3 @@ def _array(name: str, tensor: np.ndarray[Any, Any]) -> jax.Array:
     if array.dtype != tensor.dtype:
         raise InputError(name, str(tensor.dtype), str(array.dtype), "Load it inside `with jax.enable_x64(True):`.")
     return array
-
-
-def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write beside `path`, flush to the disk, then rename: `path` holds the old content or the new, never a part."""
-    target = Path(path)
-    # not a file of `tempfile`, which nobody else could read: the user's umask decides
-    name = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
-    try:
-        with name.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, target)
-    except BaseException:
-        name.unlink(missing_ok=True)
-        raise

@@ -170,7 +170,7 @@ class BoundsAlong:
     def write(self, path: str | Path) -> None:
         """The table as .csv or, with every hypothesis, as .json; the picture as .png, .pdf or .svg."""
         from certiformer.report import figure
-        from certiformer.report.page import write_bytes
+        from certiformer.theory.core.whole_files import write_bytes
 
         file = Path(path)
         if file.suffix == ".json":

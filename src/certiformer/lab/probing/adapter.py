@@ -17,7 +17,7 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
@@ -43,6 +43,7 @@ from certiformer.theory import networks
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.report import Report
 from certiformer.theory.core.rounding import up
+from certiformer.theory.core.schema import NUMBERS, TEXTS, record, require_shape
 from certiformer.theory.core.toml_reader import read_toml
 from certiformer.theory.measure.spectral import spectral_norms
 from certiformer.theory.networks import Analysis, Reference, Weight
@@ -85,9 +86,9 @@ class AdapterSettings:
     def of(cls, path: str | Path) -> AdapterSettings:
         """Settings from a TOML file."""
         found = read_toml(path, "adapter")
-        names = {one.name for one in fields(cls)}
-        if set(found) != names:
-            raise InputError("adapter", sorted(set(found) ^ names), f"exactly {', '.join(sorted(names))}", f"In {path}")
+        shapes = {"int": {"type": "integer"}, "float": {"type": "number"}, "tuple[str, ...]": TEXTS}
+        shape = {one.name: shapes.get(str(one.type), NUMBERS) for one in fields(cls)}
+        require_shape(found, record(shape), "adapter", f"In {path}")
         values: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in found.items()}
         settings = cls(**values)
         sentences = len(settings.like) + len(settings.unlike)
@@ -306,9 +307,8 @@ class Adapted:
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
         """The report, and adapter.json: settings, coordinates, shares."""
-        paths = self.report.write(folder)
-        (Path(folder) / "adapter.json").write_text(json.dumps(self.card, indent=2) + "\n", encoding="utf-8")
-        return paths
+        card = json.dumps(self.card, indent=2) + "\n"
+        return replace(self.report, files={**self.report.files, "adapter.json": card.encode()}).write(folder)
 
 
 PENALTIES = (1e-4, 1e-5)

@@ -34,7 +34,7 @@ from certiformer.checkpoints.readers._json import read_json
 from certiformer.lab.probing.embedding import Progress, embed
 from certiformer.lab.probing.texts import Texts, chosen, column_of, read_texts
 from certiformer.lab.procedures.head import picked_head
-from certiformer.theory.core.errors import CertiformerError, InputError
+from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.report import Report
 
 TOKENS = 128
@@ -58,18 +58,11 @@ class Probe:
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
         """The report with its predictors, features.npz (for `certiformer verify --data`), and probe.json."""
-        paths = self.report.write(folder)
         buffer = io.BytesIO()
         np.savez(buffer, **self.arrays)  # type: ignore[arg-type]
-        target = Path(folder)
-        try:
-            (target / "features.npz").write_bytes(buffer.getvalue())
-            for name, content in self.files.items():
-                (target / name).write_bytes(content)
-            (target / CARD).write_text(json.dumps(self.card, indent=2) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise CertiformerError(f"cannot write to {target}: {error.strerror}. Choose another --out") from error
-        return paths
+        card = json.dumps(self.card, indent=2) + "\n"
+        files = {**self.report.files, **self.files, "features.npz": buffer.getvalue(), CARD: card.encode()}
+        return replace(self.report, files=files).write(folder)
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,16 @@ from certiformer.certification.declaration import Declaration
 from certiformer.certification.findings import Findings
 from certiformer.certification.procedure import of_procedures
 from certiformer.certification.sources.npz import read_npz
-from certiformer.theory.core.errors import InputError, UnknownNameError
+from certiformer.theory.core.errors import CertiformerError, InputError, UnknownNameError
+from certiformer.theory.core.schema import require_shape, tables
 from certiformer.theory.core.toml_reader import read_toml
 
 ARRAYS = ("train_inputs", "train_labels", "unlabelled_inputs")
-TABLES = ("data", "model", "by", "title", "delta", "repeats")
+TEXT = {"type": "string"}
+TABLES = {
+    "data": TEXT, "model": tables(), "by": {"type": "array", "items": tables()}, "title": TEXT,
+    "delta": {"type": "number"}, "repeats": TEXT,
+}  # fmt: skip
 
 
 def read(path: str | Path) -> dict[str, Any]:
@@ -24,8 +29,9 @@ def read(path: str | Path) -> dict[str, Any]:
     for name in found:
         if name not in TABLES:
             raise UnknownNameError("table", name, TABLES, place=f" in {path}")
-    if not isinstance(found.get("data"), str):
-        raise InputError("data", found.get("data"), 'data = "examples.npz", with train_inputs and train_labels')
+    require_shape(found, {"properties": TABLES}, "recipe", f"In {path}")
+    if "data" not in found:
+        raise InputError("data", None, 'data = "examples.npz", with train_inputs and train_labels')
     if not found.get("by"):
         raise InputError(
             "by", found.get("by"), "at least one [[by]] table", 'For example [[by]] procedure = "PickToLearn"'
@@ -58,7 +64,12 @@ def _model(table: Mapping[str, Any] | None) -> Any:
     name, seed = settings.pop("architecture", None), settings.pop("seed", 0)
     if not isinstance(name, str):
         raise InputError("model.architecture", name, f"one of {', '.join(models.names())}")
-    return models.model_type(name).init(jax.random.key(seed), models.config(name, **settings))
+    try:
+        return models.model_type(name).init(jax.random.key(seed), models.config(name, **settings))
+    except (TypeError, ValueError, OverflowError, MemoryError) as error:
+        if isinstance(error, CertiformerError):
+            raise
+        raise InputError("model", dict(table), f"the settings of {name}", f"({error})") from error
 
 
 def _procedure(table: Mapping[str, Any], arrays: Mapping[str, Any], folder: Path) -> Any:
@@ -73,11 +84,13 @@ def _procedure(table: Mapping[str, Any], arrays: Mapping[str, Any], folder: Path
     # A recipe trains from an initialisation that it draws itself; a prior that it writes down has seen who knows what.
     settings = {"pretrained_on": None if "prior" in table else "nothing", **_settings(table)}
     name = settings.pop("procedure", None)
-    if name not in builders:
+    if not isinstance(name, str) or name not in builders:
         raise UnknownNameError("procedure", str(name), builders, place=" in [[by]]")
     try:
         return builders[name](**settings)
-    except TypeError as error:
+    except (TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, CertiformerError):
+            raise
         raise InputError(
             f"[[by]] {name}", sorted(settings), "its settings", f"({error}). See docs/recipes.md"
         ) from error

@@ -3,7 +3,6 @@
 `kernels` has the papers' own experiments, compiled by Numba; they are imported by those who train with them.
 """
 
-from certiformer.lab.training.checkpoint import CheckpointError as CheckpointError
 from certiformer.lab.training.fitting import Fitted as Fitted
 from certiformer.lab.training.fitting import fit as fit
 from certiformer.lab.training.loop import DivergenceError as DivergenceError

@@ -15,20 +15,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
-from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from certiformer.lab.models import write_atomically
-from certiformer.theory.core.errors import CertiformerError, InputError
+from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.json_reader import NotJson, parse_json
+from certiformer.theory.core.safetensors_reader import read_safetensors
+from certiformer.theory.core.whole_files import write_folder
 
 FORMAT = "certiformer-checkpoint/1"
 HEADER = "certiformer"
 
 Arrays = dict[str, npt.NDArray[Any]]
-
-
-class CheckpointError(CertiformerError):
-    """A checkpoint that cannot be written or read, with the reason and what is still intact."""
 
 
 def write(path: Path | str, arrays: Mapping[str, npt.ArrayLike], header: Mapping[str, object]) -> None:
@@ -37,28 +34,15 @@ def write(path: Path | str, arrays: Mapping[str, npt.ArrayLike], header: Mapping
     tensors = {name: np.asarray(value, order="C") for name, value in arrays.items()}
     text = json.dumps({"format": FORMAT, **header}, sort_keys=True, allow_nan=False)
     payload = save(tensors, metadata={HEADER: text})
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, payload)
-    except OSError as error:
-        kept = "the previous checkpoint is intact" if path.exists() else "no checkpoint was written"
-        raise CheckpointError(f"cannot write checkpoint {path}: {error.strerror or error}; {kept}") from error
+    write_folder(path.parent, {path.name: payload})
 
 
 def read(path: Path | str) -> tuple[Arrays, dict[str, Any]]:
     """The arrays and the header of a checkpoint; a clear error for anything else."""
-    path = Path(path)
-    if not path.is_file():
-        raise InputError("checkpoint", str(path), "an existing file", "Train a model first, or check the path.")
+    arrays, metadata = read_safetensors(Path(path), "checkpoint")
     try:
-        with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-    except (SafetensorError, OSError) as error:
-        raise InputError("checkpoint", str(path), "a safetensors file", f"It cannot be read: {error}.") from error
-    try:
-        header = json.loads(metadata[HEADER])
-    except (KeyError, json.JSONDecodeError) as error:
+        header = parse_json(metadata[HEADER])
+    except (KeyError, NotJson) as error:
         raise InputError(
             "checkpoint", str(path), "a file written by certiformer", "It carries no certiformer header."
         ) from error

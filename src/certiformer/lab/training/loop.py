@@ -28,6 +28,7 @@ from jaxtyping import Array
 
 from certiformer.lab.training import checkpoint as ckpt
 from certiformer.theory.core.errors import CertiformerError, InputError
+from certiformer.theory.core.schema import require_shape, tables
 
 Step = Callable[[Any, Array, Any], tuple[Any, dict[str, Array]]]
 """`step(state, k, data) -> (state after step k, metrics)`; `metrics` holds at least the scalar `loss`."""
@@ -299,11 +300,18 @@ def _save(saving: Saving, carry: Carry, history: Mapping[str, npt.NDArray[Any]],
     ckpt.write(saving.path, arrays, header)
 
 
+_HEADER = {
+    "properties": {"identity": tables(), "chunk": {"type": "integer"}, "done": {"type": "integer"}},
+    "required": ["identity", "chunk", "done"],
+}
+
+
 def _restore(saving: Saving, template: Carry, chunk: int) -> tuple[Carry, dict[str, npt.NDArray[Any]], int]:
     arrays, header = ckpt.read(saving.path)
     fix = "Use another checkpoint path, or the settings that wrote this one."
     if header.get("kind") != "running state":
         raise InputError("checkpoint", header.get("kind"), "the running state of a training run", fix)
+    require_shape(header, _HEADER, "checkpoint", fix)
     theirs, ours = header["identity"], json.loads(json.dumps(dict(saving.identity)))
     if theirs != ours:
         differing = sorted(name for name in theirs.keys() | ours.keys() if theirs.get(name) != ours.get(name))

@@ -13,6 +13,7 @@ from certiformer.reproduction.sweep.ledger import Row
 from certiformer.reproduction.sweep.origin import utc
 from certiformer.theory.core.csv_writer import csv_text
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.whole_files import write_text
 
 
 def export(rows: Iterable[Row], path: str | os.PathLike[str]) -> Path:
@@ -28,9 +29,7 @@ def export(rows: Iterable[Row], path: str | os.PathLike[str]) -> Path:
         raise InputError("export", str(path), "a file name that ends in .csv or .json")
     text = writers[target.suffix.lower()]([_record(row) for row in rows])
     target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_name(f".{target.name}.{os.getpid()}")
-    draft.write_text(text, encoding="utf-8", newline="")
-    draft.replace(target)
+    write_text(target, text)
     return target
 
 

@@ -37,6 +37,7 @@ from certiformer.reproduction.sweep.origin import Origin, utc
 from certiformer.reproduction.sweep.run import Array, canonical, run_key
 from certiformer.theory.core.errors import CertiformerError, InputError
 from certiformer.theory.core.json_reader import parse_json
+from certiformer.theory.core.whole_files import write_bytes
 from certiformer.theory.core.zip_reader import BROKEN, refuse_dense, zip_content, zip_members
 
 LARGEST = 2**30
@@ -75,9 +76,7 @@ def publish(rows: Iterable[Row], path: str | os.PathLike[str]) -> PublishedRuns:
     )
     data = _archive(published, origins)
     target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_name(f".{target.name}.{os.getpid()}")
-    draft.write_bytes(data)
-    draft.replace(target)
+    write_bytes(target, data)
     return published
 
 

@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Literal
 
 from certiformer.theory.core import notebook
 from certiformer.theory.core.bound import json_number
-from certiformer.theory.core.errors import CertiformerError, InputError
+from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.hypothesis import Hypothesis
-from certiformer.theory.core.locks import locked_folder
+from certiformer.theory.core.whole_files import write_folder
 
 FORMAT = 2
 SHOWN = 3
@@ -234,22 +234,14 @@ class Report:
         Two processes with one folder leave the files of one of them: a lock holds it until the last file is written.
         """
         from certiformer.report.card import badge, model_card
-        from certiformer.report.page import write_bytes
 
-        target = Path(folder)
         texts = {
             "report.html": self.page(),
             "report.json": json.dumps(self.document, indent=2, allow_nan=False) + "\n",
             "model-card.md": model_card(self),
             "badge.svg": badge(self),
         }
-        try:
-            target.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise CertiformerError(f"cannot write to {target}: {error.strerror}. Choose another --out") from error
-        with locked_folder(target):
-            for name, content in {**self.files, **{name: text.encode() for name, text in texts.items()}}.items():
-                write_bytes(target / name, content)
+        target = write_folder(folder, {**self.files, **texts})
         return target / "report.html", target / "report.json"
 
 

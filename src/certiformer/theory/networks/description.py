@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.schema import NUMBERS, require_shape, tables
 from certiformer.theory.core.toml_reader import read_toml
 from certiformer.theory.networks.architecture import (
     ACTIVATIONS,
@@ -49,6 +50,13 @@ _KEYS = {
     "attention": (*_ATTENTION, *_EITHER),
     "feed_forward": (*_FEED_FORWARD, *_EITHER),
 }
+MOST_BLOCKS = 1_000
+_NUMBERS = tables({"type": "number"})
+_WEIGHTS = tables(
+    {**_NUMBERS, "properties": {"blocks": NUMBERS, "reference": {**_NUMBERS, "properties": {"blocks": NUMBERS}}}}
+)
+_BLOCK = {**tables(), "properties": {"weights": _WEIGHTS}}
+_SHAPE = {"properties": {"radii": NUMBERS, "weights": _WEIGHTS, "blocks": {"type": "array", "items": _BLOCK}}}
 _NORM = {
     "layer_norm": ("kind", "eps", "trained", "floor", "shift"),
     "rms_norm": ("kind", "eps", "trained", "floor"),
@@ -65,6 +73,7 @@ def load(path: str | Path) -> Network:
 def network(description: Mapping[str, Any]) -> Network:
     """A network from a description."""
     require(description, _TOP, "network")
+    require_shape(dict(description), _SHAPE, "network")
     blocks, own = _blocks(description)
     source = _source(description)
     width = source.dimension
@@ -85,17 +94,17 @@ def network(description: Mapping[str, Any]) -> Network:
 # --- weights -------------------------------------------------------------------------------------------------------
 
 
-def _bounds(given: Any, where: str) -> Bounds:
+def _bounds(given: Mapping[str, Mapping[str, Any]], where: str) -> Bounds:
     """The bounds of every role as fields of `Weight`."""
     found = {}
-    for role, own in _table(given, where).items():
+    for role, own in given.items():
         place = f"{where}.{role}"
-        values = {key: tuple(value) if key == "blocks" else value for key, value in _table(own, place).items()}
+        values = {key: tuple(value) if key == "blocks" else value for key, value in own.items()}
         require(values, _BOUNDS, place)
         if "blocks" in values and role != "output":
             raise InputError(f"{place}.blocks", values["blocks"], "norms of column blocks of `output` only")
         if "reference" in values:
-            centre = dict(_table(values["reference"], f"{place}.reference"))
+            centre = own["reference"]
             require(centre, ("spectral", "max_row", "blocks"), f"{place}.reference")
             if "spectral" not in centre:
                 raise InputError(f"{place}.reference", centre, "its spectral norm: reference = { spectral = ... }")
@@ -250,12 +259,14 @@ def _blocks(description: Mapping[str, Any]) -> tuple[list[_Block], dict[str, Bou
     found: list[_Block] = []
     own: dict[str, Bounds] = {}
     for index, given in enumerate(description.get("blocks", [])):
-        kind = _table(given, f"blocks[{index}]").get("kind", "transformer")
-        _refuse(kind)
+        kind = _kind(given, "transformer")
         if kind not in _KEYS:
             raise InputError("blocks.kind", kind, "transformer, attention or feed_forward")
         require(given, _KEYS[kind], f"blocks[{index}]")
-        for _ in range(_count(given, "repeat", 1)):
+        repeat = _count(given, "repeat", 1)
+        if len(found) + repeat > MOST_BLOCKS:
+            raise InputError("blocks.repeat", repeat, f"at most {MOST_BLOCKS:,} blocks in all")
+        for _ in range(repeat):
             block = _Block(given, f"tied{index}" if _flag(given, "tied") else str(len(found)))
             found.append(block)
             if "weights" in given:
@@ -263,14 +274,17 @@ def _blocks(description: Mapping[str, Any]) -> tuple[list[_Block], dict[str, Bou
     return found, own
 
 
-def _refuse(kind: Any) -> None:
+def _kind(given: Mapping[str, Any], default: str) -> Any:
+    kind = given.get("kind", default)
+    if not isinstance(kind, str):
+        raise InputError("kind", kind, "a word")
     if kind in NOT_LIPSCHITZ:
         raise InputError("kind", kind, "a layer that is Lipschitz", NOT_LIPSCHITZ[kind])
+    return kind
 
 
 def _norm(given: Any) -> Norm:
-    kind = _table(given, "normalisation").get("kind", "layer_norm")
-    _refuse(kind)
+    kind = _kind(_table(given, "normalisation"), "layer_norm")
     if kind not in _NORM:
         raise InputError("normalisation.kind", kind, "layer_norm, rms_norm or projection")
     require(given, _NORM[kind], f"normalisation of kind {kind}")

@@ -1,0 +1,47 @@
+"""The one writer of files: each is written completely or not at all, and a folder's files belong together."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+
+from certiformer.theory.core.errors import CertiformerError
+from certiformer.theory.core.locks import locked_folder
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file completely or not at all."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes, *, lasting: bool = True) -> None:
+    """Write a file completely or not at all: an existing one survives a run that fails, or (`lasting`) a power cut."""
+    # not a file of `tempfile`, which nobody else could read: the user's umask decides
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            if lasting:
+                os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        kept = "; what it held before is intact" if path.exists() else ""
+        raise CertiformerError(f"cannot write {path}: {error.strerror}{kept}. Choose another place") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_folder(folder: str | Path, files: Mapping[str, str | bytes]) -> Path:
+    """Write these files: two processes with one folder leave the set of one of them."""
+    target = Path(folder)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CertiformerError(f"cannot write to {target}: {error.strerror}. Choose another --out") from error
+    with locked_folder(target):
+        for name, content in files.items():
+            write_bytes(target / name, content.encode() if isinstance(content, str) else content)
+    return target
