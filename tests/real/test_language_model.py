@@ -56,4 +56,15 @@ def test_duplicates_and_near_duplicates_are_counted_as_the_page_says(reviews):
     assert f"({reviews.duplicates} exact duplicates removed)" in page
     numbers = {"Four": 4}
     word = re.search(r"(\w+) of the 2,000 held-out reviews share 64 bytes in a row", page)[1]
-    assert numbers[word] == byte_lm.near_duplicates(reviews)
+    near = np.array(byte_lm.near_duplicates(reviews))
+    assert numbers[word] == near.sum()
+    losses = np.load(DOCS / "data" / "byte-lm-losses.npz")["heldout_losses_bits per byte"]
+    mean = re.search(r"without them the mean is ([0-9.]+)", page)[1]
+    assert np.mean(losses[~near]) == pytest.approx(float(mean.rstrip(".")), abs=6e-5)
+
+
+def test_the_total_over_the_held_out_is_what_the_page_says(reviews):
+    losses = np.load(DOCS / "data" / "byte-lm-losses.npz")["heldout_losses_bits per byte"]
+    page = (DOCS / "language-model.md").read_text(encoding="utf-8")
+    total = np.average(losses, weights=[len(one) for one in reviews.heldout])
+    assert total == pytest.approx(float(re.search(r"\| this model \| – \| ([0-9.]+) \|", page)[1]), abs=6e-5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json as json_module
 import zipfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -81,6 +82,7 @@ def train(
 
     from certiformer.lab import models, tasks
     from certiformer.lab.paper_results.along import facts as along_facts
+    from certiformer.lab.tasks.own import ARRAYS
     from certiformer.lab.training.fitting import fit
     from certiformer.lab.training.presets import PRESETS, Recipe
     from certiformer.lab.training.presets import preset as find_preset
@@ -134,7 +136,7 @@ def train(
     if given_file and data is not None:
         raise InputError("--data", str(data), f"nothing: the examples are in {task_name} already")
     if not given_file:
-        _refuse_foreign(examples)
+        _refuse_foreign(examples, ARRAYS)
     running = out.with_name(f"{out.name}.running")
     if not resume:
         running.unlink(missing_ok=True)
@@ -192,6 +194,8 @@ def _byte_lm(
     out = out.with_suffix(".npz")
     settings = byte_lm.chosen(given)
     documents = byte_lm.corpus(byte_lm.texts(text, column), settings)
+    losses = out.with_name("data.npz") if data is None else data
+    _refuse_foreign(losses, byte_lm.WRITTEN)
     running = out.with_name(f"{out.name}.running")
     if not resume:
         running.unlink(missing_ok=True)
@@ -202,9 +206,9 @@ def _byte_lm(
             errors.print(f"{done:,} of {len(documents.stream):,} documents, the last 200: {mean:.4f} bits per byte")
 
     state = byte_lm.run(documents, settings, running, minutes=math.inf if minutes is None else minutes, say=say)
-    losses = out.with_name("data.npz") if data is None else data
     facts = byte_lm.write_losses(losses, documents, state, settings)
-    running.replace(out)
+    byte_lm.save(out, state.weights())
+    running.unlink()
     return {"checkpoint": str(out), "losses": str(losses), **facts}
 
 
@@ -229,7 +233,7 @@ def _write_bounds(along: Any, path: Path) -> dict[str, Any]:
     return {"files": [str(path), str(picture)], "last": [row for row in table if row["step"] == table[-1]["step"]]}
 
 
-def _refuse_foreign(path: Path) -> None:
+def _refuse_foreign(path: Path, ours: Sequence[str]) -> None:
     """A file of other arrays that happens to have the name is not overwritten."""
     if not path.exists():
         return
@@ -238,9 +242,7 @@ def _refuse_foreign(path: Path) -> None:
             names = {name.removesuffix(".npy") for name in archive.namelist()}
     except (OSError, zipfile.BadZipFile):
         names = set()
-    from certiformer.lab.tasks.own import ARRAYS
-
-    if names != set(ARRAYS):
+    if names != set(ours):
         raise InputError("--data", str(path), "a file that `certiformer train` wrote, or none", "Choose another name")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from certiformer import certify
 from certiformer.certification.declaration import Declaration
 from certiformer.cli.train import train
+from certiformer.lab.models.byte_lm import ByteLMConfig
 from certiformer.lab.recipes import byte_lm
 from certiformer.lab.recipes.byte_lm import Batch, Settings, State, contexts, corpus, learn, run, smoothed, texts
 from certiformer.theory.core.errors import InputError
@@ -119,8 +121,8 @@ def test_near_duplicates_are_counted() -> None:
     run = bytes(range(100, 100 + byte_lm.SHARED))
     stream = (b"x" * 40, b"abc" + run + b"d")
     heldout = (b"12345" + run, run[1:] + b"9" * 40, b"9" * 40, run + b"7", b"x" * 200)
-    assert byte_lm.near_duplicates(byte_lm.Corpus(heldout, stream, 0, 0)) == 2
-    assert byte_lm.near_duplicates(byte_lm.Corpus((b"y" * 70 + run,), (run * 3, b"y"), 0, 0)) == 1
+    assert byte_lm.near_duplicates(byte_lm.Corpus(heldout, stream, 0, 0)) == [True, False, False, True, False]
+    assert byte_lm.near_duplicates(byte_lm.Corpus((b"y" * 70 + run,), (run * 3, b"y"), 0, 0)) == [True]
 
 
 def test_bad_texts(tmp_path: Path) -> None:
@@ -130,6 +132,7 @@ def test_bad_texts(tmp_path: Path) -> None:
         ("c.jsonl", b'{"review": "x", "stars": 3}', "review, stars"),
         ("d.jsonl", b'{"text": 3}', "not empty"),
         ("e.jsonl", b"{", "JSON"),
+        ("g.jsonl", b'{"text": "half \\ud800"}', "half of a character"),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(InputError, match=said):
@@ -146,9 +149,20 @@ def test_bad_texts(tmp_path: Path) -> None:
 
 def test_settings_are_checked() -> None:
     assert byte_lm.chosen({"documents": 300, "skip": 3}).documents == 300
-    for given in ({"nothing": 1}, {"documents": 1.5}, {"smoothing": 1.0}, {"skip": 10**6}, {"rate": "x"}, {"batch": 0}):
+    for given in (
+        {"nothing": 1},
+        {"documents": 1.5},
+        {"smoothing": 1.0},
+        {"skip": 10**6},
+        {"rate": "x"},
+        {"batch": 0},
+        {"cut": 31},
+        {"rate": math.nan},
+    ):
         with pytest.raises(InputError):
             byte_lm.chosen(given)
+    with pytest.raises(InputError, match="a multiple of heads"):
+        ByteLMConfig(width=128, heads=3)
 
 
 def test_from_texts_to_certificates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
@@ -160,6 +174,9 @@ def test_from_texts_to_certificates(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     train("byte_lm", text=[Path("texts.jsonl")], settings=chosen, json=True)
     said = json.loads(capsys.readouterr().out)
     assert (said["documents"], said["skip"]) == (198, 100)
+    with np.load("model.npz") as saved:
+        assert {name.partition("/")[0] for name in saved} == {"model", "tables"}
+    assert not Path("model.npz.running").exists()
     report = certify(predictions="data.npz", declaration=Declaration(range=(0.0, 8.2077), population="texts"))
     assert {one.key for one in report.statements if one.value is not None} >= {
         "mean_loss (bits per byte)",
@@ -170,6 +187,9 @@ def test_from_texts_to_certificates(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert report["progressive.loss"].terms["observed"] == said["bits_per_byte_after_skip"]
     with pytest.raises(InputError, match="--range"):
         certify(predictions={"progressive_losses": np.full(20, 0.5), "heldout_correct": np.ones(20)})
+    np.savez("data.npz", mine=np.ones(3))
+    with pytest.raises(InputError, match="Choose another name"):
+        train("byte_lm", text=[Path("texts.jsonl")], settings=chosen)
     for model, text in (("byte_lm", None), ("shallow_encoder", [Path("texts.jsonl")])):
         with pytest.raises(InputError, match="--text"):
             train(model, text=text)

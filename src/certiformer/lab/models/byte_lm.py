@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from certiformer.lab.models._base import check_count
 from certiformer.lab.models._draws import array, generators
+from certiformer.theory.core.errors import InputError
 
 WINDOW, TAPS, SYMBOLS = 64, 4, 256
 
@@ -28,6 +29,8 @@ class ByteLMConfig:
     def __post_init__(self) -> None:
         for name in ("width", "blocks", "heads"):
             check_count(name, getattr(self, name))
+        if self.width % self.heads:
+            raise InputError("width", self.width, f"a multiple of heads = {self.heads}")
 
 
 class Block(eqx.Module):

@@ -42,6 +42,8 @@ SHARED = 64
 """Bytes in a row that two documents of a language rarely share by chance."""
 HELDOUT = "heldout_losses_bits per byte"
 """The array of the held-out losses: its name is what the report says they are."""
+WRITTEN = ("progressive_losses", "progressive_bytes", "progressive_cut", "progressive_skip", HELDOUT)
+"""The arrays that `write_losses` writes and `certify` reads."""
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -116,8 +118,8 @@ def corpus(texts: Sequence[str], settings: Settings) -> Corpus:
     return Corpus(drawn[: settings.heldout], drawn[settings.heldout :], len(texts) - len(whole), len(whole) - len(kept))
 
 
-def near_duplicates(data: Corpus) -> int:
-    """Held-out documents that share `SHARED` bytes in a row with a document of the pass."""
+def near_duplicates(data: Corpus) -> list[bool]:
+    """Which held-out documents share `SHARED` bytes in a row with a document of the pass."""
     half = SHARED // 2  # any run of SHARED bytes holds a whole block of this length
     blocks: dict[bytes, list[tuple[bytes, int]]] = {}
     for one in data.stream:
@@ -135,7 +137,7 @@ def near_duplicates(data: Corpus) -> int:
         places = range(len(one) - half + 1)
         return any(shared(one, i, *found) for i in places for found in blocks.get(one[i : i + half], ()))
 
-    return sum(map(repeats, data.heldout))
+    return [repeats(one) for one in data.heldout]
 
 
 def chosen(given: Mapping[str, Any]) -> Settings:
@@ -145,7 +147,8 @@ def chosen(given: Mapping[str, Any]) -> Settings:
         if name not in known:
             raise InputError("--set", name, f"one of {', '.join(known)}")
         whole = known[name] == "int"
-        if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)) or value < 0:
+        right = int if whole else (int, float)
+        if isinstance(value, bool) or not isinstance(value, right) or not 0 <= value < math.inf:
             raise InputError(name, value, "a whole number" if whole else "a positive number")
     settings = Settings(**given)
     if not 0 < settings.smoothing < 1:
@@ -153,6 +156,8 @@ def chosen(given: Mapping[str, Any]) -> Settings:
     for name in ("documents", "batch", "rows", "warm_up", "least", "cut"):
         if getattr(settings, name) < 1:
             raise InputError(name, getattr(settings, name), "at least 1")
+    if settings.cut < settings.least:
+        raise InputError("cut", settings.cut, f"at least least = {settings.least}", "A shorter text has a larger range")
     if settings.heldout < LEAST_EXAMPLES:
         raise InputError("heldout", settings.heldout, f"at least {LEAST_EXAMPLES} documents")
     if settings.skip >= settings.documents:
@@ -191,9 +196,12 @@ def _rows(path: Path, whole: str, column: str) -> list[str]:
         if not isinstance(row, dict) or column not in row:
             names = ", ".join(map(str, row)) if isinstance(row, dict) else type(row).__name__
             raise InputError("--column", column, f"one of the columns of line {number} of {path}: {names}")
-        if not isinstance(row[column], str) or not row[column].strip():
+        text = row[column]
+        if not isinstance(text, str) or not text.strip():
             raise InputError("--text", f"line {number} of {path}", f"a text that is not empty in {column}")
-        found.append(row[column])
+        if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise InputError("--text", f"line {number} of {path}", "text in UTF-8", "It has half of a character")
+        found.append(text)
     return found
 
 
@@ -257,11 +265,13 @@ class State:
         squares = np.zeros(len(tables), np.float32)
         return cls(model, OPTIMISER.init(eqx.filter(model, eqx.is_array)), tables, squares, [], [])
 
+    def weights(self) -> Arrays:
+        """The network alone, as it is saved in the end."""
+        return to_arrays(eqx.filter(self.model, eqx.is_array), "model") | {"tables": self.tables}
+
     def arrays(self) -> Arrays:
-        dense = {"model": eqx.filter(self.model, eqx.is_array), "memory": self.memory}
-        named = {key: value for name, tree in dense.items() for key, value in to_arrays(tree, name).items()}
         losses = {"bits": np.array(self.bits), "heldout": np.array(self.heldout)}
-        return named | {"tables": self.tables, "squares": self.squares} | losses
+        return self.weights() | to_arrays(self.memory, "memory") | {"squares": self.squares} | losses
 
     def restored(self, arrays: Arrays) -> State:
         model = from_arrays(eqx.filter(self.model, eqx.is_array), arrays, "model")
@@ -400,7 +410,7 @@ def run(
     def kept(always: bool = False) -> None:
         nonlocal saved
         if always or time.monotonic() - saved > every_seconds:
-            save(running, state, header)
+            save(running, {"header": np.frombuffer(header.encode(), np.uint8), **state.arrays()})
             saved = time.monotonic()
 
     for at in range(len(state.bits), len(data.stream), settings.batch):
@@ -422,11 +432,10 @@ def run(
     return state
 
 
-def save(path: Path, state: State, header: str) -> None:
+def save(path: Path, arrays: dict[str, Any]) -> None:
     """Beside the file, then over it: a kill leaves the state before or the new one."""
     beside = path.with_name(path.name + ".new")
     with beside.open("wb") as file:
-        arrays: dict[str, Any] = {"header": np.frombuffer(header.encode(), np.uint8), **state.arrays()}
         np.savez(file, **arrays)
         file.flush()
         os.fsync(file.fileno())
@@ -439,23 +448,20 @@ def write_losses(path: Path, data: Corpus, state: State, settings: Settings) -> 
         [len(one) for one in documents[: len(bits)]]
         for documents, bits in ((data.stream, state.bits), (data.heldout, state.heldout))
     )
-    found: dict[str, Any] = {
-        "progressive_losses": smoothed(state.bits, passed, settings.smoothing),
-        "progressive_bytes": np.array(passed),
-        "progressive_cut": np.array(settings.cut),
-        "progressive_skip": np.array(settings.skip),
-        HELDOUT: smoothed(state.heldout, heldout, settings.smoothing),
-    }
+    losses = smoothed(state.bits, passed, settings.smoothing)
+    unseen = smoothed(state.heldout, heldout, settings.smoothing)
+    parts = (losses, np.array(passed), np.array(settings.cut), np.array(settings.skip), unseen)
+    found: dict[str, Any] = dict(zip(WRITTEN, parts, strict=True))
     with path.open("wb") as file:
         np.savez_compressed(file, **found)
-    late = found["progressive_losses"][settings.skip :]
+    late = losses[settings.skip :]
     return {
         "documents": len(state.bits),
         "duplicates_removed": data.duplicates,
         "too_short": data.short,
-        "near_duplicates_heldout": near_duplicates(data),
-        "bits_per_byte_after_skip": float(np.mean(late)),
-        "bits_per_byte_heldout": float(np.mean(found[HELDOUT])),
+        "near_duplicates_heldout": sum(near_duplicates(data)),
+        "bits_per_byte_after_skip": float(np.mean(late)) if len(late) else None,
+        "bits_per_byte_heldout": float(np.mean(unseen)),
         "skip": settings.skip,
         "range": [0.0, settings.highest],
     }
