@@ -45,7 +45,7 @@ def test_works_without_extras(words):
     assert done.stdout
 
 
-@pytest.mark.parametrize("id", ["mwigo.fig1", "trauger.fig1", "arda.fig2", "li.misspecified"])
+@pytest.mark.parametrize("id", ["mwigo.fig1", "trauger.fig1", "deora.margins", "arda.fig2", "li.misspecified"])
 def test_published_runs_of_every_paper_are_redrawn_without_extras(id, tmp_path):
     """And the look-up of one experiment imports no other's module."""
     done = run("reproduce", id, "--from", ROOT / "docs" / "reproduction" / "runs", "--out", tmp_path)

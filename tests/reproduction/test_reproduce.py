@@ -138,19 +138,20 @@ def test_the_list(tmp_path, monkeypatch):
 def test_estimates_run_nothing(tmp_path, ledger):
     result = command(tmp_path, "li.toy", "--scale", "paper", "--estimate", "--workers", 1, "--json")
     (entry,) = json.loads(result.stdout)["experiments"]
-    assert (entry["runs"], entry["missing"], entry["unknown"], entry["probes"]) == (60, 60, 0, 3)
+    assert (entry["runs"], entry["missing"], entry["unknown"], entry["work_seconds"]) == (60, 60, 60, 0.0)
+    assert "time unknown" in command(tmp_path, "li.toy", "--scale", "paper", "--estimate").stdout
     assert not ledger.exists()
     reproduce(tmp_path, scale="smoke")
     (entry,) = json.loads(command(tmp_path, "li.toy", "--scale", "paper", "--estimate", "--json").stdout)["experiments"]
     # six are there already, and tell how long the others take
-    assert (entry["missing"], entry["probes"]) == (54, 0)
+    assert (entry["missing"], entry["unknown"]) == (54, 0)
 
 
 def test_published_times_answer_without_running_anything(tmp_path, monkeypatch):
     times = {shape_name(shape({"n": n})): 10.0 for n in (10, 100, 1000)}
     monkeypatch.setattr(module, "published_times", lambda: {"li.toy": times})
     (entry,) = json.loads(command(tmp_path, "li.toy", "--scale", "paper", "--estimate", "--json").stdout)["experiments"]
-    assert [entry[name] for name in ("missing", "unknown", "probes", "published")] == [60, 0, 0, 60]
+    assert [entry[name] for name in ("missing", "unknown", "published")] == [60, 0, 60]
     assert entry["work_seconds"] == 600.0
     assert "published times of 60 runs" in command(tmp_path, "li.toy", "--scale", "paper", "--estimate").stdout
 

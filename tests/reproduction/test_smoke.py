@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from certiformer.reproduction.registry import PAPERS, SCALES, find, studies
-from certiformer.reproduction.reproduce import recorded, reproduce
+from certiformer.reproduction.reproduce import recorded, reproduce, time_left
 from certiformer.reproduction.sweep import Inline, Ledger, read
 from certiformer.reproduction.sweep.origin import same_arithmetic
 from certiformer.reproduction.sweep.replicate import compare
@@ -124,12 +124,9 @@ def test_every_scale_is_a_grid_whose_time_can_be_told():
     for study in studies():
         assert study.paper in PAPERS
         for scale in SCALES:
-            grid = study.experiment(scale)
-            assert grid.shorten is not None
-            for config in grid.configs[:: max(1, len(grid.configs) // 20)]:
-                (short, first), (long, second) = grid.shorten(dict(config))
-                assert set(short) == set(long) == set(config)
-                assert 0.0 < first < second <= 1.0 or (first == second == 1.0 and short == long)
+            told = time_left(study.experiment(scale), None)
+            assert told.typical is not None, study.id
+            assert told.work > 0.0
         quick = study.experiment("quick")
         assert len({config["seed"] for config in quick.configs}) >= 5, study.id
         assert study.claim

@@ -11,7 +11,7 @@ import numpy as np
 from certiformer.reproduction import registry
 from certiformer.reproduction.panel import Panel, Plot
 from certiformer.reproduction.study import Study
-from certiformer.reproduction.sweep import Experiment, Outcome, as_it_is
+from certiformer.reproduction.sweep import Experiment, Outcome
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
 
@@ -33,7 +33,7 @@ def raises(config):
 
 def experiment(scale):
     configs = [{"n": n, "seed": seed} for n in (10, 100, 1000) for seed in range(SEEDS[scale])]
-    return Experiment("li.toy", run=f"{__name__}:run", configs=configs, shorten=as_it_is)
+    return Experiment("li.toy", run=f"{__name__}:run", configs=configs)
 
 
 def analyse(rows):

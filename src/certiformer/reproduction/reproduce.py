@@ -30,6 +30,7 @@ from certiformer.reproduction.sweep import (
     Local,
     Row,
     Swept,
+    canonical,
     counting,
     estimate,
     export,
@@ -43,7 +44,6 @@ from certiformer.reproduction.sweep.ledger import digest
 from certiformer.reproduction.sweep.origin import described
 from certiformer.reproduction.sweep.progress import duration
 from certiformer.reproduction.sweep.published_runs import SUFFIX
-from certiformer.reproduction.sweep.run import canonical
 from certiformer.theory.core.csv_writer import csv_text
 from certiformer.theory.core.errors import CertiformerError, InputError, refuse_unknown_options
 from certiformer.theory.core.user_dirs import cache_directory, data_directory
@@ -206,13 +206,13 @@ def grids_of(
     return grids
 
 
-def time_left(grid: Experiment, book: Ledger | None, *, retry: bool = False, probe: bool = True) -> Estimate:
+def time_left(grid: Experiment, book: Ledger | None, *, retry: bool = False) -> Estimate:
     """The time for what the ledger does not have yet."""
     states = {} if book is None else book.states(grid)
     settled = {"done"} if retry else {"done", "failed"}
     missing = [run for run in grid.runs if states.get(run.key) not in settled]
     finished = [] if book is None else book.rows(grid.name)
-    return estimate(grid, missing, finished, published=published_times().get(grid.name), probe=probe)
+    return estimate(grid, missing, finished, published=published_times().get(grid.name))
 
 
 @functools.cache
@@ -378,7 +378,7 @@ def _swept(
 ) -> Swept:
     if fresh:
         book.forget(grid)
-    told = time_left(grid, book, retry=retry, probe=False)
+    told = time_left(grid, book, retry=retry)
     if announce is not None and told.missing:
         announce(". ".join(filter(None, (_announcement(study, scale, told, max(1, engine.slots)), older))))
     return sweep(grid, book, engine, retry=retry, progress=progress, lengths=told.lengths)
@@ -388,9 +388,7 @@ def _announcement(study: Study, scale: Scale, told: Estimate, workers: int) -> s
     todo = f"{study.id}, scale {scale}: {told.missing} of {told.runs} runs to do"
     if not told.lengths:
         return todo
-    how = "projected from steps measured here" if told.probed else "as such runs took before"
-    if told.published:
-        how = f"{how}; published times of {told.published} runs" if told.probed else "by published times"
+    how = "by published times" if told.published else "as such runs took before"
     return f"{todo}, about {duration(told.on(workers))} on {workers} worker{'s' if workers > 1 else ''} ({how})"
 
 

@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 from certiformer.reproduction.panel import Plot
 from certiformer.reproduction.statistics import Interval
-from certiformer.reproduction.sweep import Experiment, Row
-from certiformer.reproduction.sweep.run import Config, canonical
+from certiformer.reproduction.sweep import Config, Experiment, Row, canonical
 from certiformer.reproduction.verdicts import MEASURED, WORDS, Verdict, holm
 from certiformer.theory.core.errors import CertiformerError
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from certiformer.reproduction.statistics import Vector
-from certiformer.reproduction.sweep import Row
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Config, Row
 
 Key = str | Callable[[Config], Any]  # an entry of the configuration, or something made of it
 Value = str | Callable[[Row], Any]  # an entry of the values, or a number or several made of a run

@@ -11,7 +11,6 @@ import pytest
 from attention_derivatives import head_gradient, head_value
 from certiformer.lab.measure import ntk
 from certiformer.reproduction.designs import _deora_runs as runs
-from certiformer.reproduction.designs import deora_margins, deora_stability, deora_training
 
 SMALL = {
     "tokens": 2,
@@ -69,7 +68,7 @@ def test_copies_follow_the_path_of_heads_written_out(start, heads):
     config = {**SMALL, "start": start, "heads": heads, "checkpoints": [3, 7]}
     plain = Plain(config)
     assert len(plain.start[0]) == heads
-    found = deora_training.run(config)
+    found = runs.run_training(config)
     last = plain.descend(7)
     curves = found.arrays
     assert curves["train"][0] == pytest.approx(np.mean(plain.losses(plain.start, plain.x, plain.y)), rel=1e-10)
@@ -87,7 +86,7 @@ def test_copies_follow_the_path_of_heads_written_out(start, heads):
 def test_many_heads_are_the_limit_of_frozen_attention():
     """With 2^40 heads the zero start is logistic regression on the mean token, with step size T eta."""
     config = {**SMALL, "start": "zero", "heads": 2**40, "checkpoints": [20]}
-    found = deora_training.run(config).arrays["train"][-1]
+    found = runs.run_training(config).arrays["train"][-1]
     plain = Plain({**config, "heads": 1})
     means, y, w = plain.x.mean(axis=1), plain.y, np.zeros(config["d"])
     for _ in range(20):
@@ -110,8 +109,8 @@ def test_the_first_phase_is_one_step_from_zero_on_samples_of_its_own():
 def test_seeds_alone_and_together():
     config = {**SMALL, "start": "one-step", "heads": 5, "checkpoints": [3, 7]}
     configs = [config, {**config, "seed": 4}]
-    alone, again = [deora_training.run(each) for each in configs], deora_training.run(config)
-    for one, both in zip(alone, deora_training.run_batch(configs), strict=True):
+    alone, again = [runs.run_training(each) for each in configs], runs.run_training(config)
+    for one, both in zip(alone, runs.run_training_batch(configs), strict=True):
         for name, curve in one.arrays.items():
             np.testing.assert_allclose(curve, both.arrays[name], rtol=1e-9, atol=1e-12)
     for name, curve in again.arrays.items():
@@ -121,7 +120,7 @@ def test_seeds_alone_and_together():
 
 def test_stability_is_that_of_separate_runs():
     config = {**SMALL, "start": "one-step", "heads": 3, "checkpoints": [2, 6]}
-    found, plain, n = deora_stability.run(config), Plain(config), SMALL["n"]
+    found, plain, n = runs.run_stability(config), Plain(config), SMALL["n"]
     full = plain.descend(6)
     without = [plain.descend(6, (np.arange(n) != i) / n) for i in range(n)]
     apart = [distance(full, each) for each in without]
@@ -135,7 +134,7 @@ def test_stability_is_that_of_separate_runs():
 @pytest.mark.parametrize("start", runs.STARTS)
 def test_margin_is_that_of_the_good_initialisation(start):
     config = {**SMALL, "start": start, "heads": 2}
-    found, plain = deora_margins.run(config).values, Plain(config)
+    found, plain = runs.run_margins(config).values, Plain(config)
     rows = []
     for sample, label in zip(plain.x, plain.y, strict=True):
         slopes = [head_gradient(sample, u, w) for u, w in zip(*plain.start, strict=True)]

@@ -12,7 +12,6 @@ from certiformer.reproduction.sweep import (
     Experiment,
     Inline,
     Ledger,
-    as_it_is,
     estimate,
     extended,
     part,
@@ -20,7 +19,6 @@ from certiformer.reproduction.sweep import (
     read,
     sweep,
     time_estimate,
-    two_lengths,
     verify,
 )
 from certiformer.reproduction.sweep.ledger import fingerprint
@@ -203,49 +201,26 @@ def test_values_are_those_of_the_grid_however_they_are_typed():
         part(grid, {"seed": True})
 
 
-def test_time_is_taken_from_the_ledger_or_from_probes(ledger):
+def test_time_is_taken_from_the_ledger(ledger):
     grid = walk(4)
     sweep(walk(2), ledger, Inline())
     rows = [dataclasses.replace(row, cpu=3.0, seconds=100.0) for row in ledger.rows(walk(2))]
     found = estimate(grid, grid.runs[2:], rows)
-    assert (found.missing, found.unknown, found.probed) == (2, 0, 0)
+    assert (found.missing, found.unknown, found.published) == (2, 0, 0)
     assert found.work == 6.0
     assert found.on(2) == found.on(4) == 3.0
     older = [dataclasses.replace(row, version=0, cpu=50.0) for row in rows]
     assert estimate(grid, grid.runs[2:], [*rows, *older]).work == 6.0
     assert estimate(grid, grid.runs[2:], older).work == 100.0
-    assert estimate(grid, grid.runs).unknown == 4
-    shorter = walk(4, shorten=lambda config: two_lengths(config, "n", 1, 2))
-    probed = estimate(shorter, shorter.runs)
-    assert (probed.probed, probed.unknown) == (2, 0)
-    assert estimate(shorter, shorter.runs, probe=False).unknown == 4
+    nothing = estimate(grid, grid.runs)
+    assert (nothing.unknown, nothing.typical, nothing.work) == (4, None, 0.0)
 
 
-def test_what_is_paid_once_is_not_multiplied(monkeypatch):
-    """Three seconds to set up and two for each step."""
-    module = time_estimate
-    timed = []
-
-    def probe(experiment, config):
-        timed.append(config["n"])
-        return 3.0 + 2.0 * config["n"]
-
-    monkeypatch.setattr(module, "_probe", probe)
-    grid = Experiment("walk", WALK, [{"seed": 0, "n": n} for n in (1, 3, 50, 100)])
-    grid = dataclasses.replace(grid, shorten=lambda config: two_lengths(config, "n", 2, 5))
-    found = estimate(grid, grid.runs)
-    assert list(found.lengths.values()) == pytest.approx([5.0, 9.0, 103.0, 203.0])
-    assert sorted(timed) == [1, 2, 3, 5]
-    asis = dataclasses.replace(grid, shorten=as_it_is)
-    assert list(estimate(asis, asis.runs).lengths.values()) == [5.0, 9.0, 103.0, 203.0]
-    # noise does not make a run shorter than what was seen of it
-    assert module.whole((1.0, 0.1), (0.5, 0.2)) == 0.5
-
-
-def test_where_times_were_published_nothing_is_timed(monkeypatch):
-    monkeypatch.setattr(time_estimate, "_probe", None)
-    grid = Experiment("walk", WALK, [{"seed": s, "n": n} for n in (1, 3, 50) for s in (0, 1)], shorten=as_it_is)
+def test_time_is_taken_from_what_was_published():
+    grid = Experiment("walk", WALK, [{"seed": s, "n": n} for n in (1, 3, 50) for s in (0, 1)])
     published = {time_estimate.shape_name(time_estimate.shape({"n": n})): float(n) for n in (1, 3)}
     found = estimate(grid, grid.runs, published=published)
-    assert (found.published, found.missing, found.unknown, found.probed) == (4, 6, 2, 0)
+    assert (found.published, found.missing, found.unknown) == (4, 6, 2)
     assert found.work == pytest.approx(12.0)  # the others as long as these on average
+    other = Experiment("walk", WALK, [{"seed": 0, "n": 7}])
+    assert estimate(other, other.runs, published=published).work == 2.0

@@ -95,20 +95,21 @@ def show_estimate(
                     "unknown": told.unknown,
                     "work_seconds": round(told.work, 1),
                     "seconds": round(told.on(count), 1),
-                    "probes": told.probed,
                     "published": told.published,
                     "older": (older := 0 if book is None else book.older(grid)),
                 }
             )
             if not form:
                 time = f"{span(told.work)} of work, {span(told.on(count))} on {count} workers"
-                if told.missing and not told.lengths:
+                if told.missing and told.typical is None:
                     time = "time unknown"
                 said = f"{study.id}, scale {scale}: {told.missing} of {told.runs} runs missing, {time}"
                 if told.published:
                     said += f" (published times of {told.published} runs)"
                 if told.lengths and told.unknown:
                     said += f" ({told.unknown} runs taken as long as the others on average)"
+                elif told.unknown and told.typical is not None:
+                    said += " (if each takes as long as the published runs on average; smaller ones take less)"
                 hint = older_versions(older, str(ledger or default_ledger()))
                 console.print(". ".join(filter(None, (said, hint))), markup=False, soft_wrap=True)
     if form == "json":

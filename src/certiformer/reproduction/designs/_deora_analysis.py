@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
-from certiformer.reproduction.sweep import Row
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Config, Row
 
+STARTS = ("zero", "one-step")
 OUR_DESIGN = "The paper's own experiments are in an appendix we do not have: data, sizes and starts are our design."
 
 
@@ -29,3 +30,9 @@ def at(name: str, index: int = -1) -> Callable[[Row], float]:
         return float(row.arrays[name][index])
 
     return value
+
+
+def octaves(first: int, last: int, per_octave: int = 2) -> list[int]:
+    """first 2^{j / per_octave}, rounded, up to `last`: the steps at which a run is looked at."""
+    count = round(per_octave * math.log2(last / first))
+    return [round(first * 2 ** (j / per_octave)) for j in range(count + 1)]

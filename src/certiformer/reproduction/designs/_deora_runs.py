@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,16 +18,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from certiformer.lab.measure.ntk import hard_margin
 from certiformer.lab.models import MultiHeadAttention
 from certiformer.lab.models._draws import generators
 from certiformer.lab.models.multi_head_attention import MultiHeadAttentionConfig
 from certiformer.lab.tasks.tokenized_mixture import TokenizedMixture, tokenized_mixture
 from certiformer.lab.training.kernels import attention_runs, leave_one_out_weights
 from certiformer.lab.training.losses import logistic
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.designs._deora_analysis import STARTS
+from certiformer.reproduction.sweep import Config, Outcome
 from certiformer.theory.core.errors import InputError
 
-STARTS = ("zero", "one-step")
 MIXTURE = ("tokens", "zeta", "M", "d", "S", "Z_mu", "Z_nu", "Z", "noise")
 
 
@@ -168,7 +169,121 @@ def descend_leaving_one_out(
     return Heads(jnp.asarray(found.U), jnp.asarray(found.W), runs.copies)
 
 
-def octaves(first: int, last: int, per_octave: int = 2) -> list[int]:
-    """first 2^{j / per_octave}, rounded, up to `last`: the steps at which a run is looked at."""
-    count = round(per_octave * math.log2(last / first))
-    return [round(first * 2 ** (j / per_octave)) for j in range(count + 1)]
+# The runs of each experiment
+
+
+def run_margins(config: Config) -> Outcome:
+    """NTK margins at norm sqrt 2: the largest, by quadratic program, and that of the first gradient step."""
+    with jax.enable_x64(True):
+        problem = draw(config)
+        slopes = _features()(expanded(problem.heads), problem.x)
+        y = np.asarray(problem.y)
+        rows = y[:, None] * np.concatenate([np.asarray(slope).reshape(config["n"], -1) for slope in slopes], axis=1)
+        found = hard_margin(rows)
+        start = np.asarray(outputs(problem.heads, problem.x))
+        step = (1.0 / (1.0 + np.exp(y * start))) @ rows
+        values = {
+            "margin": math.sqrt(2.0) * found.achieved.value,
+            "margin_at_most": math.sqrt(2.0) * found.at_most.value,
+            "first_step": math.sqrt(2.0) * float(np.min(rows @ step) / np.linalg.norm(step)),
+            "BPhi": float(np.max(np.abs(start))),
+            "B2": float(largest_head(problem.heads)),
+            "first_phase_error": problem.first_phase_error,
+        }
+    return Outcome(values)
+
+
+@functools.cache
+def _features() -> Callable[[MultiHeadAttention, Array], tuple[Array, Array]]:
+    """Gradients of the model at every sample, compiled once for a shape."""
+
+    def slopes(model: MultiHeadAttention, x: Array) -> tuple[Array, Array]:
+        gradient = jax.grad(lambda each, sample: each(sample))
+        found = jax.vmap(gradient, in_axes=(None, 0))(model, x)
+        return found.U, found.W
+
+    return jax.jit(slopes)
+
+
+def run_stability(config: Config) -> Outcome:
+    """Gradient descent with all n samples and without each of them; distances and losses at the checkpoints."""
+    with jax.enable_x64(True):
+        problem = draw(config)
+        n = config["n"]
+        start: Heads = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (n + 1, *leaf.shape)), problem.heads)
+        now, done, seen = start, 0, []
+        for until in config["checkpoints"]:
+            now = descend_leaving_one_out(now, problem.x, problem.y, config["eta"], until - done)
+            seen.append(_look_stability()(now, problem.x, problem.y))
+            done = until
+        arrays = {name: np.stack([np.asarray(each[name]) for each in seen]) for name in seen[0]}
+        values = {
+            "first_phase_error": problem.first_phase_error,
+            "B2": float(largest_head(problem.heads)),
+            "BPhi": float(jnp.max(jnp.abs(outputs(problem.heads, problem.x)))),
+        }
+    return Outcome(values, arrays)
+
+
+@functools.cache
+def _look_stability() -> Callable[..., dict[str, Array]]:
+    def look(runs: Heads, x: Array, y: Array) -> dict[str, Array]:
+        full: Heads = jax.tree.map(lambda leaf: leaf[0], runs)
+        left_out: Heads = jax.tree.map(lambda leaf: leaf[1:], runs)
+        apart = jax.vmap(distance, in_axes=(0, None))(left_out, full)
+        own = losses(full, x, y)
+        # l_i without sample i: its mean has the expectation of a test loss, and hardly its noise.
+        unseen = jax.vmap(lambda heads, one, label: losses(heads, one[None], label[None])[0])(left_out, x, y)
+        return {
+            "stability": jnp.mean(apart),
+            "left_out_gap": jnp.mean(unseen - own),
+        }
+
+    return jax.jit(look)
+
+
+def run_training_batch(configs: Sequence[Config]) -> list[Outcome]:
+    """Runs that differ in nothing but the seed."""
+    with jax.enable_x64(True):
+        problems = [draw(config) for config in configs]
+        x, y, test_x, test_y, relevant = (
+            jnp.stack([getattr(problem, name) for problem in problems])
+            for name in ("x", "y", "test_x", "test_y", "relevant")
+        )
+        start: Heads = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(problem.heads for problem in problems))
+        weights = jnp.full(y.shape, 1.0 / y.shape[1])
+        seen = [_look_training()(start, x, y, test_x, test_y, relevant)]
+        now, done = start, 0
+        for until in configs[0]["checkpoints"]:
+            now = descend_runs()(now, x, y, weights, configs[0]["eta"], until - done)
+            seen.append(_look_training()(now, x, y, test_x, test_y, relevant))
+            done = until
+        curves = {name: np.stack([np.asarray(each[name]) for each in seen], axis=1) for name in seen[0]}
+    return [
+        Outcome(
+            {"first_phase_error": problem.first_phase_error},
+            {name: curve[index] for name, curve in curves.items()},
+        )
+        for index, problem in enumerate(problems)
+    ]
+
+
+def run_training(config: Config) -> Outcome:
+    """Curves over the checkpoints, the start first: losses, error, outputs, attention."""
+    return run_training_batch([config])[0]
+
+
+@functools.cache
+def _look_training() -> Callable[..., dict[str, Array]]:
+    def look(now: Heads, x: Array, y: Array, test_x: Array, test_y: Array, relevant: Array) -> dict[str, Array]:
+        test = losses(now, test_x, test_y)
+        return {
+            "train": jnp.mean(losses(now, x, y)),
+            "test": jnp.mean(test),
+            "test_error": jnp.mean((test >= math.log(2.0)).astype(test.dtype)),
+            "output": jnp.max(jnp.abs(outputs(now, x))),
+            "largest_head": largest_head(now),
+            "relevant_mass": relevant_mass(now, x, relevant),
+        }
+
+    return jax.jit(jax.vmap(look))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import certiformer
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Config
 from certiformer.theory.core import Evaluation, Variants, find
 
 

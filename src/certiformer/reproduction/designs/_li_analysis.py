@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from certiformer.reproduction.panel import Series
 from certiformer.reproduction.statistics import Interval, mean_interval
-from certiformer.reproduction.sweep import Row, Shortened, as_it_is, two_lengths
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.study import seed_by_seed
+from certiformer.reproduction.sweep import Config, Experiment, Row
 from certiformer.reproduction.table import Key, Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
 from certiformer.reproduction.verdicts import Claim, Relation, rate_allowed
 
 Bound = Callable[[Config], float]
-PROBED = (2048, 8192)  # examples of shortened runs: enough for passes over them to outweigh what a step costs besides
 LEVEL_MARGIN = 0.15  # for levels in units of what classical asymptotics predict
 OUR_DESIGN = (
     "The paper has no experiment: the design is ours. Sizes, noise levels and norms were chosen after pilot runs, so "
@@ -24,6 +23,27 @@ OUR_DESIGN = (
     "it is broken stands in a row of its own. What the form of a printed bound allows (no growth with the dimension or "
     "with the heads) is a claim of the paper's. Classical asymptotics, σ²P/n with P free directions, do predict."
 )
+
+
+HEAD: Config = {
+    "heads": 1,
+    "layers": 0,
+    "rank": 0,
+    "tokens": 3,
+    "activation": "leaky_relu",
+    "readout": 1.0,
+    "value": 1.0,
+    "output": 1.0,
+    "inside": 0.8,
+    "steps": 30,
+    "tolerance": 1e-7,
+}
+"""What the classes of these experiments have in common (see `_li_runs.Teacher`); each says the rest, or another."""
+
+
+def experiment(name: str, cells: Sequence[Config], seeds: int) -> Experiment:
+    """Fits to a teacher's labels, or the exact linear example."""
+    return Experiment(name, f"{__package__}._li_runs:run", seed_by_seed(cells, seeds))
 
 
 def scaled(row: Row) -> float:
@@ -120,8 +140,3 @@ def broken(notes: Notes, table: Table, x: Key, bound: Bound, setting: str) -> fl
             break
         start = float(k)
     return start
-
-
-def shorten(config: Config) -> Shortened:
-    """A run on few examples; its time is that of passes over them, some for each step. Exact examples are fast."""
-    return as_it_is(config) if config.get("kind") == "ball" else two_lengths(config, "n", *PROBED)

@@ -13,8 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.reproduction.sweep import Outcome
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Config, Outcome
 
 Vector = npt.NDArray[np.float64]
 

@@ -30,8 +30,8 @@ from jaxtyping import Array, Float
 from certiformer.lab.models._base import activation
 from certiformer.lab.models._draws import clip_tokens, signs
 from certiformer.lab.models.cls_transformer import ClsTransformer, ClsTransformerConfig
-from certiformer.reproduction.sweep import Outcome
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.designs import _li_exact
+from certiformer.reproduction.sweep import Config, Outcome
 
 Vectors = npt.NDArray[np.float64]
 CHUNK = 512  # examples in one call of the compiled program, so that one program serves every n
@@ -248,7 +248,7 @@ def least_squares(teacher: Teacher, sample: Sample, start: Vectors, *, steps: in
 
 
 def run(config: Config) -> Outcome:
-    """One sample of one teacher. A config holds the fields of `Teacher`, and
+    """One sample of one teacher, or of the exact example of kind "ball". A config holds the fields of `Teacher`, and
 
     n, seed     sample size; the seed draws the teacher (the same for every n and sigma), the sample and the starts;
     restarts    starts away from the teacher; 0 leaves the random estimate out;
@@ -256,6 +256,8 @@ def run(config: Config) -> Outcome:
     tolerance   relative gain in training loss at which to stop;
     test        size of the fresh sample on which E (f - f0)^2 is measured.
     """
+    if config.get("kind") == "ball":
+        return _li_exact.run(config)
     with jax.enable_x64(True):
         return _run(config)
 

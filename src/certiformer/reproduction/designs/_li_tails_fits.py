@@ -10,10 +10,13 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from certiformer.reproduction.statistics import LEVEL, RESAMPLES, Interval
-from certiformer.reproduction.sweep import Shortened, two_lengths
-from certiformer.reproduction.sweep.run import Config
 
 Vector = npt.NDArray[np.float64]
+
+
+SIGMA, NU = 0.1, 2.2
+PROBLEM = {"noise": "gaussian", "nu": NU, "sigma": SIGMA, "d": 2, "k": 2, "teacher": 0, "iterations": 100}
+"""The head and the noise of its labels in the studies of tails, truncation and length."""
 
 
 def quantile_power_law(points: Mapping[float, Vector], quantile: float, seed: int = 0) -> Interval:
@@ -67,9 +70,3 @@ def log_student(z: Vector, nu: float) -> Vector:
     """The logarithm of Student's density."""
     constant = float(gammaln((nu + 1.0) / 2.0) - gammaln(nu / 2.0)) - 0.5 * math.log(nu * math.pi)
     return np.asarray(constant - (nu + 1.0) / 2.0 * np.log1p(z**2 / nu))
-
-
-def shorten(config: Config) -> Shortened:
-    """Some draws of many."""
-    most = max(2, config["draws"] // 5)
-    return two_lengths(config, "draws", max(1, most // 4), most)

@@ -7,19 +7,21 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Config
 from certiformer.theory.core import find
 
 RADII = tuple(10.0**exponent for exponent in range(-6, 3))  # in units of 1/n
 
 
 def inputs_of(config: Config, *, honest: bool = False) -> dict[str, Any]:
-    """The inputs of Theorems B.4, B.5 and 5.8 for a teacher's class (see `_li_runs.Teacher`).
+    """The inputs of Theorems B.1, B.4, B.5 and 5.8 for a teacher's class (see `_li_runs.Teacher`) or the exact example.
 
     kappa is the Lipschitz constant of the conditional risk, 2 (B + sup|f|), which Assumption 4.3 allows; with `honest`
     it is that of the loss for every label, 2 (sigma + B + sup|f|). The matrix of T tokens of norm at most 1 has norm
     at most sqrt(T).
     """
+    if config.get("kind") == "ball":
+        return _exact_inputs(config)
     layers, readout, value = config["layers"], config["readout"], config["value"]
     full = min(config["d"], config["k"])
     reach = readout if layers else config["heads"] * readout * value
@@ -53,7 +55,7 @@ def inputs_of(config: Config, *, honest: bool = False) -> dict[str, Any]:
     return given
 
 
-def exact_inputs(config: Config) -> dict[str, Any]:
+def _exact_inputs(config: Config) -> dict[str, Any]:
     """The inputs for the linear example of `_li_exact`: one token, so attention plays no part; labels +-1."""
     given = {
         "d": config["d"],
@@ -76,8 +78,20 @@ def exact_inputs(config: Config) -> dict[str, Any]:
 
 
 def theorem_of(config: Config) -> str:
-    """The rank-based theorem of a teacher's class."""
+    """The theorem of a run's class: the rank-based one of a teacher's, and of the l1 ball the one with norms alone."""
+    if config.get("kind") == "ball":
+        return "li.thmB.1" if config["norm"] == "one" else "li.thmB.4"
     return "li.thm5.8" if config["layers"] else ("li.thmB.5" if config["heads"] > 1 else "li.thmB.4")
+
+
+def printed(config: Config) -> float:
+    """The printed bound at the class of a run."""
+    return printed_bound(theorem_of(config), inputs_of(config))
+
+
+def sound(config: Config, variant: str = "S2_opt") -> float:
+    """The sound bound there."""
+    return sound_bound(theorem_of(config), inputs_of(config), variant)
 
 
 def printed_bound(id: str, given: Mapping[str, Any]) -> float:

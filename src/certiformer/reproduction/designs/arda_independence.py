@@ -6,11 +6,10 @@ import math
 from collections.abc import Sequence
 
 from certiformer.reproduction.panel import Panel, Plot
-from certiformer.reproduction.papers._arda_width_grid import TOKENS
+from certiformer.reproduction.papers._arda_width_grid import RUN, TOKENS
 from certiformer.reproduction.papers.arda_figure_1 import bounds_hold
 from certiformer.reproduction.study import Analysis, Scale, Study, seed_by_seed
-from certiformer.reproduction.sweep import Experiment, Row, Shortened, two_lengths
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Experiment, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
 
@@ -37,17 +36,7 @@ def experiment(scale: Scale) -> Experiment:
     }[scale]
     pairs = dict.fromkeys([*((size, TOKENS) for size in sizes), *((n, length) for length in lengths)])
     cells = [{"teacher": "paper", **base, "n": size, "n_more": size // 4, "tokens": T} for size, T in pairs]
-    return Experiment(
-        "arda.independence",
-        run="certiformer.reproduction.papers._arda_width_runs:run",
-        version=1,
-        shorten=_shorten,
-        configs=seed_by_seed(cells, seeds),
-    )
-
-
-def _shorten(config: Config) -> Shortened:
-    return two_lengths(config, "steps", 50, 200)
+    return Experiment("arda.independence", RUN, seed_by_seed(cells, seeds))
 
 
 def analyse(rows: Sequence[Row]) -> Analysis:

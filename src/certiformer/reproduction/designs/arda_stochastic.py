@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import certiformer
 from certiformer.reproduction.panel import Panel, Plot, Series
-from certiformer.reproduction.papers._arda_width_grid import DIMENSION, RADIUS, STEP_SCALE, step_size
+from certiformer.reproduction.papers._arda_width_grid import DIMENSION, RADIUS, RUN, STEP_SCALE, step_size
 from certiformer.reproduction.statistics import Interval, mean_interval, ratio
 from certiformer.reproduction.study import Analysis, Scale, Study, seed_by_seed
-from certiformer.reproduction.sweep import Experiment, Row, Shortened, as_it_is
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Config, Experiment, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
 from certiformer.reproduction.verdicts import rate_allowed
@@ -26,17 +25,7 @@ def experiment(scale: Scale) -> Experiment:
         "paper": ((16, 64, 256, 1024, 4096), (1, 16, 0), 10, {"width": 64, "n": 1000, "n_more": 250, "pool": 2048}),
     }[scale]
     cells = [{"teacher": "paper", **base, "batch": batch, "steps": steps} for steps in horizons for batch in batches]
-    return Experiment(
-        "arda.projsgd",
-        run="certiformer.reproduction.papers._arda_width_runs:run_stochastic",
-        version=1,
-        shorten=_shorten,
-        configs=seed_by_seed(cells, seeds),
-    )
-
-
-def _shorten(config: Config) -> Shortened:
-    return as_it_is(config)
+    return Experiment("arda.projsgd", f"{RUN}_stochastic", seed_by_seed(cells, seeds))
 
 
 def analyse(rows: Sequence[Row]) -> Analysis:

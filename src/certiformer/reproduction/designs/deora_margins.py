@@ -3,61 +3,21 @@
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-import jax
 import numpy as np
-from jaxtyping import Array
 
-from certiformer.lab.measure.ntk import hard_margin
-from certiformer.lab.models import MultiHeadAttention
 from certiformer.reproduction.designs import _deora_theory as theory
-from certiformer.reproduction.designs._deora_analysis import OUR_DESIGN
-from certiformer.reproduction.designs._deora_runs import STARTS, draw, expanded, largest_head, outputs
+from certiformer.reproduction.designs._deora_analysis import OUR_DESIGN, STARTS
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.statistics import Interval, mean_interval
 from certiformer.reproduction.study import Analysis, Finding, Scale, Study, seed_by_seed
-from certiformer.reproduction.sweep import Experiment, Outcome, Row, as_it_is
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Experiment, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes
 from certiformer.reproduction.verdicts import MEASURED, Verdict, bound_always, sign
 
 NAME = "deora.margins"
-
-
-def run(config: Config) -> Outcome:
-    """NTK margins at norm sqrt 2: the largest, by quadratic program, and that of the first gradient step."""
-    with jax.enable_x64(True):
-        problem = draw(config)
-        slopes = _features()(expanded(problem.heads), problem.x)
-        y = np.asarray(problem.y)
-        rows = y[:, None] * np.concatenate([np.asarray(slope).reshape(config["n"], -1) for slope in slopes], axis=1)
-        found = hard_margin(rows)
-        start = np.asarray(outputs(problem.heads, problem.x))
-        step = (1.0 / (1.0 + np.exp(y * start))) @ rows
-        values = {
-            "margin": math.sqrt(2.0) * found.achieved.value,
-            "margin_at_most": math.sqrt(2.0) * found.at_most.value,
-            "first_step": math.sqrt(2.0) * float(np.min(rows @ step) / np.linalg.norm(step)),
-            "BPhi": float(np.max(np.abs(start))),
-            "B2": float(largest_head(problem.heads)),
-            "first_phase_error": problem.first_phase_error,
-        }
-    return Outcome(values)
-
-
-@functools.cache
-def _features() -> Callable[[MultiHeadAttention, Array], tuple[Array, Array]]:
-    """Gradients of the model at every sample, compiled once for a shape."""
-
-    def slopes(model: MultiHeadAttention, x: Array) -> tuple[Array, Array]:
-        gradient = jax.grad(lambda each, sample: each(sample))
-        found = jax.vmap(gradient, in_axes=(None, 0))(model, x)
-        return found.U, found.W
-
-    return jax.jit(slopes)
 
 
 def experiment(scale: Scale) -> Experiment:
@@ -73,7 +33,7 @@ def experiment(scale: Scale) -> Experiment:
         for S in signals
         for start in STARTS
     ]
-    return Experiment(NAME, run=f"{__name__}:run", version=2, configs=seed_by_seed(cells, seeds), shorten=as_it_is)
+    return Experiment(NAME, f"{__package__}._deora_runs:run_margins", seed_by_seed(cells, seeds), version=2)
 
 
 def analyse(rows: Sequence[Row]) -> Analysis:

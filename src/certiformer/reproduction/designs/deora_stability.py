@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
 from certiformer.reproduction.designs import _deora_theory as theory
-from certiformer.reproduction.designs._deora_analysis import OUR_DESIGN, at, named
-from certiformer.reproduction.designs._deora_runs import (
-    Heads,
-    descend_leaving_one_out,
-    distance,
-    draw,
-    largest_head,
-    losses,
-    octaves,
-    outputs,
-)
+from certiformer.reproduction.designs._deora_analysis import OUR_DESIGN, at, named, octaves
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.statistics import mean_interval, power_law
 from certiformer.reproduction.study import Analysis, Scale, Study, seed_by_seed
-from certiformer.reproduction.sweep import Experiment, Outcome, Row, Shortened
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Experiment, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend, fitted_exponent
 from certiformer.reproduction.verdicts import rate_allowed
@@ -50,48 +35,8 @@ FEW, ENOUGH = 4, 2**24  # fewer heads than any theorem asks for, and enough for 
 PAPER_EXPONENT = -1.0  # the paper: stability and gap of order 1/n
 
 
-def run(config: Config) -> Outcome:
-    """Gradient descent with all n samples and without each of them; distances and losses at the checkpoints."""
-    with jax.enable_x64(True):
-        problem = draw(config)
-        n = config["n"]
-        start: Heads = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (n + 1, *leaf.shape)), problem.heads)
-        now, done, seen = start, 0, []
-        for until in config["checkpoints"]:
-            now = descend_leaving_one_out(now, problem.x, problem.y, config["eta"], until - done)
-            seen.append(_look()(now, problem.x, problem.y))
-            done = until
-        arrays = {name: np.stack([np.asarray(each[name]) for each in seen]) for name in seen[0]}
-        values = {
-            "first_phase_error": problem.first_phase_error,
-            "B2": float(largest_head(problem.heads)),
-            "BPhi": float(jnp.max(jnp.abs(outputs(problem.heads, problem.x)))),
-        }
-    return Outcome(values, arrays)
-
-
-@functools.cache
-def _look() -> Callable[..., dict[str, Array]]:
-    def look(runs: Heads, x: Array, y: Array) -> dict[str, Array]:
-        full: Heads = jax.tree.map(lambda leaf: leaf[0], runs)
-        left_out: Heads = jax.tree.map(lambda leaf: leaf[1:], runs)
-        apart = jax.vmap(distance, in_axes=(0, None))(left_out, full)
-        own = losses(full, x, y)
-        # l_i without sample i: its mean has the expectation of a test loss, and hardly its noise.
-        unseen = jax.vmap(lambda heads, one, label: losses(heads, one[None], label[None])[0])(left_out, x, y)
-        return {
-            "stability": jnp.mean(apart),
-            "left_out_gap": jnp.mean(unseen - own),
-        }
-
-    return jax.jit(look)
-
-
 def experiment(scale: Scale) -> Experiment:
-    return Experiment(NAME, run=f"{__name__}:run", version=2, configs=_grid(scale), shorten=_shorten)
-
-
-def _grid(scale: Scale) -> list[Config]:
+    """Starts with few heads and with enough, against the sample size."""
     sizes, last, seeds = {
         "smoke": ((8, 12), 16, 2),
         "quick": ((8, 16, 32, 64, 128), 128, 5),
@@ -100,14 +45,7 @@ def _grid(scale: Scale) -> list[Config]:
     kinds = [("zero", FEW), ("zero", ENOUGH), ("one-step", ENOUGH)][: 2 if scale == "smoke" else 3]
     common = {**MIXTURE, "n1": 2000, "n_test": 1, "eta": ETA, "checkpoints": octaves(8, last, 1)}
     cells = [{**common, "start": start, "heads": heads, "n": n} for start, heads in kinds for n in sizes]
-    return seed_by_seed(cells, seeds)
-
-
-def _shorten(config: Config) -> Shortened:
-    """Few steps where n runs of n samples take long, and one look at the end."""
-    most, last = min(256, max(8, 4_000_000 // config["n"] ** 2)), config["checkpoints"][-1]
-    one, two = (({**config, "checkpoints": [steps]}, steps / last) for steps in (min(most // 4, last), min(most, last)))
-    return one, two
+    return Experiment(NAME, f"{__package__}._deora_runs:run_stability", seed_by_seed(cells, seeds), version=2)
 
 
 WHAT = {

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
 from certiformer.reproduction.designs import _deora_theory as theory
-from certiformer.reproduction.designs._deora_analysis import OUR_DESIGN, at, named, power
-from certiformer.reproduction.designs._deora_runs import (
-    STARTS,
-    Heads,
-    descend_runs,
-    draw,
-    largest_head,
-    losses,
-    octaves,
-    outputs,
-    relevant_mass,
-)
+from certiformer.reproduction.designs._deora_analysis import OUR_DESIGN, STARTS, at, named, octaves, power
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.statistics import Interval, mean_interval, power_law, ratio
 from certiformer.reproduction.study import Analysis, Finding, Scale, Study, seed_by_seed
-from certiformer.reproduction.sweep import Experiment, Outcome, Row, Shortened
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Config, Experiment, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, fitted_exponent
 from certiformer.reproduction.verdicts import MEASURED, Verdict, rate_allowed
@@ -50,85 +34,21 @@ ETA = 1 / 64  # below 1/beta2 at the zero start and after the first phase: both 
 ENOUGH = 2**40  # heads for which the sound corollary covers every step count
 
 
-def run_batch(configs: Sequence[Config]) -> list[Outcome]:
-    """Runs that differ in nothing but the seed."""
-    with jax.enable_x64(True):
-        problems = [draw(config) for config in configs]
-        x, y, test_x, test_y, relevant = (
-            jnp.stack([getattr(problem, name) for problem in problems])
-            for name in ("x", "y", "test_x", "test_y", "relevant")
-        )
-        start: Heads = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(problem.heads for problem in problems))
-        weights = jnp.full(y.shape, 1.0 / y.shape[1])
-        seen = [_look()(start, x, y, test_x, test_y, relevant)]
-        now, done = start, 0
-        for until in configs[0]["checkpoints"]:
-            now = descend_runs()(now, x, y, weights, configs[0]["eta"], until - done)
-            seen.append(_look()(now, x, y, test_x, test_y, relevant))
-            done = until
-        curves = {name: np.stack([np.asarray(each[name]) for each in seen], axis=1) for name in seen[0]}
-    return [
-        Outcome(
-            {"first_phase_error": problem.first_phase_error},
-            {name: curve[index] for name, curve in curves.items()},
-        )
-        for index, problem in enumerate(problems)
-    ]
-
-
-def run(config: Config) -> Outcome:
-    """Curves over the checkpoints, the start first: losses, error, outputs, attention."""
-    return run_batch([config])[0]
-
-
-@functools.cache
-def _look() -> Callable[..., dict[str, Array]]:
-    def look(now: Heads, x: Array, y: Array, test_x: Array, test_y: Array, relevant: Array) -> dict[str, Array]:
-        test = losses(now, test_x, test_y)
-        return {
-            "train": jnp.mean(losses(now, x, y)),
-            "test": jnp.mean(test),
-            "test_error": jnp.mean((test >= math.log(2.0)).astype(test.dtype)),
-            "output": jnp.max(jnp.abs(outputs(now, x))),
-            "largest_head": largest_head(now),
-            "relevant_mass": relevant_mass(now, x, relevant),
-        }
-
-    return jax.jit(jax.vmap(look))
-
-
 def experiment(scale: Scale) -> Experiment:
-    return Experiment(
-        NAME,
-        run=f"{__name__}:run",
-        version=2,
-        configs=_grid(scale),
-        run_batch=f"{__name__}:run_batch",
-        batch_key=_shape,
-        batch_size=5,
-        shorten=_shorten,
-    )
-
-
-def _shape(config: Config) -> object:
-    return {name: value for name, value in config.items() if name != "seed"}
-
-
-def _grid(scale: Scale) -> list[Config]:
+    """Both starts with few and with many heads."""
     heads, n, last, seeds, tests = {
         "smoke": ((2, ENOUGH), 50, 50, 2, 50),
         "quick": ((1, 16, 256, ENOUGH), 100, 1600, 5, 2000),
         "paper": ((1, 16, 256, ENOUGH), 200, 12800, 10, 5000),
     }[scale]
     common = {**MIXTURE, "n": n, "n1": 2000, "n_test": tests, "eta": ETA, "checkpoints": octaves(25, last)}
-    return seed_by_seed([{**common, "start": start, "heads": H} for start in STARTS for H in heads], seeds)
+    configs = seed_by_seed([{**common, "start": start, "heads": H} for start in STARTS for H in heads], seeds)
+    runs = f"{__package__}._deora_runs:run_training"
+    return Experiment(NAME, runs, configs, f"{runs}_batch", _shape, batch_size=5, version=2)
 
 
-def _shorten(config: Config) -> Shortened:
-    """Few steps of many samples, and one look at the end."""
-    most, last = min(320, max(40, 64_000 // config["n"])), config["checkpoints"][-1]
-    one, two = (({**config, "checkpoints": [steps]}, steps / last) for steps in (min(most // 4, last), min(most, last)))
-    return one, two
+def _shape(config: Config) -> object:
+    return {name: value for name, value in config.items() if name != "seed"}
 
 
 def analyse(rows: Sequence[Row]) -> Analysis:

@@ -19,8 +19,7 @@ from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.papers import _arda_width_grid, _trauger_grid
 from certiformer.reproduction.statistics import Interval, Vector, mean_interval
 from certiformer.reproduction.study import Analysis, Finding, Scale, Study, seed_by_seed
-from certiformer.reproduction.sweep import Experiment, Outcome, Row, as_it_is
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Config, Experiment, Outcome, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes
 from certiformer.theory.calculus.activations import activation
@@ -239,13 +238,7 @@ def mwigo_experiment(scale: Scale) -> Experiment:
         "paper": ((64, 256, 1024, 4096, 16384), (16, 400), 5),
     }[scale]
     cells = [{"d_m": d_m, "n": n} for n in sizes for d_m in widths if d_m >= n]
-    return Experiment(
-        "mwigo.hypotheses",
-        run=f"{__name__}:run_mwigo",
-        version=1,
-        shorten=as_it_is,
-        configs=seed_by_seed(cells, seeds),
-    )
+    return Experiment("mwigo.hypotheses", f"{__name__}:run_mwigo", seed_by_seed(cells, seeds))
 
 
 RADII = tuple(10.0**power for power in (-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0))

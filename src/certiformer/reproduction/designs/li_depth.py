@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from certiformer.reproduction.designs import _li_analysis
 from certiformer.reproduction.designs._li_analysis import (
+    HEAD,
     OUR_DESIGN,
     calibration,
     free_directions,
@@ -16,34 +18,19 @@ from certiformer.reproduction.designs._li_analysis import (
     level,
     rate,
     scaled,
-    shorten,
 )
-from certiformer.reproduction.designs._li_theory import inputs_of, printed_bound, sound_bound
+from certiformer.reproduction.designs._li_theory import inputs_of, printed, printed_bound, sound
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.statistics import ratio
-from certiformer.reproduction.study import Analysis, Scale, Study, seed_by_seed
-from certiformer.reproduction.sweep import Experiment, Outcome, Row
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.study import Analysis, Scale, Study
+from certiformer.reproduction.sweep import Config, Experiment, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes
 from certiformer.reproduction.verdicts import rate_allowed
 
 ATTENTION = 1.0
-NETWORK = {
-    "d": 3,
-    "k": 3,
-    "heads": 1,
-    "rank": 0,
-    "tokens": 3,
-    "activation": "leaky_relu",
-    "readout": 1.0,
-    "attention": ATTENTION,
-    "inside": 0.8,
-    "sigma": 0.001,
-    "steps": 25,
-    "tolerance": 1e-7,
-}
-RANKS, NORMS = "li.thm5.8", "li.thm5.3"
+NETWORK = {**HEAD, "d": 3, "k": 3, "attention": ATTENTION, "sigma": 0.001, "steps": 25}
+NORMS = "li.thm5.3"
 LAYER_CONSTANTS = (0.5, 1.0, 12.0)  # Lambda = B_c B_v (1 + 2 B_QK): contracting, neutral, expanding
 RATE_LAYERS = 2
 GRIDS: dict[Scale, dict[str, Any]] = {
@@ -59,13 +46,6 @@ GRIDS: dict[Scale, dict[str, Any]] = {
 }
 
 
-def run(config: Config) -> Outcome:
-    """L layers fitted to the labels of L layers."""
-    from certiformer.reproduction.designs import _li_runs
-
-    return _li_runs.run(config)
-
-
 def experiment(scale: Scale) -> Experiment:
     """L against three layer constants; and against n at one depth with expanding layers."""
     grid = GRIDS[scale]
@@ -77,13 +57,7 @@ def experiment(scale: Scale) -> Experiment:
         cells += [{**at, "layers": layers, "n": grid["n"], "restarts": 1} for layers in grid["layers"]]
         if constant == max(LAYER_CONSTANTS):
             cells += [{**at, "layers": RATE_LAYERS, "n": n, "restarts": 0} for n in grid["rate"]]
-    return Experiment(
-        "li.depth",
-        run=f"{__name__}:run",
-        version=1,
-        shorten=shorten,
-        configs=seed_by_seed(cells, grid["seeds"]),
-    )
+    return _li_analysis.experiment("li.depth", cells, grid["seeds"])
 
 
 def analyse(rows: Sequence[Row]) -> Analysis:
@@ -104,7 +78,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         Panel("sample size n", "excess risk", rate(notes, along, f"{name}: slope in n"), f"{name}: rate", "xy")
     )
     if len(table):
-        calibration(notes, table, _sound)
+        calibration(notes, table, sound)
     caption = (
         "Excess risk of L projected layers in units of σ²/n, mean and 95 % interval over seeds, started at the "
         "teacher, for layer constants Λ = B_c B_v (1 + 2 B_QK); beside the directions in which the class can move, "
@@ -123,7 +97,7 @@ def analyse(rows: Sequence[Row]) -> Analysis:
 def _curves(table: Table) -> list[Series]:
     """What was measured, and both theories; no power law, for the excess does not always grow or fall with L."""
     points = table.points("layers", scaled)
-    bound = table.curve("layers", in_units(_printed))
+    bound = table.curve("layers", in_units(printed))
     first = min(points)
     resolved = table.curve("layers", lambda part: float(np.mean(part.column("resolved"))))
     through = {L: float(np.mean(points[first])) * value / bound[first] for L, value in bound.items()}
@@ -133,14 +107,6 @@ def _curves(table: Table) -> list[Series]:
         Series.theory("free directions P", table.curve("layers", free_directions)),
         Series.theory("resolved at this n", resolved),
     ]
-
-
-def _printed(config: Config) -> float:
-    return printed_bound(RANKS, inputs_of(config))
-
-
-def _sound(config: Config) -> float:
-    return sound_bound(RANKS, inputs_of(config))
 
 
 def _entrywise(config: Config) -> dict[str, Any]:
@@ -164,13 +130,13 @@ def _grown(notes: Notes, constant: float, table: Table) -> list[str]:
 
     found = ratio(last.column(scaled), first.column(scaled))
     setting = f"Λ = {constant:g}: excess at L = {max(depths):g} over that at L = {min(depths):g}"
-    allowed = grown(_printed)
+    allowed = grown(printed)
     notes.found(setting, found, rate_allowed(found, allowed), paper=f"≤ {allowed:.3g}")
     ratios = {
         "excess": found.value,
-        "printed, Theorem 5.8": grown(_printed),
+        "printed, Theorem 5.8": grown(printed),
         "printed, Theorem 5.3": grown(lambda c: printed_bound(NORMS, _entrywise(c))),
-        "sound, S2 of Theorem 5.8": grown(_sound),
+        "sound, S2 of Theorem 5.8": grown(sound),
     }
     notes.fits[f"Λ = {constant:g}: growth from L = {min(depths):g} to {max(depths):g}"] = ratios
     notes.remarks.append(

@@ -7,30 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.reproduction.designs._li_analysis import OUR_DESIGN, at, calibration, growth, rate, scaled, shorten
-from certiformer.reproduction.designs._li_theory import inputs_of, printed_bound, sound_bound, theorem_of
+from certiformer.reproduction.designs import _li_analysis
+from certiformer.reproduction.designs._li_analysis import HEAD, OUR_DESIGN, at, calibration, growth, rate, scaled
+from certiformer.reproduction.designs._li_theory import printed, sound
 from certiformer.reproduction.panel import Panel, Plot
-from certiformer.reproduction.study import Analysis, Scale, Study, seed_by_seed
-from certiformer.reproduction.sweep import Experiment, Outcome, Row
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.study import Analysis, Scale, Study
+from certiformer.reproduction.sweep import Experiment, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend, fitted_exponent
 
-HEAD = {
-    "d": 3,
-    "k": 3,
-    "layers": 0,
-    "rank": 0,
-    "tokens": 3,
-    "activation": "leaky_relu",
-    "value": 1.0,
-    "output": 1.0,
-    "attention": 8.0,
-    "inside": 0.8,
-    "sigma": 0.02,
-    "steps": 30,
-    "tolerance": 1e-7,
-}
 RATE_HEADS = 4
 GRIDS: dict[Scale, dict[str, Any]] = {
     "smoke": {"seeds": 2, "test": 512, "n": 512, "heads": (1, 2), "rate": (256,)},
@@ -45,17 +30,10 @@ GRIDS: dict[Scale, dict[str, Any]] = {
 }
 
 
-def run(config: Config) -> Outcome:
-    """H heads fitted to the labels of H heads."""
-    from certiformer.reproduction.designs import _li_runs
-
-    return _li_runs.run(config)
-
-
 def experiment(scale: Scale) -> Experiment:
     """Readouts of norm 1 for every head, or 1/H, against H; and against n at one H with the shared budget."""
     grid = GRIDS[scale]
-    head = {**HEAD, "test": grid["test"]}
+    head = {**HEAD, "d": 3, "k": 3, "attention": 8.0, "sigma": 0.02, "test": grid["test"]}
     cells = []
     for heads in grid["heads"]:
         at = {**head, "heads": heads, "n": grid["n"], "restarts": 1}
@@ -66,13 +44,7 @@ def experiment(scale: Scale) -> Experiment:
         {**head, "heads": heads, "readout": 1.0 / heads, "budget": "shared", "n": n, "restarts": 0}
         for n in grid["rate"]
     ]
-    return Experiment(
-        "li.heads",
-        run=f"{__name__}:run",
-        version=1,
-        shorten=shorten,
-        configs=seed_by_seed(cells, grid["seeds"]),
-    )
+    return _li_analysis.experiment("li.heads", cells, grid["seeds"])
 
 
 def analyse(rows: Sequence[Row]) -> Analysis:
@@ -84,17 +56,17 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     shared, each = searched.where(budget="shared"), searched.where(budget="each")
     units = "n · excess / σ²"
     panels = [
-        Panel("heads H", units, growth(notes, shared, "heads", "norms 1/H, exponent in H", _printed),
+        Panel("heads H", units, growth(notes, shared, "heads", "norms 1/H, exponent in H", printed),
               "norms 1/H: budget shared", "xy"),
-        Panel("heads H", units, growth(notes, each, "heads", "norms 1 each, exponent in H", _printed),
+        Panel("heads H", units, growth(notes, each, "heads", "norms 1 each, exponent in H", printed),
               "norms 1 for each head", "xy"),
         Panel("sample size n", "excess risk", rate(notes, along, f"H = {alone}: slope in n"),
               f"H = {alone}: rate in n", "xy"),
     ]  # fmt: skip
     if len(table):
-        calibration(notes, table, _sound)
+        calibration(notes, table, sound)
     for name, chosen in (("norms 1/H", shared), ("norms 1 each", each)):
-        curve = chosen.curve("heads", at(_sound))
+        curve = chosen.curve("heads", at(sound))
         if len(curve) > 1:
             bound = fitted_exponent(list(curve), list(curve.values()))
             notes.fits[f"{name}: exponent in H of the sound bound"] = bound
@@ -103,8 +75,8 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         reached = {heads: float(np.mean(part.column("random_fits"))) for heads, part in searched.by("heads").items()}
         shares = ", ".join(f"{share:.0%} at H = {heads}" for heads, share in reached.items())
         notes.remarks.append(f"From a random start the teacher's training loss is reached by {shares}.")
-    printed = Theory("", at(_printed))
-    grown = Trend("", shared, "heads", scaled, printed)
+    said = Theory("", at(printed))
+    grown = Trend("", shared, "heads", scaled, said)
     caption = (
         "Excess risk of H heads in units of σ²/n, mean and 95 % interval over seeds, started at the teacher, beside "
         "the directions in which the class can move, and the printed bound, scaled to the first point. Left: the norm "
@@ -114,17 +86,9 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     if len(grown.points) > 1:
         headline = (
             "with a shared budget of norms the excess risk changes with the number of heads with exponent "
-            f"{grown.slope}, the printed bound with exponent {grown.said(printed):.2g}."
+            f"{grown.slope}, the printed bound with exponent {grown.said(said):.2g}."
         )
     return notes.analysis(headline, heads=Plot(panels, caption, 2, 3.0))
-
-
-def _printed(config: Config) -> float:
-    return printed_bound(theorem_of(config), inputs_of(config))
-
-
-def _sound(config: Config) -> float:
-    return sound_bound(theorem_of(config), inputs_of(config))
 
 
 STUDIES = (

@@ -8,19 +8,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 import certiformer
-from certiformer.reproduction.designs._li_tails_fits import degrees_of_freedom, shorten
+from certiformer.reproduction.designs._li_tails_fits import PROBLEM, degrees_of_freedom
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.statistics import mean_interval, trend
 from certiformer.reproduction.study import Analysis, Finding, Scale, Study, seed_by_seed
-from certiformer.reproduction.sweep import Experiment, Outcome, Row
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Config, Experiment, Outcome, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend, fitted_exponent
 from certiformer.reproduction.verdicts import SLOPE_MARGIN, Claim
 from certiformer.theory.calculus.truncation import SubGaussian, gaussian_tokens
 
 NAME = "li.length"
-SIGMA = 0.1
 
 
 def run(config: Config) -> Outcome:
@@ -68,22 +66,10 @@ def experiment(scale: Scale) -> Experiment:
         "quick": ((8, 16, 32, 64, 128, 256, 512), 5, 256, 10, 2048),
         "paper": ((8, 16, 32, 64, 128, 256, 512, 1024, 2048), 20, 1024, 5, 4096),
     }[scale]
-    shape = {
-        "tail": "gaussian",
-        "beta": 3.0,
-        "noise": "gaussian",
-        "nu": 2.2,
-        "sigma": SIGMA,
-        "d": 2,
-        "k": 2,
-        "teacher": 0,
-        "iterations": 100,
-        "n": n,
-        "draws": draws,
-        "test": test,
-    }
-    configs = seed_by_seed([{**shape, "tokens": T} for T in lengths], seeds)
-    return Experiment(NAME, run=f"{__name__}:run", version=1, configs=configs, shorten=shorten)
+    cells = [
+        {**PROBLEM, "tail": "gaussian", "beta": 3.0, "n": n, "draws": draws, "test": test, "tokens": T} for T in lengths
+    ]
+    return Experiment(NAME, f"{__name__}:run", seed_by_seed(cells, seeds))
 
 
 # --- the bounds ---------------------------------------------------------------------------------------------------

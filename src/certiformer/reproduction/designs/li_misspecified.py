@@ -17,8 +17,7 @@ import certiformer
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.statistics import Interval, mean_interval
 from certiformer.reproduction.study import Analysis, Scale, Study, seed_by_seed
-from certiformer.reproduction.sweep import Experiment, Outcome, Row, as_it_is
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Config, Experiment, Outcome, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
 from certiformer.reproduction.verdicts import rate_allowed
@@ -100,16 +99,9 @@ def experiment(scale: Scale) -> Experiment:
     problems: list[Config] = [{"problem": "cross", "moving": True, "constant": c} for c in GAPS]
     problems.append({"problem": "cross", "moving": False, "constant": FIXED_GAP})
     problems += [{"problem": "absolute", "moving": moving, "constant": 1.0} for moving in (True, False)]
-    return Experiment(
-        NAME,
-        run=f"{__name__}:run",
-        version=1,
-        shorten=as_it_is,
-        # Odd sample sizes have one median.
-        configs=seed_by_seed(
-            [{**problem, "n": 10**e + 1, "draws": draws} for problem in problems for e in exponents], seeds
-        ),
-    )
+    # odd sample sizes have one median
+    cells = [{**problem, "n": 10**e + 1, "draws": draws} for problem in problems for e in exponents]
+    return Experiment(NAME, f"{__name__}:run", seed_by_seed(cells, seeds))
 
 
 # --- the bounds ---------------------------------------------------------------------------------------------------

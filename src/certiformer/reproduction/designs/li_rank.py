@@ -7,32 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.reproduction.designs import _li_exact
-from certiformer.reproduction.designs._li_analysis import OUR_DESIGN, at, broken, calibration, growth, rate, shorten
-from certiformer.reproduction.designs._li_theory import exact_inputs, inputs_of, printed_bound, sound_bound
+from certiformer.reproduction.designs import _li_analysis
+from certiformer.reproduction.designs._li_analysis import HEAD, OUR_DESIGN, at, broken, calibration, growth, rate
+from certiformer.reproduction.designs._li_theory import printed, sound
 from certiformer.reproduction.panel import Panel, Plot
-from certiformer.reproduction.study import Analysis, Scale, Study, seed_by_seed
-from certiformer.reproduction.sweep import Experiment, Outcome, Row
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.study import Analysis, Scale, Study
+from certiformer.reproduction.sweep import Config, Experiment, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
 
-HEAD = {
-    "kind": "head",
-    "heads": 1,
-    "layers": 0,
-    "tokens": 3,
-    "activation": "leaky_relu",
-    "readout": 1.0,
-    "value": 1.0,
-    "output": 1.0,
-    "attention": 16.0,
-    "inside": 0.8,
-    "sigma": 0.02,
-    "steps": 30,
-    "tolerance": 1e-7,
-}
-THEOREM = "li.thmB.4"
 GRIDS: dict[Scale, dict[str, Any]] = {
     "smoke": {
         "seeds": 2,
@@ -73,29 +56,16 @@ GRIDS: dict[Scale, dict[str, Any]] = {
 }
 
 
-def run(config: Config) -> Outcome:
-    """A low-rank head fitted to its teacher's labels, or the exact linear example."""
-    from certiformer.reproduction.designs import _li_runs
-
-    return _li_exact.run(config) if config["kind"] == "ball" else _li_runs.run(config)
-
-
 def experiment(scale: Scale) -> Experiment:
     """Rank one against d; rank against r at one d (0 stands for full); rank one against n; the l2 ball against d."""
     grid = GRIDS[scale]
-    head = {**HEAD, "test": grid["test"]}
+    head = {**HEAD, "kind": "head", "attention": 16.0, "sigma": 0.02, "test": grid["test"]}
     cells = [{**head, "n": grid["n"], "d": d, "k": 4, "rank": 1, "restarts": 1} for d in grid["d"]]
     wide = {**head, "n": grid["n"], "d": grid["r_d"], "k": grid["r_d"], "restarts": 1}
     cells += [{**wide, "rank": r} for r in grid["r"] if wide["k"] != 4 or r != 1]
     cells += [{**head, "n": n, "d": grid["rate_d"], "k": 4, "rank": 1, "restarts": 0} for n in grid["rate"]]
     cells += [{"kind": "ball", "norm": "two", "n": grid["exact_n"], "d": d} for d in grid["exact_d"]]
-    return Experiment(
-        "li.rank",
-        run=f"{__name__}:run",
-        version=1,
-        shorten=shorten,
-        configs=seed_by_seed(cells, grid["seeds"]),
-    )
+    return _li_analysis.experiment("li.rank", cells, grid["seeds"])
 
 
 def analyse(rows: Sequence[Row]) -> Analysis:
@@ -110,9 +80,9 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     along = heads.where(k=4, d=rate_d, rank=1)
     units = "n · excess / σ²"
     panels = [
-        Panel("token dimension d", units, growth(notes, thin, "d", "rank one, exponent in d", _printed),
+        Panel("token dimension d", units, growth(notes, thin, "d", "rank one, exponent in d", printed),
               "rank one: dimension", "xy"),
-        Panel("rank r", units, growth(notes, square, _rank, f"d = k = {wide}, exponent in r", _printed),
+        Panel("rank r", units, growth(notes, square, _rank, f"d = k = {wide}, exponent in r", printed),
               f"rank, d = k = {wide}", "xy"),
     ]  # fmt: skip
     exact = Trend(
@@ -120,18 +90,18 @@ def analyse(rows: Sequence[Row]) -> Analysis:
         ball,
         "d",
         "local",
-        printed=Theory("printed, Theorem B.4", at(_printed_exact), claimed=False),
-        sound=Theory("sound (S2)", at(lambda c: sound_bound(THEOREM, exact_inputs(c))), claimed=False),
+        printed=Theory("printed, Theorem B.4", at(printed), claimed=False),
+        sound=Theory("sound (S2)", at(sound), claimed=False),
         label="exact least squares",
     )
     panels.append(Panel("dimension d", "excess risk", notes.note(exact), "exact example of rank one", "xy"))
-    start = broken(notes, ball, "d", _printed_exact, "exact example: excess over printed bound (B.4), largest, d = {}")
+    start = broken(notes, ball, "d", printed, "exact example: excess over printed bound (B.4), largest, d = {}")
     panels.append(
         Panel("sample size n", "excess risk", rate(notes, along, f"rank one, d = {rate_d}: slope in n"),
               f"rank one, d = {rate_d}: rate in n", "xy")
     )  # fmt: skip
     if len(heads):
-        calibration(notes, heads, lambda c: sound_bound(THEOREM, inputs_of(c)))
+        calibration(notes, heads, sound)
     if len(searched):
         notes.remarks.append(
             f"From a random start {np.mean(searched.column('random_fits')):.0%} of the fits reach the teacher's "
@@ -150,14 +120,6 @@ def analyse(rows: Sequence[Row]) -> Analysis:
 
 def _rank(config: Config) -> float:
     return float(config["rank"] or min(config["d"], config["k"]))
-
-
-def _printed(config: Config) -> float:
-    return printed_bound(THEOREM, inputs_of(config))
-
-
-def _printed_exact(config: Config) -> float:
-    return printed_bound(THEOREM, exact_inputs(config))
 
 
 STUDIES = (

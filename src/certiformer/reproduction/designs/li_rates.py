@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from certiformer.reproduction.designs import _li_exact
+from certiformer.reproduction.designs import _li_analysis
 from certiformer.reproduction.designs._li_analysis import (
+    HEAD,
     LEVEL_MARGIN,
     OUR_DESIGN,
     at,
@@ -16,37 +17,17 @@ from certiformer.reproduction.designs._li_analysis import (
     calibration,
     over,
     rate,
-    shorten,
 )
-from certiformer.reproduction.designs._li_theory import exact_inputs, inputs_of, printed_bound, sound_bound
+from certiformer.reproduction.designs._li_theory import inputs_of, printed, printed_bound, sound, theorem_of
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.statistics import mean_interval
-from certiformer.reproduction.study import Analysis, Finding, Scale, Study, seed_by_seed
-from certiformer.reproduction.sweep import Experiment, Outcome, Row
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.study import Analysis, Finding, Scale, Study
+from certiformer.reproduction.sweep import Config, Experiment, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
 from certiformer.reproduction.verdicts import Claim
 
-HEAD = {
-    "kind": "head",
-    "d": 4,
-    "k": 4,
-    "heads": 1,
-    "layers": 0,
-    "rank": 0,
-    "tokens": 3,
-    "activation": "leaky_relu",
-    "readout": 1.0,
-    "value": 1.0,
-    "output": 1.0,
-    "attention": 8.0,
-    "inside": 0.8,
-    "steps": 30,
-    "tolerance": 1e-7,
-}
 QUIET, LOUD = 0.1, 10.0  # noise of the two curves against n; outputs are at most 1
-HEAD_THEOREM, BALL_THEOREM = "li.thmB.4", "li.thmB.1"
 GRIDS: dict[Scale, dict[str, Any]] = {
     "smoke": {
         "seeds": 2,
@@ -78,17 +59,10 @@ GRIDS: dict[Scale, dict[str, Any]] = {
 }
 
 
-def run(config: Config) -> Outcome:
-    """A head fitted to its teacher's labels, or the exact linear example."""
-    from certiformer.reproduction.designs import _li_runs
-
-    return _li_exact.run(config) if config["kind"] == "ball" else _li_runs.run(config)
-
-
 def experiment(scale: Scale) -> Experiment:
     """Quiet labels against n from both starts; loud labels against n; noise at one n; the l1 ball with growing d."""
     grid = GRIDS[scale]
-    head = {**HEAD, "test": grid["test"]}
+    head = {**HEAD, "kind": "head", "d": 4, "k": 4, "attention": 8.0, "test": grid["test"]}
     cells = [{**head, "n": n, "sigma": QUIET, "restarts": 2} for n in grid["n"]]
     cells += [{**head, "n": n, "sigma": LOUD, "restarts": 0} for n in grid["loud"]]
     cells += [{**head, "n": grid["noise_n"], "sigma": sigma, "restarts": 0} for sigma in grid["noise"]]
@@ -97,13 +71,7 @@ def experiment(scale: Scale) -> Experiment:
     for power in grid["ball"]:
         n = 10**power
         cells.append({"kind": "ball", "norm": "one", "n": n, "d": round(0.8 * n ** (1 / 3))})
-    return Experiment(
-        "li.rates",
-        run=f"{__name__}:run",
-        version=1,
-        shorten=shorten,
-        configs=seed_by_seed(cells, grid["seeds"]),
-    )
+    return _li_analysis.experiment("li.rates", cells, grid["seeds"])
 
 
 def analyse(rows: Sequence[Row]) -> Analysis:
@@ -153,9 +121,9 @@ def _rate(notes: Notes, quiet: Table, loud: Table) -> Panel:
         )
     series += Trend("", loud, "n", "local", label=f"σ = {LOUD:g}").series()
     series.append(
-        Series.theory("printed, Theorem B.4", (loud if len(loud) else quiet).curve("n", at(_printed)), printed=True)
+        Series.theory("printed, Theorem B.4", (loud if len(loud) else quiet).curve("n", at(printed)), printed=True)
     )
-    broken(notes, loud, "n", _printed, f"σ = {LOUD:g}: excess over printed bound (B.4), largest, n = {{}}")
+    broken(notes, loud, "n", printed, f"σ = {LOUD:g}: excess over printed bound (B.4), largest, n = {{}}")
     return Panel("sample size n", "excess risk E(f − f₀)²", series, "rate in n", "xy")
 
 
@@ -174,7 +142,7 @@ def _noise(notes: Notes, table: Table) -> Panel:
             sound=Theory("σ² P/n", exponent=2.0),
         )
     )
-    broken(notes, table, "sigma", _printed, f"n = {n}: excess over printed bound (B.4), largest, σ = {{}}")
+    broken(notes, table, "sigma", printed, f"n = {n}: excess over printed bound (B.4), largest, σ = {{}}")
 
     def classical(part: Table) -> float:
         return float(np.mean(part.column("directions")) * part.config["sigma"] ** 2 / n)
@@ -192,10 +160,10 @@ def _noise(notes: Notes, table: Table) -> Panel:
         Series.means("started at the teacher", table.points("sigma", "local")),
         Series.theory("σ² P/n", table.curve("sigma", classical)),
         Series.theory("σ² P(σ)/n, resolved", table.curve("sigma", resolved)),
-        Series.theory("printed (B.4), κ of the risk", table.curve("sigma", at(_printed)), printed=True),
+        Series.theory("printed (B.4), κ of the risk", table.curve("sigma", at(printed)), printed=True),
         Series.theory(
             "printed, κ of the loss",
-            table.curve("sigma", at(lambda c: printed_bound(HEAD_THEOREM, inputs_of(c, honest=True)))),
+            table.curve("sigma", at(lambda c: printed_bound(theorem_of(c), inputs_of(c, honest=True)))),
             printed=True,
         ),
     ]
@@ -203,16 +171,16 @@ def _noise(notes: Notes, table: Table) -> Panel:
 
 
 def _ball_trend(ball: Table) -> Trend:
-    def sound(config: Config) -> float:
-        return min(sound_bound(BALL_THEOREM, exact_inputs(config), v) for v in ("S2_opt", "S4chain"))
+    def best(config: Config) -> float:
+        return min(sound(config, variant) for variant in ("S2_opt", "S4chain"))
 
     return Trend(
         "l1 ball, d = 0.8 n^(1/3), slope in n",
         ball,
         "n",
         "local",
-        printed=Theory("printed, Theorem B.1", at(_printed_ball), claimed=False),
-        sound=Theory("sound (S2, S4chain)", at(sound), claimed=False),
+        printed=Theory("printed, Theorem B.1", at(printed), claimed=False),
+        sound=Theory("sound (S2, S4chain)", at(best), claimed=False),
         label="exact least squares",
     )
 
@@ -228,7 +196,7 @@ def _ball(notes: Notes, ball: Table) -> str:
         claim = Claim(-2 / 3)
         setting = f"{trend.name}: what the example predicts"
         notes.findings.append(Finding.of(setting, trend.slope, claim.judge(trend.slope, 0.05), sound=str(claim)))
-    start = broken(notes, ball, "n", _printed_ball, "l1 ball: excess over printed bound (B.1), largest, n = {}")
+    start = broken(notes, ball, "n", printed, "l1 ball: excess over printed bound (B.1), largest, n = {}")
     if len(trend.points) < 2 or trend.printed is None:
         return "too few runs in the l1 ball of growing dimension."
     told = (
@@ -239,32 +207,15 @@ def _ball(notes: Notes, ball: Table) -> str:
 
 
 def _calibration(notes: Notes, quiet: Table, loud: Table, ball: Table) -> Panel:
-    cases: list[tuple[str, Table, Callable[[Config], float]]] = [
-        (f"σ = {QUIET:g}", quiet, _sound),
-        (f"σ = {LOUD:g}", loud, _sound),
-        ("ℓ₁ ball", ball, lambda c: sound_bound(BALL_THEOREM, exact_inputs(c))),
-    ]
     series = []
-    for name, table, bound in cases:
+    for name, table in ((f"σ = {QUIET:g}", quiet), (f"σ = {LOUD:g}", loud), ("ℓ₁ ball", ball)):
         if len(table):
-            calibration(notes, table, bound, name)
-            ratios = {n: 1.0 / over(part, bound).value for n, part in table.by("n").items()}
+            calibration(notes, table, sound, name)
+            ratios = {n: 1.0 / over(part, sound).value for n, part in table.by("n").items()}
             series.append(Series(name, list(ratios), list(ratios.values())))
             notes.fits[f"sound bound (S2) over excess, {name}"] = {str(n): ratio for n, ratio in ratios.items()}
     title = "how far the sound bound is away"
     return Panel("sample size n", "sound bound / excess", series, title, "xy", {"the excess itself": 1.0})
-
-
-def _printed(config: Config) -> float:
-    return printed_bound(HEAD_THEOREM, inputs_of(config))
-
-
-def _sound(config: Config) -> float:
-    return sound_bound(HEAD_THEOREM, inputs_of(config))
-
-
-def _printed_ball(config: Config) -> float:
-    return printed_bound(BALL_THEOREM, exact_inputs(config))
 
 
 STUDIES = (

@@ -10,16 +10,17 @@ import numpy as np
 import certiformer
 from certiformer.reproduction.designs._li_analysis import LEVEL_MARGIN
 from certiformer.reproduction.designs._li_tails_fits import (
+    NU,
+    PROBLEM,
+    SIGMA,
     asymptotic_variance,
     degrees_of_freedom,
     quantile_power_law,
-    shorten,
 )
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.statistics import Vector, bootstrap, mean_interval, median_interval
 from certiformer.reproduction.study import Analysis, Finding, Scale, Study, seed_by_seed
-from certiformer.reproduction.sweep import Experiment, Outcome, Row
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Config, Experiment, Outcome, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
 from certiformer.reproduction.verdicts import SLOPE_MARGIN, Claim
@@ -30,7 +31,6 @@ TAILS = {"gaussian": 3.0, "student": 3.0, "pareto": 2.5}
 TITLES = {"gaussian": "Gaussian", "student": "Student t₃", "pareto": "Pareto 2.5"}
 NOISES = {"gaussian": "Gaussian", "student": "t₂.₂"}
 LOSSES = {"squared": "squared", "catoni": "Catoni", "huber": "Huber"}
-SIGMA, NU = 0.1, 2.2
 # In units of the noise's scale: s = 1/sigma^2 for Catoni, Huber's usual corner for 95 % efficiency.
 SCALES = {"squared": 1.0, "catoni": 1.0, "huber": 1.345}
 CLIP = 0.5
@@ -70,16 +70,8 @@ def run(config: Config) -> Outcome:
 
 def cell(tail: str, *, clip: float | None = None, noise: str = "gaussian", loss: str = "squared") -> Config:
     """One curve of the study."""
-    return {
-        "tail": tail,
-        "beta": TAILS[tail],
-        "clip": clip,
-        "noise": noise,
-        "nu": NU,
-        "sigma": SIGMA,
-        "loss": loss,
-        "scale": SCALES[loss] * SIGMA,
-    }
+    how = {"clip": clip, "noise": noise, "loss": loss, "scale": SCALES[loss] * SIGMA}
+    return {**PROBLEM, "tail": tail, "beta": TAILS[tail], **how}
 
 
 def cells(scale: Scale) -> list[Config]:
@@ -97,14 +89,9 @@ def experiment(scale: Scale) -> Experiment:
         "quick": ((128, 256, 512, 1024, 2048, 4096), 5, 24, 8192),
         "paper": ((128, 256, 512, 1024, 2048, 4096), 10, 50, 32768),
     }[scale]
-    shape = {"d": 2, "k": 2, "tokens": 4, "teacher": 0, "iterations": 100, "test": test, "draws": draws}
-    return Experiment(
-        NAME,
-        run=f"{__name__}:run",
-        version=1,
-        shorten=shorten,
-        configs=seed_by_seed([{**one, **shape, "n": n} for n in sizes for one in cells(scale)], seeds),
-    )
+    shape = {"tokens": 4, "test": test, "draws": draws}
+    found = [{**one, **shape, "n": n} for n in sizes for one in cells(scale)]
+    return Experiment(NAME, f"{__name__}:run", seed_by_seed(found, seeds))
 
 
 def analyse(rows: Sequence[Row]) -> Analysis:

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 
 import certiformer
-from certiformer.reproduction.designs._li_tails_fits import shorten
+from certiformer.reproduction.designs._li_tails_fits import PROBLEM
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.statistics import Vector, bootstrap, power_law
 from certiformer.reproduction.study import Analysis, Scale, Study, seed_by_seed
-from certiformer.reproduction.sweep import Experiment, Outcome, Row
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Config, Experiment, Outcome, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
 from certiformer.reproduction.verdicts import SLOPE_MARGIN, number, sign
@@ -22,7 +21,6 @@ from certiformer.reproduction.verdicts import SLOPE_MARGIN, number, sign
 NAME = "li.truncation"
 TAILS = {"student": 3.0, "pareto": 2.5}
 TITLES = {"student": "Student t₃", "pareto": "Pareto 2.5"}
-SIGMA = 0.1
 # Biases are compared with their power laws beyond this threshold, where few inputs are cut.
 FAR = 8.0
 # The least threshold that costs no more than this part of the risk without truncation.
@@ -80,15 +78,14 @@ def experiment(scale: Scale) -> Experiment:
         "quick": ((128, 256, 512, 1024, 2048), (2, 8, 32, 128, 512, 2048, 8192, 32768, 131072, 524288), 5, 16, 8192),
         "paper": ((128, 512, 2048, 8192), tuple(2**i for i in range(1, 22)), 10, 50, 32768),
     }[scale]
-    shape = {"noise": "gaussian", "nu": 2.2, "sigma": SIGMA, "d": 2, "k": 2, "tokens": 4, "teacher": 0}
-    effort = {"iterations": 100, "test": test, "draws": draws}
+    shape = {**PROBLEM, "tokens": 4, "test": test, "draws": draws}
     # thresholds: the grid first; then the two of the remark at this n
     cells = [
-        {"tail": tail, "beta": beta, "thresholds": [*map(float, grid), *remark(n, beta)], "n": n, **shape, **effort}
+        {"tail": tail, "beta": beta, "thresholds": [*map(float, grid), *remark(n, beta)], "n": n, **shape}
         for n in sizes
         for tail, beta in TAILS.items()
     ]
-    return Experiment(NAME, run=f"{__name__}:run", version=1, configs=seed_by_seed(cells, seeds), shorten=shorten)
+    return Experiment(NAME, f"{__name__}:run", seed_by_seed(cells, seeds))
 
 
 # --- analysis -----------------------------------------------------------------------------------------------------

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from certiformer.reproduction.study import Scale
-from certiformer.reproduction.sweep import Experiment, Shortened, two_lengths
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Config, Experiment
 
 NETWORKS = ("indrnn", "transformer")
 ALPHA = 1.5  # |u_i| at the start, as released
@@ -47,14 +46,8 @@ def experiment(scale: Scale) -> Experiment:
         for seed in range(1, min(seeds, CONTROLS) + 1)
         for lag in lags
     ]
-    return Experiment(
-        "arda.fig2", run=f"{__package__}._arda_lag_runs:run", version=1, shorten=_shorten, configs=[*configs, *doubled]
-    )
+    return Experiment("arda.fig2", f"{__package__}._arda_lag_runs:run", [*configs, *doubled])
 
 
 CONTROLS = 3
 """Seeds of the IndRNN that are also run in double precision."""
-
-
-def _shorten(config: Config) -> Shortened:
-    return two_lengths(config, "steps", 2 * config["every"], 8 * config["every"])

@@ -13,8 +13,7 @@ from certiformer.lab.models.indrnn import IndRNN, IndRNNConfig
 from certiformer.lab.tasks.autoregressive import autoregressive
 from certiformer.lab.training import kernels
 from certiformer.reproduction.papers._arda_lag_grid import ALPHA, COEFFICIENT, SHORT, VARIANCE, precision
-from certiformer.reproduction.sweep import Outcome
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Config, Outcome
 
 BLOCK = {"indrnn": "u", "transformer": "W"}  # recurrent weights, attention weights
 NAMES_OF_WEIGHTS = {"indrnn": ("c", "u", "w"), "transformer": ("c", "u", "W")}

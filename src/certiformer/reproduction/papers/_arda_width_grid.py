@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from certiformer.reproduction.study import Scale
-from certiformer.reproduction.sweep import Experiment, Shortened, two_lengths
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Experiment
 
+RUN = f"{__package__}._arda_width_runs:run"
 TEACHERS = ("paper", "released_diagonal")
 DIMENSION, TOKENS, ANCHORS = 8, 16, 16
 RADIUS = 3.0  # rho and nu, the same for every block
@@ -30,20 +30,10 @@ def experiment(scale: Scale) -> Experiment:
         "quick": (PAPER_WIDTHS[:5], 5, {"n": 500, "n_more": 750, "pool": 2048, "steps": 1200}),
         "paper": (PAPER_WIDTHS, 10, {"n": 4000, "n_more": 1000, "pool": 8192, "steps": 4000}),
     }[scale]
-    return Experiment(
-        "arda.fig1",
-        run=f"{__package__}._arda_width_runs:run",
-        version=1,
-        shorten=_shorten,
-        configs=[
-            {"teacher": teacher, "width": width, "seed": seed, **sizes}
-            for teacher in reversed(TEACHERS)
-            for seed in range(1, seeds + 1)
-            for width in widths
-        ],
-    )
-
-
-def _shorten(config: Config) -> Shortened:
-    most = min(320, max(40, 10_240 // config["width"]))
-    return two_lengths(config, "steps", most // 4, most)
+    configs = [
+        {"teacher": teacher, "width": width, "seed": seed, **sizes}
+        for teacher in reversed(TEACHERS)
+        for seed in range(1, seeds + 1)
+        for width in widths
+    ]
+    return Experiment("arda.fig1", RUN, configs)

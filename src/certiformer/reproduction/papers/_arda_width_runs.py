@@ -18,8 +18,7 @@ from certiformer.lab.models.independent_heads import IndependentHeads, Independe
 from certiformer.lab.tasks.ntk_teacher import NTKTeacher, ntk_teacher
 from certiformer.lab.training import kernels
 from certiformer.reproduction.papers._arda_width_grid import ANCHORS, DIMENSION, PARTS, RADII, RADIUS, TOKENS, step_size
-from certiformer.reproduction.sweep import Outcome
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Config, Outcome
 from certiformer.theory.core.errors import CertiformerError
 
 

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.reproduction.study import Scale
-from certiformer.reproduction.sweep import Experiment, Shortened, two_lengths
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Config, Experiment
 
 # The paper's Table 1: (d_m, N) -> lowest test loss, and the epoch at which it was seen.
 PAPER_TABLE_1 = {
@@ -159,25 +158,14 @@ def experiment(scale: Scale, d_m: int | None = None) -> Experiment:
     configs = list(_grid(scale))
     if d_m is not None:
         configs = [c for c in configs if c["d_m"] == d_m and reading(c) == BASE]
-    return Experiment(
-        "mwigo.mnist",
-        run=f"{__package__}._mwigo_runs:run",
-        version=1,
-        configs=configs,
-        shorten=_shorten,
-    )
+    return Experiment("mwigo.mnist", f"{__package__}._mwigo_runs:run", configs)
 
 
 def by_image(scale: Scale) -> Experiment:
     """The runs of Table 1 under our reading, done again with the losses of single test images; the cheapest first."""
     configs = [c for c in _grid(scale) if reading(c) == BASE]
-    return Experiment(
-        "mwigo.test_set",
-        run=f"{__package__}._mwigo_runs:run_by_image",
-        version=1,
-        configs=sorted(configs, key=lambda c: (c["d_m"] * (c["n"] + 700) * c["epochs"], c["seed"])),
-        shorten=_shorten,
-    )
+    configs.sort(key=lambda c: (c["d_m"] * (c["n"] + 700) * c["epochs"], c["seed"]))
+    return Experiment("mwigo.test_set", f"{__package__}._mwigo_runs:run_by_image", configs)
 
 
 def part_loss(
@@ -253,13 +241,6 @@ def _cells(
                 for n in counts:
                     fixed = {"rate": PAPER_RATE, "epochs": epochs[d_m], "every": every}
                     yield {"d_m": d_m, "n": n, **chosen, **fixed, "seed": seed}
-
-
-def _shorten(config: Config) -> Shortened:
-    """More epochs of small networks, which take milliseconds, than of large ones; whole rounds between two looks."""
-    every, images = config["every"], config["n"] + 700  # and as much as 700 more for a look at all test images
-    most = min(60, 10_000_000 // (config["d_m"] * images))
-    return two_lengths(config, "epochs", every * max(1, most // (3 * every)), every * max(3, most // every))
 
 
 def reading(config: Config) -> Config:

@@ -14,8 +14,7 @@ from certiformer.lab.models.shallow_encoder import ShallowEncoder, ShallowEncode
 from certiformer.lab.tasks.mnist import mnist
 from certiformer.lab.training import kernels
 from certiformer.reproduction.papers._mwigo_grid import part_loss
-from certiformer.reproduction.sweep import Outcome
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Config, Outcome
 
 HARD = 300
 """So many test images of a run are kept one by one."""

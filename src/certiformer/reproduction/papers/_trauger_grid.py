@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from certiformer.reproduction.study import Scale
-from certiformer.reproduction.sweep import Experiment, Shortened
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Config, Experiment
 
 NAME = "trauger.sparse_majority"
 PAPER_LENGTHS = tuple(range(20, 201, 20))  # the paper's T
@@ -41,29 +40,13 @@ def experiment(scale: Scale) -> Experiment:
     ]
     lengths = () if scale == "smoke" else TEXT_LENGTHS
     text = [{**common, **grid, "tokens": T, "seed": seed, "loss": TEXT_LOSS} for seed in range(runs) for T in lengths]
-    return Experiment(
-        NAME,
-        run=f"{__package__}._trauger_runs:run",
-        version=2,
-        shorten=_shorten,
-        configs=[*released, *text],
-    )
+    return Experiment(NAME, f"{__package__}._trauger_runs:run", [*released, *text], version=2)
 
 
 def released(scale: Scale) -> Experiment:
     """The runs with the released program's loss."""
     whole = experiment(scale)
     return dataclasses.replace(whole, configs=[config for config in whole.configs if "loss" not in config])
-
-
-def _shorten(config: Config) -> Shortened:
-    """One window that is looked through again, and two, with the epochs that go with them."""
-    epochs, replayed = config["epochs"], config["replayed"]
-    one, two = (
-        ({**config, "epochs": epochs * few // replayed, "replayed": few}, few / replayed)
-        for few in (1, min(2, replayed))
-    )
-    return one, two
 
 
 def gap(values: Mapping[str, Any]) -> float:

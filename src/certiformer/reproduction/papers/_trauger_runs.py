@@ -28,8 +28,7 @@ from certiformer.lab.training.steps import Data
 from certiformer.lab.training.token_table import token_table
 from certiformer.reproduction._screening import lowest
 from certiformer.reproduction.papers._trauger_grid import TEXT_LOSS
-from certiformer.reproduction.sweep import Outcome
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Config, Outcome
 from certiformer.theory.core.errors import CertiformerError
 from certiformer.theory.measure.norms import entrywise_l1, mixed_norm
 from certiformer.theory.measure.tokens import half_diameter, token_norm

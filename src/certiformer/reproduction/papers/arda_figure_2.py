@@ -23,8 +23,7 @@ from certiformer.reproduction.papers._arda_lag_grid import (
 )
 from certiformer.reproduction.statistics import Interval, mean_interval
 from certiformer.reproduction.study import Analysis, Study
-from certiformer.reproduction.sweep import Row
-from certiformer.reproduction.sweep.run import Config, canonical
+from certiformer.reproduction.sweep import Config, Row, canonical
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
 from certiformer.reproduction.verdicts import MEASURED, SLOPE_MARGIN, sign

@@ -23,8 +23,7 @@ from certiformer.reproduction.papers._mwigo_grid import (
 )
 from certiformer.reproduction.statistics import Interval, Vector, prediction_interval
 from certiformer.reproduction.study import Analysis, Finding, Study
-from certiformer.reproduction.sweep import Row
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Config, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend, told
 from certiformer.reproduction.verdicts import Verdict, bound_frequency, one_run

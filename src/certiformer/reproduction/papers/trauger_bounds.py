@@ -14,8 +14,7 @@ from certiformer.reproduction.papers._trauger_grid import gap, released
 from certiformer.reproduction.papers.trauger_figures import READINGS, learned, slope
 from certiformer.reproduction.statistics import mean_interval
 from certiformer.reproduction.study import Analysis, Finding, Study
-from certiformer.reproduction.sweep import Row
-from certiformer.reproduction.sweep.run import Config
+from certiformer.reproduction.sweep import Config, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes
 from certiformer.reproduction.verdicts import bound_always, no_more_than

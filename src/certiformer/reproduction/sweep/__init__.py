@@ -9,10 +9,11 @@ from certiformer.reproduction.sweep.ledger import Ledger, LedgerError, Row, Stat
 from certiformer.reproduction.sweep.local import Inline, Local
 from certiformer.reproduction.sweep.published_runs import PublishedRuns, publish, read
 from certiformer.reproduction.sweep.replicate import Repeated, verify
-from certiformer.reproduction.sweep.run import Experiment, Failure, Outcome, Run, Shortened
-from certiformer.reproduction.sweep.time_estimate import Estimate, as_it_is, estimate, two_lengths
+from certiformer.reproduction.sweep.run import Config, Experiment, Failure, Outcome, Run, canonical
+from certiformer.reproduction.sweep.time_estimate import Estimate, estimate
 
 __all__ = [
+    "Config",
     "Dask",
     "Engine",
     "Estimate",
@@ -27,10 +28,9 @@ __all__ = [
     "Repeated",
     "Row",
     "Run",
-    "Shortened",
     "Status",
     "Swept",
-    "as_it_is",
+    "canonical",
     "counting",
     "estimate",
     "export",
@@ -39,6 +39,5 @@ __all__ = [
     "publish",
     "read",
     "sweep",
-    "two_lengths",
     "verify",
 ]

@@ -35,8 +35,6 @@ from certiformer.reproduction.sweep.origin import Origin, code, origin
 from certiformer.theory.core.errors import CertiformerError, InputError
 
 Config = dict[str, Any]
-Shortened = tuple[tuple[Config, float], tuple[Config, float]]
-"""Two short runs in place of a long one, each with the part of its length that it has."""
 Array = npt.NDArray[Any]
 
 
@@ -89,8 +87,6 @@ class Experiment:
     run_batch   "module:function", `run_batch(configs) -> [Outcome]`, for runs of equal shape done at once;
     batch_key   which runs have equal shape: those with the same `batch_key(config)` (all, if not given);
     batch_size  the most runs in a batch;
-    shorten     for time estimates: two configurations that take seconds, each with its length as a part of the whole,
-                the second longer than the first (see `two_lengths`); the whole twice where that takes seconds;
     version     raised by the author whenever a run gives other numbers than before: the ledger keeps both apart.
 
     Batches depend on the list of configurations only, never on the engine or on what is already done, so that a
@@ -103,7 +99,6 @@ class Experiment:
     run_batch: str | None = None
     batch_key: Callable[[Config], object] | None = None
     batch_size: int = 16
-    shorten: Callable[[Config], Shortened] | None = None
     version: int = 1
 
     def __post_init__(self) -> None:
