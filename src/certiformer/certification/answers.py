@@ -12,6 +12,7 @@ import numpy.typing as npt
 from certiformer.certification import frameworks
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.frameworks import Answer
+from certiformer.certification.sources.coding import decide
 from certiformer.theory.core.errors import InputError
 
 Array = npt.NDArray[Any]
@@ -49,8 +50,14 @@ def _meant(found: Answer, labels: Array, part: str, reading: Declaration) -> tup
     if values.ndim == 3 and labels.ndim == 2:
         losses, what = _wrong_tokens(values, labels), "fraction of wrong tokens"
     elif labels.ndim == 2 and labels.shape[1] > 1 and not (_simplex(values) and _one_hot(labels)):
+        if values.dtype.kind == "f" and form != "labels" and _one_hot(labels) and np.any(values != np.round(values)):
+            raise InputError(
+                "labels", "a single 1 in every row, beside outputs that do not add up to 1", "one class, or several",
+                "If every example has one class, give labels.argmax(axis=1); if several may hold at once, let the "
+                "model answer 0 or 1 for each",
+            )  # fmt: skip
         losses, what = _wrong_labels(values, labels, form), "fraction of wrong labels"
-    elif _regression(values, labels):
+    elif _regression(values, labels, asked=reading.clip is not None and found.classes is None and form != "logits"):
         if reading.clip is None:
             raise InputError(
                 "clip", None, "where to cut off the absolute error", "Regression has no largest error: say clip=C"
@@ -59,10 +66,10 @@ def _meant(found: Answer, labels: Array, part: str, reading: Declaration) -> tup
     if losses is not None:
         return ({f"heldout_losses_{what}": losses} if part == "heldout" else {}), {}
     truth = np.argmax(labels, axis=1) if labels.ndim == 2 and labels.shape[1] > 1 else labels.reshape(-1)
-    return _classified(replace(found, values=values, form=form), truth, part)
+    return _classified(replace(found, values=values, form=form), truth, part, reading)
 
 
-def _classified(found: Answer, truth: Array, part: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def _classified(found: Answer, truth: Array, part: str, reading: Declaration) -> tuple[dict[str, Any], dict[str, Any]]:
     """One class per example."""
     found = replace(found, form=found.form or _guessed(found.values, truth))
     arrays: dict[str, Any] = {f"{part}_labels": truth}
@@ -85,6 +92,8 @@ def _classified(found: Answer, truth: Array, part: str) -> tuple[dict[str, Any],
         arrays["heldout_label_probabilities"] = np.where(column < 0, 0.0, np.clip(own, 0.0, 1.0))
     # Classes that only these examples have count as well.
     more = sorted({str(label) for label in truth.tolist()} - set(names))
+    if more and all(one.dtype.kind in "iuUS" for one in (truth, found.classes)):  # unless they are another coding
+        decide(set(truth.tolist()), set(found.classes.tolist()), columns=None, classes=None, abstain=reading.abstain)
     return arrays, {"classes": (*names, *more)}
 
 
@@ -171,11 +180,11 @@ def _wrong_labels(outputs: Array, labels: Array, form: str | None) -> Array:
     return np.asarray(np.mean(decided != (labels == 1), axis=1))
 
 
-def _regression(outputs: Array, labels: Array) -> bool:
-    """One number per example beside labels that are no classes."""
+def _regression(outputs: Array, labels: Array, *, asked: bool) -> bool:
+    """One number per example beside labels that are no classes; or any, where a cut of the error was `asked` for."""
     single = outputs.ndim <= 2 and outputs.size == len(outputs) and labels.size == len(labels)
-    numbers = outputs.dtype.kind in "fiu" and labels.dtype.kind == "f"
-    return single and numbers and not bool(np.all(labels == np.round(labels)))
+    numbers = outputs.dtype.kind in "fiu" and labels.dtype.kind in "fiu"
+    return single and numbers and (asked or not bool(np.all(labels == np.round(labels))))
 
 
 def spent(reading: Declaration, arrays: Mapping[str, Any]) -> Declaration:

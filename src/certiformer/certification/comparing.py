@@ -27,7 +27,7 @@ from certiformer.theory.core.report import Report, Reported, Statement, fitting,
 
 CONDITIONS = (
     "both models were fixed before either was scored on these items",
-    "the items are independent draws from the population the claim is about",
+    "the units (items or groups) are independent draws from the population the claim is about",
 )
 POWER = 0.8
 """The chance with which the number of items that would decide does so."""

@@ -104,12 +104,15 @@ def summary(rows: Sequence[Statement], delta: float, tried: int) -> str:
     printed = sum(row.version == "printed" and row.says for row in rows)
     silent = len({row.id for row in rows if not row.says})
     held = f"with {confidence_text(delta)} confidence"
+    known = sum(row.guessing is not None for row in joint)
+    better = "better than guessing" if known else "below the worst possible value"
+    better += "" if known in (0, len(joint)) else " (or than the worst possible value, where guessing is not known)"
     parts = [
-        f"All {len(joint)} limits hold at once {held}; {_how_many(useful, len(joint))} better than guessing."
+        f"All {len(joint)} limits hold at once {held}; {_how_many(useful, len(joint))} {better}."
         if len(joint) > 1
         else "No certificate gives a limit for this model and these data."
         if not joint
-        else f"It is one limit, {held}{'' if useful else ', and is no better than guessing'}."
+        else f"It is one limit, {held}{'' if useful else f', and is not {better}'}."
     ]
     if apart:
         parts.append(f"{apart} statements about training have a confidence of their own, not part of the joint one.")

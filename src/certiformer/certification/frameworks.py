@@ -84,8 +84,11 @@ def is_trainer_output(value: Any) -> bool:
 # Arrays and labels
 
 
-def array_of(value: Any) -> Any:
-    """Arrays from tensors, series, frames and lists; text and numpy pass."""
+def array_of(value: Any, name: str = "array") -> Any:
+    """Arrays from tensors, series, frames and lists; text and numpy pass, but for masked entries."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        row = int(np.argmax(np.ma.getmaskarray(value).reshape(len(value), -1).any(axis=1)))
+        raise InputError(name, "a masked entry", "a value in every row", f"Look at row {row + 1}")
     if isinstance(value, (np.ndarray, str, bytes)) or hasattr(value, "blocks"):
         return value
     if _from(value, "torch"):
@@ -237,7 +240,7 @@ def _methods(model: Any, inputs: Any, reading: Declaration, part: str) -> Answer
         form = "probabilities" if method == "predict_proba" else "logits"
         return Answer(np.asarray(values, np.float64), method, form, classes)
     if classes is None:
-        return Answer(values, method, form or _predicted(values, reading, type(model).__name__))
+        return Answer(values, method, form or _predicted(values, reading, type(model).__name__, _kind(model)))
     if values.ndim == 2 and values.shape[1] == 1 and values.dtype.kind in "USOiub":
         values = values[:, 0]
     table = None
@@ -276,16 +279,26 @@ def classes_of(model: Any) -> Array | None:
     return found if found.ndim == 1 else None
 
 
-def _predicted(values: Array, reading: Declaration, kind: str) -> str | None:
+def _kind(model: Any) -> str:
+    """What an estimator says it is, as scikit-learn has it: a classifier, a regressor, a clusterer; or ""."""
+    tags = getattr(model, "__sklearn_tags__", None)
+    return str(tags().estimator_type if tags is not None else getattr(model, "_estimator_type", "")) or ""
+
+
+def _predicted(values: Array, reading: Declaration, name: str, kind: str = "") -> str | None:
     """What `predict` of an object without `classes_` gives: labels are whole numbers or names, one per example."""
     single = values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1)
-    if values.dtype.kind in "USOib" or (values.dtype.kind == "f" and single and np.all(values == np.round(values))):
+    whole = values.dtype.kind in "USOib" or (values.dtype.kind == "f" and single and np.all(values == np.round(values)))
+    if kind == "clusterer" and reading.outputs is None:
+        fix = 'If the numbers of its clusters are the labels, say outputs="labels"'
+        raise InputError("model", name, "a classifier: clusters have numbers, not names", fix)
+    if whole and kind != "regressor":
         return "labels" if single else None
     if not single or reading.outputs is not None or reading.clip is not None:
         return None
     raise InputError(
         "outputs",
-        f"predict of {kind} gives one number per example that is no class",
+        f"predict of {name} gives one number per example, not a class",
         "what it is",
         'Say outputs="probabilities" (of class 1), or outputs="logits". A regressor is certified by its absolute error '
         "with clip=C, or by its losses: certify(predictions={'heldout_losses': ...})",
@@ -322,15 +335,18 @@ def _function(function: Callable[..., Any], inputs: Any, part: str, *, batched: 
             values, form = _extracted(function(batch))
             if batched:
                 return Answer(values, "a function of a batch", form, classes)
-            if values.ndim and len(values) == n and _same(values[0], _extracted(function(_first(batch)))[0]):
+            if values.ndim == 0 or len(values) != n:
+                said.append(f"of a batch it gave shape {values.shape}")
+            elif all(_same(values[k], _extracted(function(_one(batch, k)))[0]) for k in sorted({0, n // 2, n - 1})):
                 return Answer(values, "a function of a batch", form, classes)
-            said.append(f"of a batch it gave shape {values.shape}")
+            else:
+                said.append("of a batch it gave another answer to an example than to this example alone")
         except Exception as error:  # whatever a stranger's function raises
             said.append(f"of a batch it said: {error}")
     if not batched:
-        rows = comparable(inputs)
+        rows = inputs if _is_listed(inputs) else comparable(inputs)
         try:
-            values, form = _row_by_row(function, rows.tolist() if _is_text(rows) else rows)
+            values, form = _row_by_row(function, rows.tolist() if _is_text(rows) and hasattr(rows, "tolist") else rows)
             return Answer(values, "a function of one example", form, classes)
         except Exception as error:
             said.append(f"of one example it said: {error}")
@@ -341,6 +357,8 @@ def _function(function: Callable[..., Any], inputs: Any, part: str, *, batched: 
 
 def _batch_forms(inputs: Any) -> list[Any]:
     """The batch as it was given, and as an array; texts as a list, which every library reads."""
+    if _is_listed(inputs):
+        return [list(inputs)]
     if _is_text(inputs):
         return [list(comparable(inputs).tolist())]
     if isinstance(inputs, np.ndarray):
@@ -354,12 +372,17 @@ def _is_text(inputs: Any) -> bool:
     return isinstance(inputs, (list, tuple)) and bool(inputs) and isinstance(inputs[0], str)
 
 
-def _first(batch: Any) -> Any:
-    return batch.iloc[:1] if hasattr(batch, "iloc") else batch[:1]
+def _is_listed(inputs: Any) -> bool:
+    """Texts, or rows by name, in a list: no array."""
+    return isinstance(inputs, (list, tuple)) and bool(inputs) and isinstance(inputs[0], (str, Mapping))
+
+
+def _one(batch: Any, place: int) -> Any:
+    return batch.iloc[place : place + 1] if hasattr(batch, "iloc") else batch[place : place + 1]
 
 
 def _same(one: Array, other: Array) -> bool:
-    """Whether the first of many answers is the answer to the first alone, up to the rounding of a batch."""
+    """Whether one of many answers is the answer to this one alone, up to the rounding of a batch."""
     mine, theirs = np.atleast_1d(one).reshape(-1), np.atleast_1d(other).reshape(-1)
     if mine.shape != theirs.shape:
         return False

@@ -181,7 +181,8 @@ def _betting(sample: Sample, missing: dict[str, str]) -> list[Evidence]:
             "heldout_label_probabilities"
         )
         return []
-    if not sample.classes:
+    # The labels that were seen need not be all.
+    if not sample.classes or ("heldout_label_probabilities" in sample.hashes and not _classes_said(sample)):
         raise InputError(
             "classes", None, "how many labels there are (the size of the vocabulary)", "Smoothing needs it: classes=K"
         )
@@ -189,6 +190,10 @@ def _betting(sample: Sample, missing: dict[str, str]) -> list[Evidence]:
         missing["betting"] = "rows of one group are not independent; give the loss of each row as heldout_losses"
         return []
     return [betting(sample.probabilities, sample.classes, sample.declaration.models)]
+
+
+def _classes_said(sample: Sample) -> bool:
+    return sample.declaration.classes is not None or "classes" in sample.parts
 
 
 def _progressive(rows: Mapping[str, Rows], declared: Declaration) -> list[Evidence]:

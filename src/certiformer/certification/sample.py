@@ -146,17 +146,15 @@ class Sample:
     def of_arrays(cls, arrays: Mapping[str, Any], declaration: Declared = None, *, name: str = "predictions") -> Sample:
         """Arrays under the names of `certify` (heldout_labels, ...), or columns under the names people give them."""
         declared = Declaration.of(declaration)
-        for key, value in arrays.items():
-            if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-                row = int(np.argmax(np.ma.getmaskarray(value).reshape(len(value), -1).any(axis=1)))
-                raise InputError(key, "a masked entry", "a value in every row", f"Look at row {row + 1}")
-        table = files.Table(name, {}, arrays={key: frameworks.array_of(value) for key, value in arrays.items()})
+        table = files.Table(name, {}, arrays={key: frameworks.array_of(value, key) for key, value in arrays.items()})
         return sample_of(given_of(table, declared), declared)
 
     @classmethod
     def of_frame(cls, frame: Any, declaration: Declared = None, *, name: str = "data frame") -> Sample:
         """The columns of a data frame (pandas, polars, pyarrow)."""
         names = frame.column_names if hasattr(frame, "column_names") else list(frame.columns)
+        if len(set(map(str, names))) < len(names):
+            raise InputError("columns", list(map(str, names)), "different names", "Rename one of those that are equal")
         columns = {str(key): _column(frame[key]) for key in names}
         declared = Declaration.of(declaration)
         return sample_of(given_of(files.Table(name, columns), declared), declared)
@@ -436,6 +434,7 @@ def _scored(
             f"{part} arrays",
             sorted(name for name in rows if name.startswith(part)),
             f"{part}_labels and exactly one of {', '.join(f'{part}_{form}' for form in FORMS)}",
+            "Labels and predictions are two columns" if declared.label or declared.prediction else "",
         )
     if correct:
         return scores.of_correct(f"{part}_correct", rows[f"{part}_correct"])
@@ -602,9 +601,9 @@ def _apart(path: str | Path, declared: Declaration, kind: str, *arrays: str) -> 
             fix = f"Take {', '.join(other)} out of {table.name}" if other else f"In {table.name}"
             raise InputError("file", sorted(table.arrays), f"{' or '.join(arrays)} alone, beside ids or groups", fix)
         return found
-    # The column stands for both: nothing is counted here.
+    # The column stands for both, and is read once: nothing is counted here.
     name = getattr(declared, kind) or next((n for n in table.columns if n.lower() in NAMES[kind]), None)
     if name is None:
         raise InputError("columns", list(table.columns), f"a {kind}", f"Name it: --{kind} COLUMN")
     given = given_of(table, replace(declared, label=name, prediction=name))
-    return {arrays[0] if key == f"heldout_{kind}s" else key: rows_of(value) for key, value in given.arrays.items()}
+    return {arrays[0] if key == "heldout_labels" else key: rows_of(value) for key, value in given.arrays.items()}

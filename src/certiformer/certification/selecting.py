@@ -19,7 +19,7 @@ from certiformer.theory.core.errors import InputError, refuse_unknown_options
 from certiformer.theory.core.report import Report, Reported, Statement
 
 CONDITIONS = (
-    "the examples are independent draws from the population the claim is about",
+    "the units (examples or groups) are independent draws from the population the claim is about",
     "the model, and its confidence, were fixed before it was scored on these examples",
 )
 
@@ -36,6 +36,10 @@ class Selected(Reported):
     warnings: tuple[str, ...]
 
     @property
+    def _answered(self) -> str:
+        return "examples" if self.unit == "examples" else "examples, one of each group,"
+
+    @property
     def report(self) -> Report:
         """The limit of the error among the answered as a statement; none where nothing may be answered."""
         chosen, level = self.selection, self.selection.delta * self.models
@@ -47,8 +51,8 @@ class Selected(Reported):
             sign = ">" if chosen.strict else ">="
             where = "always" if chosen.threshold == -math.inf else f"where confidence {sign} {chosen.threshold:.6g}"
             headline = (
-                f"Answer {where}: the error among answered examples is at most {percent_up(chosen.error_upper)}, "
-                f"with confidence {100 * (1 - level):g} %."
+                f"Answer {where}: the error among answered {self._answered} is at most "
+                f"{percent_up(chosen.error_upper)}, with confidence {100 * (1 - level):g} %."
             )
             basis = (
                 f"{chosen.errors:,} errors among {chosen.answered:,} answered of {chosen.n:,} {self.unit}. "

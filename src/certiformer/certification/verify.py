@@ -307,7 +307,7 @@ def _in_parts(document: Mapping[str, Any], sources: Recount, reason: str) -> Ver
         found += differences
         compared += 1
         rows += [] if row is None else [row]
-        missing += [Unchecked(entry["id"], why)] if why else []
+        missing += [Unchecked(entry["key"], why)] if why else []
         stated[-1] = again or stated[-1]
     leading = decisive(stated)
     tried = int(document["provenance"].get("configurations_tried", 1))

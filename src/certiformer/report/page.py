@@ -111,7 +111,7 @@ def _panel(key: str, rows: Sequence[Statement]) -> dict[str, Any]:
         Mark(_label(row), row.log10 or 0.0, _kind(row), limit(row), observed(row))
         for row in sorted(rows, key=lambda row: (row.version, row.log10 or 0.0))
     ]
-    trivial = [row.trivial for row in rows if row.trivial and row.trivial > 0]
+    trivial = [row.guessing for row in rows if row.guessing and row.guessing > 0]
     lines = [Line("guessing", math.log10(max(trivial)), "trivial")] if trivial else []
     title = f"{key[:1].upper()}{key[1:]}"
     mixed = len({row.bounds for row in rows}) > 1

@@ -56,7 +56,7 @@ def report_table(report: Report) -> Table:
             Text(visible(row.quantity)),
             limit(row),
             *([at_least(row) if row.lower is not None else ""] if two_sided else []),
-            percent(row.trivial) if row.rate else number(row.trivial),
+            percent(row.guessing) if row.rate else number(row.guessing),
             row.verdict,
             number(row.n_needed),
             style="dim" if printed else "green" if row.informative else None,

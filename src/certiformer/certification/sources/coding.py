@@ -153,8 +153,21 @@ def _texts(
             f"some of the labels {preview(sorted(map(str, labels)))}",
             "Use the same names, or the same numbers, for both",
         )
-    count = max(2, len(names), classes or 0)
+    if predictions is not None:
+        _refuse_spellings(set(map(str, labels)), set(map(str, predictions)))
+    count = max(2, len(labels), classes or 0)
     return Coding({name: place for place, name in enumerate(names)}, count, f"{len(names)} names", abstain)
+
+
+def _refuse_spellings(labels: set[str], predictions: set[str]) -> None:
+    """A prediction that is no label, but would be one in other letters: nobody says whether it is right."""
+    alike = {name.casefold(): name for name in labels}
+    for name in sorted(predictions - labels):
+        if name.casefold() in alike:
+            raise InputError(
+                "predictions", f"{name!r} beside the label {alike[name.casefold()]!r}", "one spelling for both",
+                "Write them alike; or say yourself what is right, in a column `correct`",
+            )  # fmt: skip
 
 
 def _columns(numbers: list[int], count: int, abstain: Value | None) -> Coding:
@@ -184,7 +197,7 @@ def _hard(labels: set[int], predictions: set[int], classes: int | None, abstain:
             "is then counted as an error",
         )
     _refuse_shifted(labels, predictions, classes)
-    count = max(2, len(together))
+    count = max(2, len(labels))  # an answer that is no label is no better guess
     if classes is not None:
         if max(together, default=0) > classes:
             raise InputError("labels", max(together), f"class indices 0 to {classes - 1} (or 1 to {classes})")

@@ -112,9 +112,19 @@ def _folder(folder: Path) -> Table:
     columns: dict[str, list[Any]] = {name: [cell for part in parts for cell in part.columns[name]] for name in shared}
     sizes = [len(next(iter(part.columns.values()))) for part in parts]
     columns["file"] = [name for name, size in zip(names, sizes, strict=True) for _ in range(size)]
-    own = parts[0].roles.get("id")
-    if own is not None and own in columns:
-        columns[own] = [f"{file}: {id}" for file, id in zip(columns["file"], columns[own], strict=True)]
+    grouped = next((part.groups for part in parts if part.groups is not None), None)
+    own = parts[0].roles.get("id") if grouped is None else "row"
+
+    def apart(names_in: Sequence[str]) -> list[str]:
+        """A column of each file, told apart by the file: the first sample of one is not that of another."""
+        cells = [cell for part, name in zip(parts, names_in, strict=True) for cell in part.columns[name]]
+        return [f"{file}: {cell}" for file, cell in zip(columns["file"], cells, strict=True)]
+
+    ids = [part.roles.get("id", "") for part in parts]
+    if own is not None and all(ids):
+        columns[own] = apart(ids)
+    if grouped is not None:
+        columns[grouped[0]] = apart([grouped[0]] * len(parts))
 
     def lookup(path: str) -> list[Any] | None:
         found = [None if part.lookup is None else part.lookup(path) for part in parts]
@@ -123,7 +133,7 @@ def _folder(folder: Path) -> Table:
     return Table(
         folder.name,
         columns,
-        {**parts[0].roles, "slice": "file"},
+        {**parts[0].roles, **({} if own is None else {"id": own}), "slice": "file"},
         tuple(name for name in parts[0].metrics if name in columns),
         lookup,
         decisions=(Decision("files", said, "a folder was given; each file is a slice"), *_each(parts, "decisions")),
@@ -137,7 +147,7 @@ def _folder(folder: Path) -> Table:
         ),
         partial=partial,
         stopped=next((part.stopped for part in parts if part.stopped), ""),
-        groups=next((part.groups for part in parts if part.groups is not None), None),
+        groups=grouped,
     )
 
 
@@ -179,7 +189,7 @@ def read_csv(path: Path) -> Table:
 
     Strict: an open quotation mark would swallow the rows behind it. A large plain file goes through pyarrow.
     """
-    blank = 0
+    blank = between = 0
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             header = file.readline()
@@ -199,19 +209,24 @@ def read_csv(path: Path) -> Table:
                 if not cells and len(names) > 1:
                     blank += 1
                     continue
+                between = blank
                 if len(cells or [""]) != len(names):
                     raise InputError("file", str(path), f"{len(names)} cells per line", f"Line {line} has {len(cells)}")
                 for column, cell in zip(columns, cells or [""], strict=True):
                     column.append(cell)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError("file", str(path), "a readable CSV file", f"It cannot be read: {error}") from error
-    return Table(path.name, dict(zip(names, columns, strict=True)), decisions=_blank(blank))
+        raise InputError("file", str(path), "a readable CSV file", _unread(error)) from error
+    return Table(path.name, dict(zip(names, columns, strict=True)), warnings=_blank(between))
 
 
-def _blank(count: int) -> tuple[Decision, ...]:
-    if not count:
-        return ()
-    return (Decision("blank lines", f"{count} passed over", "a line without any cell is no row"),)
+def _blank(between: int) -> tuple[str, ...]:
+    """Blank lines at the end are none of anybody's rows; those between rows may be."""
+    return (f"{between} blank lines between rows are not counted: is an outcome missing there?",) if between else ()
+
+
+def _unread(error: Exception) -> str:
+    hint = ". Save it as UTF-8" if isinstance(error, UnicodeDecodeError) else ""
+    return f"It cannot be read: {error}{hint}"
 
 
 def _parquet(path: Path) -> Table:
@@ -252,9 +267,9 @@ def parsed(text: str | bytes, where: str, place: str = "") -> Any:
 
 def _jsonl(path: Path) -> Table:
     objects: list[Mapping[str, Any]] = []
-    blank = 0
+    blank = between = 0
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8-sig") as file:
             for number, line in enumerate(file, 1):
                 text = line.strip()
                 if not text:
@@ -267,12 +282,12 @@ def _jsonl(path: Path) -> Table:
                 if not isinstance(found, dict):
                     raise InputError("file", str(path), "an object on every line", f"Line {number} is another value")
                 objects.append(found)
+                between = blank
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError("file", str(path), "a readable JSONL file", f"It cannot be read: {error}") from error
+        raise InputError("file", str(path), "a readable JSONL file", _unread(error)) from error
     if not objects:
         raise InputError("file", str(path), "at least one line")
-    found_table = of_objects(objects, path.name)
-    return replace(found_table, decisions=(*found_table.decisions, *_blank(blank)))
+    return replace(of_objects(objects, path.name), warnings=_blank(between))
 
 
 def of_objects(objects: Sequence[Mapping[str, Any]], name: str) -> Table:
@@ -281,14 +296,15 @@ def of_objects(objects: Sequence[Mapping[str, Any]], name: str) -> Table:
     if "doc_id" in first and ({"filtered_resps", "doc_hash", "resps"} & set(first)):
         return _harness(objects, name)
     names = dict.fromkeys(key for keys in dict.fromkeys(map(tuple, objects)) for key in keys)
-    return Table(name, {key: [entry.get(key) for entry in objects] for key in names})
+    columns = {key: [entry.get(key) for entry in objects] for key in names}
+    return Table(name, columns, lookup=lambda path: _inside(objects, path))
 
 
 def _json(path: Path) -> Table:
     try:
-        found = parsed(path.read_text(encoding="utf-8"), str(path))
+        found = parsed(path.read_text(encoding="utf-8-sig"), str(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError("file", str(path), "a readable JSON file", f"It cannot be read: {error}") from error
+        raise InputError("file", str(path), "a readable JSON file", _unread(error)) from error
     if isinstance(found, list) and found and all(isinstance(entry, dict) for entry in found):
         return of_objects(found, path.name)
     if isinstance(found, dict) and "samples" in found and "eval" in found:

@@ -5,6 +5,7 @@ Every refusal names the options that settle it, ready to paste. What was decided
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "group": ("group", "group_id", "cluster", "document", "doc", "writer", "patient", "subject", "template"),
     "confidence": ("confidence", "prob", "max_prob"),
     "input": ("input", "text", "question", "prompt"),
+    "weight": ("weight", "weights", "sample_weight", "sampling_weight"),
 }  # fmt: skip
 """What a column is by default, whatever its case."""
 WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
@@ -113,6 +115,10 @@ def given_of(table: Table, declared: Declaration) -> Given:
         if any(name in ARRAYS or name.startswith(("heldout_", "train_", "head_", "unlabelled_")) for name in arrays):
             return _named_arrays(arrays, table, declared)
         columns = {name: whole(value) for name, value in arrays.items()}
+        single = next((name for name, value in columns.items() if np.ndim(value) == 0), None)
+        if single is not None:
+            fix = "A figure of the whole set is no evidence: give an outcome of every example"
+            raise InputError(single, columns[single], "a value for each example", fix)
         table = Table(table.name, columns, decisions=table.decisions)
     table = filtered(table, declared.filter)
     sizes = {len(column) for column in table.columns.values()}
@@ -163,11 +169,7 @@ def _named_arrays(arrays: dict[str, Any], table: Table, declared: Declaration) -
         if declared.slices == "label" and "heldout_labels" in kept:
             kept["heldout_slices"], slices = whole(kept["heldout_labels"]), "label"
         elif declared.slices == "group":
-            raise InputError(
-                "slices", "group", "slices that hold several groups",
-                "A group is a single draw: nothing follows about one of them. If the groups are fixed by design, and "
-                "the rows inside are independent, they are slices: heldout_slices (--slice COLUMN), without groups",
-            )  # fmt: skip
+            raise _sliced_by_group("group")
         elif not (declared.slices == "slice" and slices):
             raise InputError(
                 "slices", declared.slices, "label, beside heldout_labels; or an array heldout_slices",
@@ -176,6 +178,14 @@ def _named_arrays(arrays: dict[str, Any], table: Table, declared: Declaration) -
     return Given(
         name=table.name, arrays=kept, outcomes=tuple(outcomes), slices=slices, decisions=table.decisions,
         warnings=table.warnings, conditions=table.conditions,
+    )  # fmt: skip
+
+
+def _sliced_by_group(name: str) -> InputError:
+    return InputError(
+        "slices", name, "slices that hold several groups",
+        "A group is a single draw: nothing follows about one of them. If the groups are fixed by design, and the rows "
+        "inside are independent, they are slices: heldout_slices (--slice COLUMN), without groups",
     )  # fmt: skip
 
 
@@ -210,7 +220,11 @@ class _Reading:
         declared, arrays = self.declared, dict[str, Any]()
         confidence = self._role("confidence", declared.confidence_column)
         roles = {"ids": self._role("id", declared.id), "inputs": self._role("input", None), "confidences": confidence}
-        arrays |= {f"heldout_{role}": self._filled(name) for role, name in roles.items() if name is not None}
+        arrays |= {
+            f"heldout_{role}": self._filled(name, nested=role == "inputs")
+            for role, name in roles.items()
+            if name is not None
+        }
         group, candidate = declared.group, None
         if group is not None:
             self._decide("unit", f"groups by {group}", "declared")
@@ -224,8 +238,13 @@ class _Reading:
         slices = declared.slices or self.table.roles.get("slice")
         if slices == "label" and "label" not in self.columns:
             slices = self._role("label", declared.label) or slices
+        if slices is not None and slices == group:
+            raise _sliced_by_group(slices)
         if slices is not None:
             arrays["heldout_slices"] = self._filled(slices)
+        weight, warnings = self._role("weight", None, quiet=True), self.table.warnings
+        if weight is not None and weight not in (group, slices, *declared.metric):
+            warnings += (f"the column {weight} is not used: every row counts once",)
         prompts, items = (self.table.roles.get(role) for role in ("prompt", "input"))
         told, outcomes = self._outcomes(confidence)
         if outcomes and outcomes[0].sizes is not None:
@@ -239,7 +258,7 @@ class _Reading:
             slices=slices,
             candidate=candidate,
             decisions=tuple(self.decisions),
-            warnings=self.table.warnings,
+            warnings=warnings,
             conditions=self.table.conditions,
         )
 
@@ -275,8 +294,11 @@ class _Reading:
         known = ", ".join(map(str, self.columns))
         raise UnknownNameError("column", name, map(str, self.columns), place=f" in {self.where} (it has {known})")
 
-    def _filled(self, name: str) -> npt.NDArray[Any]:
-        """A column without gaps: an empty cell is named by its row, never dropped."""
+    def _filled(self, name: str, *, nested: bool = False) -> npt.NDArray[Any]:
+        """A column without gaps: an empty cell is named by its row, never dropped. `nested`: lists count as text."""
+        column = self._column(name)
+        if nested and any(isinstance(cell, (list, dict)) for cell in column):
+            return np.array([json.dumps(cell, sort_keys=True, default=str) for cell in column])
         cells, codes = self._distinct(name)
         return cells if codes is None else cells[codes]
 
@@ -371,7 +393,8 @@ class _Reading:
             both = [(c if c.dtype.kind in "iub" else c.astype(np.float64)).astype(np.int64) for c in both]
         both = [cells if codes is None else cells[codes] for cells, (_, codes) in zip(both, told, strict=True)]
         self._decide("answers", f"{label} against {prediction}", "right where they agree")
-        return {"heldout_labels": both[0], "heldout_predictions": both[1]}
+        found = {"heldout_labels": both[0], "heldout_predictions": both[1]}
+        return found if label != prediction else {"heldout_labels": both[0]}
 
     def _metrics(self, names: Sequence[str], why: str) -> tuple[Outcome, ...]:
         if len(set(names)) < len(names):
@@ -398,11 +421,11 @@ class _Reading:
         if self.declared.range is not None and not (several and _own_range(metric)):
             kind, (low, high) = "number", self.declared.range
         elif kind == "number" and (metric is None or high is None) and self.declared.clip is None:
-            paste = f"--metric {name} --range 0 1" if metric is not None else self._paste(name, better) + " --range 0 1"
-            raise InputError(
-                "range", None, f"the range that {name} cannot leave",
-                f"For example {paste}" + (f", or --metric {name} --clip 2" if better == "lower" else ""),
-            )  # fmt: skip
+            paste = self._paste(name, None if metric is not None else better)
+            options = [f"{paste} --range 0 1"] if metric is None or better == "higher" else []
+            options += [f"{paste} --clip 2 (larger ones count as 2)"] if better == "lower" else []
+            fix = f"For example {' or '.join(options)}"
+            raise InputError("range", None, f"the range that {name} cannot leave, or where to cut it off", fix)
         kept = values[~missing]
         if kind == "rate" and np.any((kept != 0.0) & (kept != 1.0)):
             row = int(np.flatnonzero((values != 0.0) & (values != 1.0) & ~missing)[0])
@@ -459,7 +482,9 @@ class _Reading:
 
     def _told(self, name: str) -> Sequence[Any]:
         """The column of a metric; a scorer with several values is asked about."""
-        if name not in self.columns:
+        # A log says itself what its metrics are; in a plain table one may stand inside a field.
+        inside = None if self.table.lookup is None or self.table.metrics else self.table.lookup(name)
+        if name not in self.columns and inside is None:
             parts = [other for other in self.table.metrics if other.startswith(f"{name}.")]
             if parts:
                 options = " or ".join(f"--metric {other}" for other in parts)
@@ -472,7 +497,7 @@ class _Reading:
                 )  # fmt: skip
             known = self.table.metrics or tuple(map(str, self.columns))
             raise UnknownNameError("metric", name, known, place=f" in {self.where} (it has {', '.join(known)})")
-        column = self.columns[name]
+        column = self._column(name)
         return column.tolist() if isinstance(column, np.ndarray) else column
 
     def _paste(self, name: str, better: str | None) -> str:
@@ -561,7 +586,9 @@ class _Reading:
                 "Pairs are parts of a corpus figure (F1, perplexity), which is no mean of documents: no bound of a "
                 "mean speaks about it",
             )  # fmt: skip
-        return InputError(f"column {name}", str(cell)[:40], "a number, true or false, right or wrong", self._place(row))
+        comma = ". Decimals are written with a point" if re.fullmatch(r"-?[0-9]+,[0-9]+", str(cell).strip()) else ""
+        expected = "a number, true or false, right or wrong"
+        return InputError(f"column {name}", str(cell)[:40], expected, f"{self._place(row)}{comma}")
 
     def _log(self, name: str, column: Sequence[Any], label: str) -> Outcome:
         """-ln p per word (byte) of every document, and how many it has."""

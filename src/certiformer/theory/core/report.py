@@ -96,6 +96,12 @@ class Statement:
         """Whether it limits a rate of errors, which people read in percent."""
         return self.bounds.endswith("risk_01") or str(getattr(self.evidence, "what", "")).endswith("rate")
 
+    @property
+    def guessing(self) -> float | None:
+        """What guessing attains; None where it is not known, and the trivial value is the worst possible one."""
+        unknown = self.trivial == 1.0 if self.rate else getattr(self.evidence, "guess", 0.0) is None
+        return None if unknown else self.trivial
+
     def as_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         overflowed = self.value == math.inf and self.log10 is not None and math.isfinite(self.log10)
