@@ -21,6 +21,13 @@ def test_nothing_to_mend(tool, part):
     assert list(getattr(tool, part)()) == []
 
 
+def test_the_glossary_is_short_and_in_order():
+    rows = (ROOT / "docs" / "glossary.md").read_text().splitlines()[4:]
+    words = [row.split("|")[1].strip().lower() for row in rows]
+    assert len(words) <= 25
+    assert words == sorted(words)
+
+
 def test_what_is_found(tool):
     assert list(tool.private("Nobody vouches;\n one goes on")) != []
     assert list(tool.long_cells("| a | " + "word " * 26 + "|\n")) != []

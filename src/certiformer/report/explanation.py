@@ -146,7 +146,7 @@ def bibtex_entry(result: type[Result]) -> str:
         **({"year": str(paper.year)} if paper.year else {}),
         **({"howpublished": paper.venue} if paper.venue and kind == "misc" else {}),
         **known,
-        "note": result.place,
+        "note": result.place.replace("&", r"\&"),
     }
     lines = [f"@{kind}{{{paper.key},", *(f"  {name} = {{{value}}}," for name, value in entries.items()), "}"]
     return "\n".join(lines)

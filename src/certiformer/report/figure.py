@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import AutoLocator, NullFormatter, NullLocator, ScalarFormatter
 
-from certiformer.theory.core import Bound, Quantity
+from certiformer.theory.core import Bound, Quantity, Status
 from certiformer.theory.core.arrays import Evaluations
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.report import Report, Statement
@@ -75,7 +75,9 @@ def sweep_figure(swept: Evaluations) -> Figure:
         _draw_map(figure, axes, swept)
     axes.set_xscale("log" if geometric(along) else "linear")
     axes.set_xlabel(_named(swept, name))
-    axes.set_title(f"{swept.result.paper.short}, {swept.result.place}: {swept.result.title}", fontsize=9)
+    result = swept.result
+    where = "" if result.status is Status.NONE else f"{result.paper.short}, {result.place}: "
+    axes.set_title(f"{where}{result.title}", fontsize=9)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     return figure
