@@ -35,6 +35,7 @@ from certiformer.reproduction.sweep.origin import Origin, code, origin
 from certiformer.theory.core.errors import CertiformerError, InputError
 
 Config = dict[str, Any]
+"""What one run is of: names and values, the seed among them."""
 Array = npt.NDArray[Any]
 
 
