@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import io
 import logging
@@ -10,14 +9,14 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 import typer.core
 
 from certiformer._version import __version__
-from certiformer.theory.core.errors import CertiformerError, InputError
+from certiformer.theory.core.errors import CertiformerError
 from certiformer.theory.core.report import visible
 
 VERBS = (
@@ -72,21 +71,8 @@ def application(verbs: Sequence[str] = VERBS) -> typer.Typer:
         if isinstance(found, typer.Typer):
             app.add_typer(found, name=verb)
         else:
-            app.command(cls=_Command)(_one_form(found))
+            app.command(cls=_Command)(found)
     return app
-
-
-def _one_form(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that refuses two forms of output at once."""
-
-    @functools.wraps(command)
-    def run(*args: object, **given: object) -> None:
-        asked = [f"--{name}" for name in ("json", "csv", "markdown", "latex") if given.get(name) is True]
-        if len(asked) > 1:
-            raise InputError("output", " ".join(asked), "one form of output", f"Choose {' or '.join(asked)}")
-        command(*args, **given)
-
-    return run
 
 
 def _show_version(requested: bool) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any, Literal, NoReturn
 
 import typer
@@ -17,8 +20,10 @@ from rich.table import Table
 from rich.text import Text
 
 from certiformer.report.latex import latex_table
+from certiformer.report.table import theorem_table
 from certiformer.theory.core import Result
 from certiformer.theory.core.csv_writer import csv_text
+from certiformer.theory.core.errors import InputError
 
 PIPED = 100_000
 """The width of a pipe or a file: nothing is wrapped there."""
@@ -26,10 +31,45 @@ NARROW = 16
 """A column of words that gets less room than this is read more easily as a line of its own."""
 
 Form = Literal["", "json", "csv", "markdown", "latex"]
-"""How rows are written: for people, or as asked for."""
-Csv = Annotated[bool, typer.Option("--csv", help="Comma-separated values.")]
-Markdown = Annotated[bool, typer.Option("--markdown", help="A Markdown table.")]
-Latex = Annotated[bool, typer.Option("--latex", help="A LaTeX table.")]
+"""How an answer is written: for people, or as asked for."""
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+FLAGS: dict[str, Any] = {
+    "json": Json,
+    "csv": Annotated[bool, typer.Option("--csv", help="Comma-separated values.")],
+    "markdown": Annotated[bool, typer.Option("--markdown", help="A Markdown table.")],
+    "latex": Annotated[bool, typer.Option("--latex", help="A LaTeX table.")],
+}
+Command = Callable[..., None]
+
+
+def one_form(flags: Mapping[str, bool]) -> str:
+    """The flag that was given, or "" where none was; two are refused."""
+    given = [name for name, asked in flags.items() if asked]
+    if len(given) > 1:
+        asked = [f"--{name}" for name in given]
+        raise InputError("output", " ".join(asked), "one form of output", f"Choose {' or '.join(asked)}")
+    return "".join(given)
+
+
+def forms(*names: str) -> Callable[[Command], Command]:
+    """Give a command these flags; its `form` is the one that was typed, or "" for people."""
+
+    def decorate(command: Command) -> Command:
+        own = inspect.signature(command, eval_str=True)
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            form = one_form({name: given.pop(name) for name in names})
+            command(**given, form=form)
+
+        kept = [one for one in own.parameters.values() if one.name != "form"]
+        kind = inspect.Parameter.KEYWORD_ONLY
+        kept += [inspect.Parameter(name, kind, default=False, annotation=FLAGS[name]) for name in names]
+        run.__signature__ = own.replace(parameters=[one.replace(kind=kind) for one in kept])  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in kept}
+        return run
+
+    return decorate
 
 
 class Whole(Console):
@@ -142,13 +182,41 @@ def _text(console: Console, cell: RenderableType) -> Text:
     return cell.copy() if isinstance(cell, Text) else console.render_str(str(cell))
 
 
+@contextmanager
+def progress_bar(name: str, *, quiet: bool) -> Iterator[Callable[..., None] | None]:
+    """Progress with the time left, on a terminal: `step(done, total, what)`, where `what` may be left out."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    errors = Console(stderr=True)
+    if quiet or not errors.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("{task.fields[what]}", markup=False), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=errors, transient=True) as bar:
+        task = bar.add_task(name, what=name, total=None)
+
+        def step(done: float, total: float, what: str = name) -> None:
+            bar.update(task, completed=done, total=total, what=what)
+
+        yield step
+
+
 def print_json(document: Any) -> None:
     """One JSON document on stdout, strictly valid (infinities are strings by then)."""
     json.dump(document, sys.stdout, indent=2, allow_nan=False)
     sys.stdout.write("\n")
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], *, markdown: bool = False, latex: bool = False) -> None:
+def answered(form: Form, document: Callable[[], Any], rows: Callable[[], Sequence[Mapping[str, Any]]]) -> bool:
+    """Write the answer in the form that was asked for; False where people read it, who get tables."""
+    if form == "json":
+        print_json(document())
+    elif form:
+        print_rows(rows(), form)
+    return bool(form)
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]], form: Form) -> None:
     """Rows as comma-separated values, or as a table in Markdown or LaTeX.
 
     Lists inside a cell are joined by spaces; a mapping is a column for each of its names.
@@ -156,12 +224,12 @@ def print_rows(rows: Sequence[Mapping[str, Any]], *, markdown: bool = False, lat
     rows = [_spread(row) for row in rows]
     names = list(dict.fromkeys(name for row in rows for name in row))
     cells = [{name: _flat(row.get(name)) for name in names} for row in rows]
-    if latex:
+    if form == "latex":
         sys.stdout.write(latex_table(names, [list(row.values()) for row in cells]))
         return
     if not names:
         return
-    if not markdown:
+    if form == "csv":
         sys.stdout.write(csv_text(cells, names))
         return
     lines = [names, *([str(cell) for cell in row.values()] for row in cells)]
@@ -170,13 +238,13 @@ def print_rows(rows: Sequence[Mapping[str, Any]], *, markdown: bool = False, lat
     sys.stdout.writelines([texts[0], f"|{' --- |' * len(names)}\n", *texts[1:]])
 
 
-def print_results(results: Sequence[type[Result]], *, markdown: bool, latex: bool) -> None:
-    """Results as rows; a LaTeX table leaves out what is wider than a page."""
-    rows = [each.listing() for each in results]
+def print_results(results: Sequence[type[Result]], form: Form) -> None:
+    """A list of results; a LaTeX table leaves out what is wider than a page."""
+    listed = [each.listing() for each in results]
     narrow = ("id", "title", "place", "bounds", "printed")
-    print_rows(
-        [{name: row[name] for name in narrow} for row in rows] if latex else rows, markdown=markdown, latex=latex
-    )
+    rows = [{name: row[name] for name in narrow} for row in listed] if form == "latex" else listed
+    if not answered(form, lambda: listed, lambda: rows):
+        console.print(theorem_table(results, console.width))
 
 
 def _spread(row: Mapping[str, Any]) -> dict[str, Any]:

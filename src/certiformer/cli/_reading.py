@@ -16,7 +16,6 @@ from certiformer.theory.core.errors import InputError
 
 Delta = Annotated[float | None, typer.Option(help="Probability that any claim is wrong; 0.05 if nothing is said.")]
 Confidence = Annotated[float | None, typer.Option(help="1 - delta, e.g. 0.99.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 TEXTS = {"classes": "N|NAMES", "abstain": "LABEL"}
 """Fields of several kinds are typed as text."""

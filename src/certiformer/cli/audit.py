@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from certiformer.cli._output import Csv, Latex, Markdown, console, print_json, print_rows
+from certiformer.cli._output import Form, answered, console, forms
 from certiformer.theory.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _FEW = 3
 
 
+@forms("json", "csv", "markdown", "latex")
 def audit(
     ids: Annotated[
         list[str] | None, typer.Argument(metavar="[ID]...", help="Results to attack; all by default.")
@@ -37,21 +38,15 @@ def audit(
         str | None,
         typer.Option(metavar="FILE|JSON", help="Check recorded counterexamples again: no search, plain numpy."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
-    latex: Latex = False,
+    form: Form = "",
 ) -> None:
     """Search for counterexamples to a claim, and show how tight it is."""
     from certiformer.auditing import report, runner
 
     if recheck is not None:
         verdicts = [runner.recheck(document) for document in runner.recorded(_document(recheck))]
-        if json:
-            print_json({"claims": [verdict.as_json() for verdict in verdicts]})
-        elif csv or markdown or latex:
-            print_rows([_row(verdict) for verdict in verdicts], markdown=markdown, latex=latex)
-        else:
+        claims = {"claims": [verdict.as_json() for verdict in verdicts]}
+        if not answered(form, lambda: claims, lambda: [_row(verdict) for verdict in verdicts]):
             console.print(report.details(verdicts))
         return
     with _progress() as bar:
@@ -65,11 +60,7 @@ def audit(
         from certiformer.report.figure import save
 
         save(report.audit_figure(found), plot)
-    if json:
-        print_json(found.as_json())
-        return
-    if csv or markdown or latex:
-        print_rows([_row(verdict) for verdict in found.verdicts], markdown=markdown, latex=latex)
+    if answered(form, found.as_json, lambda: [_row(verdict) for verdict in found.verdicts]):
         return
     few = ids is not None and 0 < len(set(ids)) <= _FEW
     console.print(report.details(found.verdicts) if few else report.audit_table(found))

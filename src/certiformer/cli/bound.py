@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
-from certiformer.cli._output import Csv, Latex, Markdown, console, print_json, print_rows
+from certiformer.cli._output import Form, answered, console, forms
 from certiformer.report.table import evaluation_table, solution_table, sweep_table
 from certiformer.theory.core import Evaluation, Result, find
 from certiformer.theory.core.errors import InputError
 
 
+@forms("json", "csv", "markdown", "latex")
 def bound(
     id: Annotated[str, typer.Argument(help="A result, for example trauger.thm4.1; see `certiformer theorems`.")],
     inputs: Annotated[
@@ -33,10 +34,7 @@ def bound(
     below: Annotated[float | None, typer.Option(metavar="VALUE", help="With --solve: at most this.")] = None,
     above: Annotated[float | None, typer.Option(metavar="VALUE", help="With --solve, lower bounds: at least.")] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the sweep (.png, .pdf or .svg).")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
-    latex: Latex = False,
+    form: Form = "",
 ) -> None:
     """Evaluate a result: printed and sound side by side.
 
@@ -47,7 +45,11 @@ def bound(
     if solve_for is not None:
         if sweep_over or plot is not None:
             raise InputError("--solve", solve_for, "no --sweep and no --plot beside it")
-        _solve(result, given, solve_for, below, above, json=json, csv=csv, markdown=markdown, latex=latex)
+        from certiformer.theory.core.solving import solve
+
+        solution = solve(result, given, solve_for, below=below, above=above)
+        if not answered(form, solution.as_json, solution.rows):
+            console.print(solution_table(solution))
         return
     if below is not None or above is not None:
         raise InputError("--below, --above", below if above is None else above, "--solve KEY", "Say what to solve for")
@@ -55,11 +57,7 @@ def bound(
         if plot is not None:
             raise InputError("--plot", str(plot), "a sweep to draw", "Add for example --sweep n=1e2:1e8:40")
         evaluation = result.evaluate(given)
-        if json:
-            print_json(evaluation.as_json())
-        elif csv or markdown or latex:
-            print_rows(_sides(evaluation), markdown=markdown, latex=latex)
-        else:
+        if not answered(form, evaluation.as_json, lambda: _sides(evaluation)):
             console.print(evaluation_table(evaluation))
         return
     from certiformer.theory.core.sweeping import parse_sweep, sweep
@@ -69,37 +67,11 @@ def bound(
         from certiformer.report.figure import save
 
         save(swept.plot(), plot)
-    if json:
-        print_json(swept.as_json())
-    elif csv or markdown or latex:
-        print_rows(swept.rows(), markdown=markdown, latex=latex)
-    else:
-        console.print(sweep_table(swept))
-        if plot is not None:
-            console.print(f"wrote {plot}")
-
-
-def _solve(
-    result: type[Result],
-    given: dict[str, str],
-    name: str,
-    below: float | None,
-    above: float | None,
-    *,
-    json: bool,
-    csv: bool,
-    markdown: bool,
-    latex: bool,
-) -> None:
-    from certiformer.theory.core.solving import solve
-
-    solution = solve(result, given, name, below=below, above=above)
-    if json:
-        print_json(solution.as_json())
-    elif csv or markdown or latex:
-        print_rows(solution.rows(), markdown=markdown, latex=latex)
-    else:
-        console.print(solution_table(solution))
+    if answered(form, swept.as_json, swept.rows):
+        return
+    console.print(sweep_table(swept))
+    if plot is not None:
+        console.print(f"wrote {plot}")
 
 
 def _sides(evaluation: Evaluation) -> list[dict[str, object]]:

@@ -12,7 +12,7 @@ import typer
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.findings import Findings
 from certiformer.cli import _reading as reading
-from certiformer.cli._output import Csv, Form, Markdown, console, print_json, print_rows
+from certiformer.cli._output import Form, answered, console, forms
 from certiformer.report.screen import first_screen
 from certiformer.theory.core.errors import InputError
 
@@ -23,6 +23,7 @@ Every = Annotated[bool, typer.Option("--all", help="The table of all limits too.
 
 
 @reading.declared("certify")
+@forms("json", "csv", "markdown")
 def certify(
     declaration: Declaration,
     source: Annotated[
@@ -63,9 +64,7 @@ def certify(
     delta: reading.Delta = None,
     confidence: reading.Confidence = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where report.html and report.json go.")] = Path("out"),
-    json: reading.Json = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
+    form: Form = "",
 ) -> None:
     """Limit a model's error on new data, with a stated confidence.
 
@@ -107,14 +106,14 @@ def certify(
         from certiformer.auditing.proofs import write_proof
 
         told = write_proof(report.document, out / "proof.v", predictions, proof)
-    show(report, written, print_as(json, csv, markdown), table=every)
-    if told and not (json or csv or markdown):
+    show(report, written, form, table=every)
+    if told and not form:
         console.print(told, highlight=False)
     if require is not None:
         from certiformer.certification.gating import EXIT, required
 
         verdict, said = required(report, require)
-        typer.echo(said, err=json or csv or markdown)
+        typer.echo(said, err=bool(form))
         raise typer.Exit(EXIT[verdict])
 
 
@@ -127,11 +126,6 @@ def _holds_outcomes(source: Path) -> bool:
     return source.suffix.lower() in READERS
 
 
-def print_as(json: bool, csv: bool, markdown: bool) -> Form:
-    """The one form that was asked for."""
-    return "json" if json else "csv" if csv else "markdown" if markdown else ""
-
-
 def write(found: Findings, delta: float, only: str | None, out: Path) -> tuple[Report, tuple[Path, Path]]:
     """The report, and where its page and its JSON were written."""
     from certiformer.certification.pipeline import build
@@ -142,9 +136,5 @@ def write(found: Findings, delta: float, only: str | None, out: Path) -> tuple[R
 
 def show(report: Report, written: tuple[Path, Path], form: Form, *, table: bool = False) -> None:
     """The report in the form that was asked for."""
-    if form == "json":
-        print_json(report.document)
-    elif form:
-        print_rows(report.rows(), markdown=form == "markdown")
-    else:
+    if not answered(form, lambda: report.document, report.rows):
         console.print(first_screen(report, *written, table=table))

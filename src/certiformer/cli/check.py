@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from certiformer.cli._output import console, print_json
+from certiformer.cli._output import Json, console, print_json
 from certiformer.theory.core import find
 
 
 def check(
     id: Annotated[str, typer.Argument(help="A result, for example one that you are writing.")],
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    json: Json = False,
 ) -> None:
     """List what a result of yours still lacks.
 

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from certiformer.certification.declaration import Declaration
 from certiformer.cli import _reading as reading
-from certiformer.cli._output import Csv, Form, Latex, Markdown, console, print_json, print_rows
+from certiformer.cli._output import Form, answered, console, forms
 from certiformer.cli._reading import conditions, plain
 from certiformer.report.numbers import of_bound
 from certiformer.theory.core.errors import InputError
@@ -26,6 +26,7 @@ COLUMNS = ("id", "sound", "variant", "printed")
 
 
 @reading.declared("compare")
+@forms("json", "csv", "markdown", "latex")
 def compare(
     declaration: Declaration,
     what: Annotated[
@@ -53,17 +54,13 @@ def compare(
         Path | None,
         typer.Option("--proof", metavar="FILE", help="Models: write the sign test as a proof for a kernel (.v)."),
     ] = None,
-    json: reading.Json = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
-    latex: Latex = False,
+    form: Form = "",
 ) -> None:
     """Compare two models on the same items, or several bounds."""
     from certiformer.certification.comparing import compare as run
     from certiformer.certification.gating import EXIT, required_of
     from certiformer.certification.sources.files import READERS
 
-    form: Form = "csv" if csv else "markdown" if markdown else "latex" if latex else ""
     files = [word for word in what if Path(word).suffix.lower() in READERS or Path(word).exists()]
     if not files:
         models_only: dict[str, Any] = {"delta": delta, "confidence": confidence, "margin": margin}
@@ -73,7 +70,7 @@ def compare(
                 raise InputError(
                     f"--{name}", value, "files of predictions to compare", "Results have inputs: KEY=VALUE"
                 )
-        _results(what, sweep, plot, json, form)
+        _results(what, sweep, plot, form)
         return
     if len(files) < len(what):
         raise InputError("compare", [word for word in what if word not in files], "files, or ids, not both")
@@ -81,13 +78,13 @@ def compare(
         raise InputError("--sweep, --plot", sweep or str(plot), "results (ids) to compare, not files")
     found = run(*files, delta=delta, confidence=confidence, margin=margin, declaration=declaration)
     verdict = None if require is None else required_of(found, require)
-    _models(found, proof_file, json, form)
+    _models(found, proof_file, form)
     if verdict is not None:
-        typer.echo(verdict[1], err=json or bool(form))
+        typer.echo(verdict[1], err=bool(form))
         raise typer.Exit(EXIT[verdict[0]])
 
 
-def _models(found: Comparisons, proof_file: Path | None, json: bool, form: Form) -> None:
+def _models(found: Comparisons, proof_file: Path | None, form: Form) -> None:
     document: dict[str, Any] = {"comparison": found[0].as_json()}
     if len(found) > 1:
         document["comparisons"] = [one.as_json() for one in found]
@@ -96,11 +93,7 @@ def _models(found: Comparisons, proof_file: Path | None, json: bool, form: Form)
         from certiformer.auditing.proofs import write_proof
 
         told = write_proof(document, proof_file, None)
-    if json:
-        print_json(document)
-        return
-    if form:
-        print_rows([one.as_json() for one in found], markdown=form == "markdown", latex=form == "latex")
+    if answered(form, lambda: document, lambda: [one.as_json() for one in found]):
         return
     said = found.report
     console.print(f"[bold]{plain(said.headline)}[/bold]")
@@ -115,7 +108,7 @@ def _models(found: Comparisons, proof_file: Path | None, json: bool, form: Form)
         console.print(told, highlight=False)
 
 
-def _results(words: list[str], sweep: str | None, plot: Path | None, json: bool, form: Form) -> None:
+def _results(words: list[str], sweep: str | None, plot: Path | None, form: Form) -> None:
     from certiformer.report.comparison import compare_results, draw
 
     ids = [word for word in words if "=" not in word]
@@ -129,29 +122,25 @@ def _results(words: list[str], sweep: str | None, plot: Path | None, json: bool,
         if along is None:
             raise InputError("--plot", str(plot), "a sweep to draw", "Add for example --sweep n=1e2:1e8:40")
         draw(found, plot)
-    if json:
-        print_json(found.as_json())
+
+    def listed() -> list[dict[str, Any]]:
+        fixed: list[tuple[dict[str, float], Row]] = [({}, row) for row in rows]
+        swept = fixed if along is None else [({along.name: value}, row) for value, row in found.along()]
+        return [
+            {"quantity": row.quantity, **at, **{name: getattr(row, name) for name in COLUMNS}, "why": row.why}
+            for at, row in swept
+        ]
+
+    if answered(form, found.as_json, listed):
         return
-    if form:
-        fixed: list[tuple[dict[str, float], Row]] = [({}, row) for rows in found.by_quantity().values() for row in rows]
-        listed = fixed if along is None else [({along.name: value}, row) for value, row in found.along()]
-        print_rows(
-            [
-                {"quantity": row.quantity, **at, **{name: getattr(row, name) for name in COLUMNS}, "why": row.why}
-                for at, row in listed
-            ],
-            markdown=form == "markdown",
-            latex=form == "latex",
-        )
-        return
-    for quantity, rows in found.by_quantity().items():
+    for quantity, here in found.by_quantity().items():
         if along is not None and quantity in found.swept():
             _swept(found, quantity, along)
         title = quantity if along is None else f"{quantity}, {along.name} = {along.high:g}"
         table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
         for column in ("result", *COLUMNS[1:], "why"):
             table.add_column(column, justify="right" if column in ("sound", "printed") else "left", overflow="fold")
-        for row in rows:
+        for row in here:
             table.add_row(
                 row.id,
                 row.sound,

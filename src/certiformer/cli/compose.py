@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
+from certiformer.cli._output import Form, answered, console, forms
 from certiformer.theory.core.errors import InputError
 
 if TYPE_CHECKING:
     from certiformer.theory.networks.network import Composition
 
 
+@forms("json", "csv", "markdown")
 def compose(
     file: Annotated[Path, typer.Argument(help="TOML (docs/compose.md), a config.json or a checkpoint.")],
     n: Annotated[int | None, typer.Option("-n", help="Sample size, for the complexity.", min=1)] = None,
@@ -25,9 +26,7 @@ def compose(
         list[str] | None, typer.Option(metavar="NAME", help="A key or tensor that plays no part; may be given again.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the layers (.png, .pdf or .svg).")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
+    form: Form = "",
 ) -> None:
     """Bound the complexity of a network from its layers.
 
@@ -44,11 +43,7 @@ def compose(
         from certiformer.report.networks import network_figure
 
         save(network_figure(found), plot)
-    if json:
-        print_json(found.as_json())
-        return
-    if csv or markdown:
-        print_rows(found.dominating, markdown=markdown)
+    if answered(form, found.as_json, lambda: found.dominating):
         return
     _print(found)
     if plot is not None:

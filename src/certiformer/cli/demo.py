@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from certiformer.cli import _reading as reading
-from certiformer.cli._output import Csv, Markdown
-from certiformer.cli.certify import Every, print_as, show, write
+from certiformer.cli._output import Form, forms
+from certiformer.cli.certify import Every, show, write
 
 
+@forms("json", "csv", "markdown")
 def demo(
     seed: Annotated[int | None, typer.Option(help="Seed of splits and draws.")] = None,
     retrain: Annotated[bool, typer.Option("--retrain", help="Train the demo's models anew.")] = False,
@@ -22,9 +23,7 @@ def demo(
     delta: reading.Delta = None,
     confidence: reading.Confidence = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where report.html and report.json go.")] = Path("out"),
-    json: reading.Json = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
+    form: Form = "",
 ) -> None:
     """Certify the demo model: see what a report looks like.
 
@@ -35,4 +34,4 @@ def demo(
 
     level = failure_probability(delta, confidence)
     report, written = write(demo_findings(seed, retrain=retrain, progress=None), level, only, out)
-    show(report, written, print_as(json, csv, markdown), table=every)
+    show(report, written, form, table=every)

@@ -9,11 +9,12 @@ import typer
 
 from certiformer.certification.declaration import Declaration
 from certiformer.cli import _reading as reading
-from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
+from certiformer.cli._output import Form, answered, console, forms
 from certiformer.theory.core.errors import InputError
 
 
 @reading.declared("gate")
+@forms("json", "csv", "markdown")
 def gate(
     declaration: Declaration,
     source: Annotated[Path, typer.Argument(metavar="FILE", help="Predictions, losses or a log of evaluations.")],
@@ -42,9 +43,7 @@ def gate(
     every: Annotated[bool, typer.Option("--all", help="The table of all metrics and slices too.")] = False,
     delta: reading.Delta = None,
     confidence: reading.Confidence = None,
-    json: reading.Json = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
+    form: Form = "",
 ) -> None:
     """Pass, fail or undecided: is the error rate below a threshold?
 
@@ -74,11 +73,7 @@ def gate(
         from certiformer.auditing.proofs import write_proof
 
         told = write_proof(report.document, proof_file, None)
-    if json:
-        print_json(report.document)
-    elif csv or markdown:
-        print_rows(report.rows(), markdown=markdown)
-    else:
+    if not answered(form, lambda: report.document, report.rows):
         console.print(first_screen(report, table=every))
         if told:
             console.print(told)

@@ -11,13 +11,12 @@ from rich.table import Table
 
 from certiformer.certification.declaration import Declaration
 from certiformer.cli import _reading as reading
-from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
+from certiformer.cli._output import Form, Json, answered, console, forms, print_json
 from certiformer.report.numbers import confidence_text, percent_up
 from certiformer.theory.core.report import visible
 
 holdout = typer.Typer(help="Reuse one held-out set safely: each query is logged and counted.", no_args_is_help=True)
 Folder = Annotated[Path, typer.Argument(help="The ledger's folder.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 
 @holdout.command()
@@ -96,29 +95,24 @@ def claim(
 
 
 @holdout.command()
+@forms("json", "csv", "markdown")
 def log(
     ledger: Folder,
     head: Annotated[bool, typer.Option("--head", help="Only the hash of the last entry, to publish it.")] = False,
-    json: Json = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
+    form: Form = "",
 ) -> None:
     """What was asked and answered; `certiformer verify LEDGER` replays it."""
     from certiformer.certification.holdout_log import LOG, Ledger, read_log
 
     if head:
         opened = Ledger.open(ledger)
-        if json:
+        if form == "json":
             print_json({"head": opened.head, "entries": len(opened.entries)})
         else:
             typer.echo(opened.head)
         return
     entries = read_log(ledger / LOG)
-    if json:
-        print_json({"entries": list(entries)})
-        return
-    if csv or markdown:
-        print_rows(_lines(entries), markdown=markdown)
+    if answered(form, lambda: {"entries": list(entries)}, lambda: _lines(entries)):
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("round", "time", "answer", "nats", "model"):

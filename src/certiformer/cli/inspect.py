@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
+from certiformer.cli._output import Form, answered, console, forms, progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from certiformer.checkpoints import Inspection
-    from certiformer.checkpoints.measuring import Progress
 
 
+@forms("json", "csv", "markdown")
 def inspect(
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH...", help="Folders or files: safetensors, PyTorch, GGUF, npz, LoRA.")
@@ -38,13 +35,12 @@ def inspect(
     tensors: Annotated[bool, typer.Option("--tensors", help="A row per tensor, too.")] = False,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write page, JSON, CSV and figure there.")] = None,
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep norms on disk, by content.")] = True,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
+    form: Form = "",
 ) -> None:
     """Norms, sensitivities and covering bounds of a checkpoint."""
     from certiformer.checkpoints import Options
     from certiformer.checkpoints import inspect as run
+    from certiformer.report.checkpoints import comparison_table, inspection_table, layer_rows, tensor_rows
 
     documents = []
     for at, path in enumerate(paths):
@@ -59,17 +55,12 @@ def inspect(
             assume_unused=tuple(assume_unused or ()),
             cache=cache,
         )
-        with _bar(path.name, quiet=json or csv or markdown) as progress:
+        with progress_bar(path.name, quiet=bool(form)) as progress:
             documents.append(run(path, chosen, progress))
+    whole = documents[0] if len(documents) == 1 else {"checkpoints": documents}
     if out is not None:
-        _write(out, documents)
-    if json:
-        print_json(documents[0] if len(documents) == 1 else {"checkpoints": documents})
-        return
-    from certiformer.report.checkpoints import comparison_table, inspection_table, layer_rows, tensor_rows
-
-    if csv or markdown:
-        print_rows((tensor_rows if tensors else layer_rows)(documents), markdown=markdown)
+        _write(out, documents, whole)
+    if answered(form, lambda: whole, lambda: (tensor_rows if tensors else layer_rows)(documents)):
         return
     for document in documents:
         console.print(inspection_table(document, tensors=tensors))
@@ -80,33 +71,12 @@ def inspect(
         console.print(f"wrote {out / 'inspect.html'}, inspect.json, inspect.csv and layers.svg")
 
 
-@contextmanager
-def _bar(name: str, *, quiet: bool) -> Iterator[Progress | None]:
-    """Progress with the time left, on a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    errors = Console(stderr=True)
-    if quiet or not errors.is_terminal:
-        yield None
-        return
-    columns = (TextColumn("{task.fields[what]}", markup=False), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=errors, transient=True) as bar:
-        task = bar.add_task("measuring", what=name, total=None)
-
-        def step(done: float, work: float, what: str) -> None:
-            bar.update(task, completed=done, total=work, what=what)
-
-        yield step
-
-
-def _write(out: Path, documents: list[Inspection]) -> None:
+def _write(out: Path, documents: list[Inspection], whole: object) -> None:
     import json
 
     from certiformer.report.checkpoints import checkpoint_page, layer_figure, tensors_csv
     from certiformer.theory.core.whole_files import write_folder
 
-    whole = documents[0] if len(documents) == 1 else {"checkpoints": documents}
     files = {
         "inspect.html": checkpoint_page(documents),
         "inspect.json": json.dumps(whole, indent=2, allow_nan=False) + "\n",

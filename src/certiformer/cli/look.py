@@ -9,7 +9,7 @@ import typer
 
 from certiformer.certification.declaration import Declaration
 from certiformer.cli import _reading as reading
-from certiformer.cli._output import console, print_json
+from certiformer.cli._output import Json, console, print_json
 from certiformer.cli._reading import plain
 
 
@@ -17,7 +17,7 @@ from certiformer.cli._reading import plain
 def look(
     declaration: Declaration,
     source: Annotated[Path, typer.Argument(metavar="FILE", help="Predictions, losses or a log of evaluations.")],
-    json: reading.Json = False,
+    json: Json = False,
 ) -> None:
     """What is in a results file, and which commands can use it."""
     from certiformer.certification.looking import look as run

@@ -8,10 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from certiformer.cli import _reading as reading
-from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
+from certiformer.cli._output import Form, answered, console, forms
 from certiformer.theory.core.errors import InputError
 
 
+@forms("json", "csv", "markdown")
 def plan(
     error: Annotated[float | None, typer.Option(help="The error rate to be certified, e.g. 0.02.")] = None,
     confidence: reading.Confidence = None,
@@ -32,9 +33,7 @@ def plan(
         typer.Option(help="Fraction of items that exactly one model gets right; default 0.1."),
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the chance of success (.png, .svg).")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
+    form: Form = "",
 ) -> None:
     """How many labels to collect for a guarantee."""
     if (error is None) == (difference is None):
@@ -51,7 +50,7 @@ def plan(
                 raise InputError("--plot", str(plot), "one curve", f"Say what you expect: --expect {error / 2:g}")
             shares = [share for share in (*EXPECTED, *(ABOVE if gate else ())) if share * error < 1.0]
             plans = [planned(error, level, share * error, power, models) for share in shares]
-            _three(error, plans, json, csv, markdown)
+            _three(error, plans, form)
             return
         document = planned(error, level, expect, power, models)
     else:
@@ -60,11 +59,7 @@ def plan(
         document = _pairs(float(difference or 0.0), 0.1 if discordance is None else discordance, level, power)
     if plot is not None:
         _draw(document, plot)
-    if json:
-        print_json(document)
-        return
-    if csv or markdown:
-        print_rows([{"labels": n, "chance": chance} for n, chance in document["curve"]], markdown=markdown)
+    if answered(form, lambda: document, lambda: [{"labels": n, "chance": chance} for n, chance in document["curve"]]):
         return
     console.print(f"[bold]{document['answer']}[/bold]")
     for text in document["details"]:
@@ -83,15 +78,11 @@ ABOVE = (1.5, 2.0)
 """The same above it, for a gate: it may fail, too."""
 
 
-def _three(error: float, found: list[dict[str, Any]], json: bool, csv: bool, markdown: bool) -> None:
+def _three(error: float, found: list[dict[str, Any]], form: Form) -> None:
     """The plans for three expectations: how good the model is decides, so it is asked."""
     names = ("expect", "n", "stable", "power")
     rows = [{name: one[name] for name in names} for one in found]
-    if json:
-        print_json({"error": error, "plans": rows})
-    elif csv or markdown:
-        print_rows(rows, markdown=markdown)
-    else:
+    if not answered(form, lambda: {"error": error, "plans": rows}, lambda: rows):
         console.print("[bold]It depends on the error rate that you expect:[/bold]")
         for one in rows:
             console.print(

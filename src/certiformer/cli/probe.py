@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from certiformer.cli._output import console, print_json
+from certiformer.cli._output import Json, console, print_json, progress_bar
 from certiformer.theory.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,7 +42,7 @@ def probe(
         ),
     ] = None,
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep embeddings on disk, by content.")] = True,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    json: Json = False,
 ) -> None:
     """Train and certify a text classifier on a frozen encoder.
 
@@ -55,10 +53,10 @@ def probe(
 
     _refuse_unused(context, "--head" if head else "--adapter" if adapter else "")
     if adapter is not None:
-        with _bar(quiet=json) as progress:
+        with progress_bar("embedding", quiet=json) as progress:
             _adapted(path, texts, adapter, text, label, repeats, delta, cache, progress, out, json=json)
         return
-    with _bar(quiet=json) as progress:
+    with progress_bar("embedding", quiet=json) as progress:
         if head is not None:
             found = predict(path, head, texts, text=text, cache=cache, progress=progress)
         else:
@@ -145,18 +143,3 @@ def _refuse_unused(context: typer.Context, beside: str) -> None:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             raise InputError(f"--{name}", "given", f"no such option beside {beside}", "It would change nothing")
-
-
-@contextmanager
-def _bar(*, quiet: bool) -> Iterator[Progress | None]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    errors = Console(stderr=True)
-    if quiet or not errors.is_terminal:
-        yield None
-        return
-    columns = (TextColumn("embedding"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=errors, transient=True) as bar:
-        task = bar.add_task("embedding", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

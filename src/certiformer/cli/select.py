@@ -9,7 +9,7 @@ import typer
 
 from certiformer.certification.declaration import Declaration
 from certiformer.cli import _reading as reading
-from certiformer.cli._output import console, print_json
+from certiformer.cli._output import Json, console, print_json
 from certiformer.cli._reading import conditions, plain
 from certiformer.theory.core.errors import InputError
 
@@ -25,7 +25,7 @@ def select(
     ] = None,
     delta: reading.Delta = None,
     confidence: reading.Confidence = None,
-    json: reading.Json = False,
+    json: Json = False,
 ) -> None:
     """Choose when to abstain, so that answered examples meet a limit."""
     from certiformer.certification.selecting import select as run

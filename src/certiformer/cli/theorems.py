@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from certiformer.cli._output import Csv, Latex, Markdown, console, print_json, print_results
-from certiformer.report.table import theorem_table
+from certiformer.cli._output import Form, forms, print_results
 from certiformer.theory.core import Quantity, Status, papers, results
 from certiformer.theory.core.errors import UnknownNameError
 
 
+@forms("json", "csv", "markdown", "latex")
 def theorems(
     paper: Annotated[str | None, typer.Argument(help="Only this paper: what stands before the dot in an id.")] = None,
     bounds: Annotated[
@@ -21,10 +21,7 @@ def theorems(
         str | None,
         typer.Option("--status", metavar="STATUS", help="Only these printed statements: true, false, unproven, ..."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
-    latex: Latex = False,
+    form: Form = "",
 ) -> None:
     """List the results, what each bounds, and whether it is true."""
     if paper is not None and paper not in papers():
@@ -40,9 +37,4 @@ def theorems(
         if status not in states:
             raise UnknownNameError("status", status, states)
         found = [each for each in found if each.status is states[status]]
-    if json:
-        print_json([each.listing() for each in found])
-    elif csv or markdown or latex:
-        print_results(found, markdown=markdown, latex=latex)
-    else:
-        console.print(theorem_table(found, console.width))
+    print_results(found, form)

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from certiformer.cli._output import console, print_json
+from certiformer.cli._output import Json, console, print_json
 from certiformer.cli._process import own_process
 from certiformer.theory.core.errors import InputError
 
@@ -69,7 +69,7 @@ def train(
     threads: Annotated[int | None, typer.Option(help="CPUs to use (default: all).")] = None,
     float64: Annotated[bool, typer.Option("--float64", help="Train in double precision.")] = False,
     progress: Annotated[bool | None, typer.Option(help="A progress bar (default: on a terminal).")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    json: Json = False,
 ) -> None:
     """Train a paper's model and write a safetensors checkpoint.
 

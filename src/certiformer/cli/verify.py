@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from certiformer.cli._output import Csv, Markdown, console, print_json, print_rows
+from certiformer.cli._output import Form, answered, console, forms, print_json
 from certiformer.report.page import guaranteed
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.report import visible
@@ -18,6 +18,7 @@ MOST = 20
 """Differences that are listed; --json has them all."""
 
 
+@forms("json", "csv", "markdown")
 def verify(
     report: Annotated[
         Path, typer.Argument(help="report.json, its predictors beside it; or a hold-out ledger's folder.")
@@ -36,9 +37,7 @@ def verify(
         str | None,
         typer.Option(metavar="HASH", help="Of a hold-out ledger: a published hash that its chain must contain."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
+    form: Form = "",
 ) -> None:
     """Make a report again from its data and compare every field.
 
@@ -49,20 +48,16 @@ def verify(
     if proof is not None:
         from certiformer.auditing.proofs import COUNT, check_file, verdict_on
 
-        told(*verdict_on(lambda: check_file(report, data, count=proof == COUNT)), json)
+        told(*verdict_on(lambda: check_file(report, data, count=proof == COUNT)), form == "json")
     if report.is_dir() or report.name == "log.jsonl":
-        _ledger(report if report.is_dir() else report.parent, head, json)
+        _ledger(report if report.is_dir() else report.parent, head, form == "json")
         return
     if head is not None:
         raise InputError("--head", head, "the folder of a hold-out ledger", f"{report} is not one")
     from certiformer.certification.verify import verify as run
 
     found = run(report, data=data, replay=replay)
-    if json:
-        print_json(found.as_json())
-    elif csv or markdown:
-        print_rows([vars(row) for row in found.rows], markdown=markdown)
-    else:
+    if not answered(form, found.as_json, lambda: [vars(row) for row in found.rows]):
         table = Table(box=None, pad_edge=False, header_style="bold")
         table.add_column("statement", no_wrap=True)
         for name in ("reported", "made again"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from certiformer.cli._output import console, print_json
+from certiformer.cli._output import Json, console, print_json
 
 if TYPE_CHECKING:
     from certiformer.reproduction.sweep import Row
@@ -19,7 +19,7 @@ def merge(
     ledger: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Takes the runs; by default the one in your data directory.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    json: Json = False,
 ) -> None:
     """Add finished runs to the ledger."""
     from certiformer.reproduction.reproduce import default_ledger

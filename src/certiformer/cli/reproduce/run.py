@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from certiformer.cli._output import Csv, Form, Markdown, console, print_json, print_rows
+from certiformer.cli._output import Form, answered, console, forms
 from certiformer.cli.reproduce.arguments import lists, pairs, publishable, writable
 from certiformer.cli.reproduce.status import show_estimate, show_list, show_status
 from certiformer.cli.reproduce.verification import say, say_missing, verify_runs
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from certiformer.reproduction.sweep import Engine
 
 
+@forms("json", "csv", "markdown")
 def run(
     id: Annotated[str | None, typer.Argument(metavar="[ID]", help="An experiment, or `all`; none: the list.")] = None,
     scale: Annotated[
@@ -69,15 +70,12 @@ def run(
     ] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Figures and pages go to DIR/ID.")] = Path("out"),
     listed: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
+    form: Form = "",
 ) -> None:
     """Run a paper's experiment and compare the numbers.
 
     Besides: `reproduce merge FILE ...` joins ledgers, `reproduce upgrade FILE ...` renews those of certiformer 0.1.
     """
-    form: Form = "json" if json else "csv" if csv else "markdown" if markdown else ""
     if export is not None:
         writable(export)
     if listed or (id is None and not status):
@@ -139,13 +137,10 @@ def run(
         say(f"wrote {', '.join(map(str, export_all(found, export)))}")
     told = " and ".join(known for known in SCALES if known in {each.scale for each in found}) or size
     index = _index(found, told, out) if id == "all" else None
-    if form == "json":
-        documents = [each.document for each in found]
-        print_json({"scale": told, "experiments": documents, "index": str(index)} if index else documents[0])
-    elif form:
-        rows = [{"experiment": each.study.id, **row} for each in found for row in each.document["rows"]]
-        print_rows(rows, markdown=form == "markdown")
-    elif index is not None:
+    documents = [each.document for each in found]
+    rows = [{"experiment": each.study.id, **row} for each in found for row in each.document["rows"]]
+    whole = {"scale": told, "experiments": documents, "index": str(index)}
+    if not answered(form, lambda: whole if index else documents[0], lambda: rows) and index is not None:
         console.print(f"wrote {index}")
     if source is None and (len(found) < len(chosen) or any(each.swept.failed for each in found)):
         _complain(found)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from certiformer.cli._output import Form, console, print_json, print_rows
+from certiformer.cli._output import Form, answered, console
 
 if TYPE_CHECKING:
     from certiformer.reproduction.registry import Scale, Study
@@ -18,11 +18,7 @@ def show_list(form: Form) -> None:
     from certiformer.report.reproduction import list_table
 
     entries = listed()
-    if form == "json":
-        print_json(entries)
-    elif form:
-        print_rows(entries, markdown=form == "markdown")
-    else:
+    if not answered(form, lambda: entries, lambda: entries):
         console.print(list_table(entries))
 
 
@@ -52,11 +48,9 @@ def show_status(
                 hints[study.id] = older_versions(older, str(path)) or hints.get(study.id, "")
     if not named:
         entries = [e for e in entries if e["done"] or e["failed"] or e["running"] or e["older"]]
-    if form == "json":
-        print_json({"ledger": str(path), "experiments": entries})
-    elif form:
-        print_rows(entries, markdown=form == "markdown")
-    elif entries:
+    if answered(form, lambda: {"ledger": str(path), "experiments": entries}, lambda: entries):
+        return
+    if entries:
         console.print(status_table(entries))
         for id, hint in hints.items():
             if hint:
@@ -112,10 +106,7 @@ def show_estimate(
                     said += " (if each takes as long as the published runs on average; smaller ones take less)"
                 hint = older_versions(older, str(ledger or default_ledger()))
                 console.print(". ".join(filter(None, (said, hint))), markup=False, soft_wrap=True)
-    if form == "json":
-        print_json({"scale": scale, "workers": count, "experiments": entries})
-    elif form:
-        print_rows(entries, markdown=form == "markdown")
+    answered(form, lambda: {"scale": scale, "workers": count, "experiments": entries}, lambda: entries)
 
 
 def _counts(book: Ledger | None, grid: Experiment) -> dict[str, float]:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from certiformer.cli._output import console, print_json
+from certiformer.cli._output import Json, console, print_json
 from certiformer.cli.reproduce.arguments import pairs
 from certiformer.theory.core.errors import InputError
 
@@ -22,7 +22,7 @@ def upgrade(
         list[str] | None,
         typer.Option("--as", metavar="NAME=VERSION", help="Runs of NAME by unknown code are of this version."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    json: Json = False,
 ) -> None:
     """Carry over the runs of certiformer 0.1.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
-from certiformer.cli._output import Form, console, print_json, print_rows
+from certiformer.cli._output import Form, answered, console
 from certiformer.theory.core.errors import CertiformerError
 
 if TYPE_CHECKING:
@@ -53,16 +53,13 @@ def verify_runs(
         if not form:
             _show(study.id, found, best)
     say_missing(missing, chosen, there)
-    if form == "json":
-        print_json(answers if several else answers[0])
-    elif form:
-        rows = [
-            {"id": answer["id"], "config": canonical(run["config"]), "agrees": run["agrees"], "number": name, **both}
-            for answer in answers
-            for run in answer["runs"]
-            for name, both in run["values"].items()
-        ]
-        print_rows(rows, markdown=form == "markdown")
+    rows = [
+        {"id": answer["id"], "config": canonical(run["config"]), "agrees": run["agrees"], "number": name, **both}
+        for answer in answers
+        for run in answer["runs"]
+        for name, both in run["values"].items()
+    ]
+    answered(form, lambda: answers if several else answers[0], lambda: rows)
     if not all(answer["agrees"] for answer in answers):
         raise typer.Exit(1)
 
