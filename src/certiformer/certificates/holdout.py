@@ -43,7 +43,9 @@ class HoldOutBound(CertificateBound):
             raise InputError("errors", self.errors, f"at most n = {self.n}", "Errors are counted among the n examples")
         hypotheses = (
             assumed("the n examples are independent and played no part in training, selection or tuning"),
-            assumed("all models compared on these examples were fixed before any was scored, and counted (--models)"),
+            assumed(
+                "every model compared on these examples is counted in `models`, and was fixed before any had its score"
+            ),
         )
         value = exact_upper(self.id, self.errors, self.n, self.delta, self.models)
         return {
