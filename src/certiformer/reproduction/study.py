@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from certiformer.reproduction.panel import Plot
@@ -155,6 +158,32 @@ class Study:
                 cells.setdefault(name, []).append(canonical(config) in done)
         whole = [sum(each) >= (self.enough or len(each)) for each in cells.values()]
         return Covered(sum(whole), len(cells), sum(map(any, cells.values())))
+
+
+def study(
+    id: str,
+    experiment: Callable[[Scale], Experiment],
+    analyse: Callable[[Sequence[Row]], Analysis],
+    *,
+    cell: tuple[str, ...] = (),
+    counts: Callable[[Config], bool] | None = None,
+    enough: int = 0,
+) -> Study:
+    """The study `id`, with the title, the claim and the readings of `studies.toml`."""
+    words = _words()
+    own = words[id]
+    readings = tuple(_sentences(own["readings"], words["shared"]))
+    return Study(id, id.split(".")[0], own["title"], own["claim"], experiment, analyse, readings, cell, counts, enough)
+
+
+@functools.cache
+def _words() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("studies.toml").read_text(encoding="utf-8"))
+
+
+def _sentences(readings: Iterable[str], shared: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for reading in readings:
+        yield from _sentences(shared[reading[1:]], shared) if reading.startswith("@") else (reading,)
 
 
 def seed_by_seed(cells: Sequence[Config], seeds: int) -> list[Config]:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from certiformer.reproduction.sweep import Config, Row
 
 STARTS = ("zero", "one-step")
-OUR_DESIGN = "The paper's own experiments are in an appendix we do not have: data, sizes and starts are our design."
 
 
 def named(config: Config) -> str:

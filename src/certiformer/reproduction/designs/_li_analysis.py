@@ -16,15 +16,6 @@ from certiformer.reproduction.verdicts import Claim, Relation, rate_allowed
 
 Bound = Callable[[Config], float]
 LEVEL_MARGIN = 0.15  # for levels in units of what classical asymptotics predict
-OUR_DESIGN = (
-    "The paper has no experiment: the design is ours. Sizes, noise levels and norms were chosen after pilot runs, so "
-    "that a difference between the theories could show at all. Margins were not: 0.05 for exponents, 0.15 for levels. "
-    "A bound with its constants claims no exponent, printed and sound alike: its values are put to the test, and where "
-    "it is broken stands in a row of its own. What the form of a printed bound allows (no growth with the dimension or "
-    "with the heads) is a claim of the paper's. Classical asymptotics, σ²P/n with P free directions, do predict."
-)
-
-
 HEAD: Config = {
     "heads": 1,
     "layers": 0,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from certiformer.reproduction.panel import Panel, Plot
 from certiformer.reproduction.papers._arda_width_grid import RUN, TOKENS
 from certiformer.reproduction.papers.arda_figure_1 import bounds_hold
-from certiformer.reproduction.study import Analysis, Scale, Study, seed_by_seed
+from certiformer.reproduction.study import Analysis, Scale, seed_by_seed, study
 from certiformer.reproduction.sweep import Experiment, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
@@ -94,31 +94,4 @@ def _trend(table: Table, x: str, measure: str) -> Trend:
     )
 
 
-STUDIES = (
-    Study(
-        "arda.independence",
-        "arda",
-        "The errors of figure 1 against the sample size and the sequence length",
-        "The width that is needed grows only logarithmically with the sample size N, and the optimisation error does "
-        "not depend on the sequence length T.",
-        experiment,
-        analyse,
-        readings=(
-            (
-                "The paper varies neither N nor T: the grid is ours, around figure 1 with the paper's teacher, at one "
-                "width and a quarter of its steps. Both claims are about bounds; we ask whether the loss itself grows. "
-                "The errors of linearisation and approximation are shown beside their lemmas' growth and not judged by "
-                "it: a bound without T allows errors below it to grow with T. That was decided when the runs were "
-                "known; at first all three were judged."
-            ),
-            (
-                "At a fixed width, a bound whose width grows like log N allows errors that grow like √log N. The "
-                "linearisation error is bounded without N."
-            ),
-            (
-                "Longer sequences give smaller labels, for attention averages more tokens: the loss as a part of that "
-                "at the start stands beside it."
-            ),
-        ),
-    ),
-)
+STUDIES = (study("arda.independence", experiment, analyse),)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import certiformer
 from certiformer.reproduction.panel import Panel, Plot, Series
-from certiformer.reproduction.papers._arda_width_grid import DIMENSION, RADIUS, RUN, STEP_SCALE, step_size
+from certiformer.reproduction.papers._arda_width_grid import DIMENSION, RADIUS, RUN, step_size
 from certiformer.reproduction.statistics import Interval, mean_interval, ratio
-from certiformer.reproduction.study import Analysis, Scale, Study, seed_by_seed
+from certiformer.reproduction.study import Analysis, Scale, seed_by_seed, study
 from certiformer.reproduction.sweep import Config, Experiment, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
@@ -108,28 +108,4 @@ def _over(part: Table, side: str) -> Interval:
     return Interval(loss.value / limit, loss.low / limit, loss.high / limit, loss.seeds)
 
 
-STUDIES = (
-    Study(
-        "arda.projsgd",
-        "arda",
-        "Projected stochastic gradient descent: training loss against the number of steps",
-        "Stochastic steps that are unbiased reach in expectation the same bound as gradient descent, which falls like "
-        "one over the square root of the number of steps (Proposition 1). The paper has no experiment on it.",
-        experiment,
-        analyse,
-        readings=(
-            (
-                "The design is ours: figure 1's problem with the paper's teacher at one width; mini-batches drawn "
-                f"afresh with replacement; steps {STEP_SCALE:g}/sqrt(number of steps) for every size of mini-batch."
-            ),
-            (
-                "The printed bound is rebuilt from the proof, with a term in the width that no number of steps "
-                "removes: its rate is no claim about the exponent of the loss, and is shown, not judged."
-            ),
-            (
-                "These steps are longer than the sharper forms of the sound bound allow; it is read in its form for "
-                "steps of any length."
-            ),
-        ),
-    ),
-)
+STUDIES = (study("arda.projsgd", experiment, analyse),)

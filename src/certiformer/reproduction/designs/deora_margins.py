@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from certiformer.reproduction.designs import _deora_theory as theory
-from certiformer.reproduction.designs._deora_analysis import OUR_DESIGN, STARTS
+from certiformer.reproduction.designs._deora_analysis import STARTS
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.statistics import Interval, mean_interval
-from certiformer.reproduction.study import Analysis, Finding, Scale, Study, seed_by_seed
+from certiformer.reproduction.study import Analysis, Finding, Scale, seed_by_seed, study
 from certiformer.reproduction.sweep import Experiment, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes
@@ -148,32 +148,4 @@ def _series(table: Table) -> list[Series]:
     return [*series, Series("γ_attn", list(attention), list(attention.values()), kind="paper")]
 
 
-STUDIES = (
-    Study(
-        id=NAME,
-        paper="deora",
-        title="The NTK margin after the first phase, against formula (7) and the optimum",
-        claim=(
-            "After one step from zero the NTK features are separated by a margin γ_* that exceeds that of a linear "
-            "model by a term of order ζ²(1 - ζ)S⁴; attention that looks at relevant tokens only would have a larger "
-            "one still, γ_attn ≥ γ_* ≥ γ_lin. The zero start cannot be shown to be good."
-        ),
-        experiment=experiment,
-        analyse=analyse,
-        readings=(
-            OUR_DESIGN,
-            (
-                "γ_lin has no formula in our copy; the zero start, whose features are linear in the mean token, stands "
-                "for it."
-            ),
-            (
-                "Margins are those of the sample, hence at least those of the population that the formulas bound; all "
-                "are at norm √2, γ_attn is not, and is compared because the paper compares it."
-            ),
-            (
-                "In the table the formulas assume an exact first phase (P = 0); the check against the sound bound uses "
-                "the error that the first phase of that run had."
-            ),
-        ),
-    ),
-)
+STUDIES = (study(NAME, experiment, analyse),)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from certiformer.reproduction.designs import _deora_theory as theory
-from certiformer.reproduction.designs._deora_analysis import OUR_DESIGN, at, named, octaves
+from certiformer.reproduction.designs._deora_analysis import at, named, octaves
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.statistics import mean_interval, power_law
-from certiformer.reproduction.study import Analysis, Scale, Study, seed_by_seed
+from certiformer.reproduction.study import Analysis, Scale, seed_by_seed, study
 from certiformer.reproduction.sweep import Experiment, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend, fitted_exponent
@@ -137,30 +137,4 @@ def _levels(notes: Notes, kind: str, table: Table, bounds: dict[int, Any]) -> No
         notes.remarks.append(f"{kind}: the printed Theorem 2 asks for {asked:.2g} heads.")
 
 
-STUDIES = (
-    Study(
-        id=NAME,
-        paper="deora",
-        title="Leave-one-out stability and gap against the sample size",
-        claim=(
-            "Removing one of n samples moves the iterates of gradient descent by an amount of order 1/n, up to a "
-            "factor log(K)^2 after K steps, and the expected gap is of the same order, once there are many heads."
-        ),
-        experiment=experiment,
-        analyse=analyse,
-        readings=(
-            OUR_DESIGN,
-            "All n + 1 runs keep the weight 1/n for every sample, as in the paper's argument.",
-            (
-                "The gap is estimated by the loss of each sample under the run without it, minus its loss under the "
-                "run with it."
-            ),
-            (
-                "Theorem 2 is evaluated at the target of loss 1/K near the start that the sound Corollary 2 uses. For "
-                "the zero start its inputs hold almost surely; after the first phase they are read off the runs, so "
-                "there the bound is a plug-in value."
-            ),
-            "Heads that start equal stay equal, so 2^24 heads are followed as one head of each kind with its copies.",
-        ),
-    ),
-)
+STUDIES = (study(NAME, experiment, analyse),)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from certiformer.reproduction.designs import _deora_theory as theory
-from certiformer.reproduction.designs._deora_analysis import OUR_DESIGN, STARTS, at, named, octaves, power
+from certiformer.reproduction.designs._deora_analysis import STARTS, at, named, octaves, power
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.statistics import Interval, mean_interval, power_law, ratio
-from certiformer.reproduction.study import Analysis, Finding, Scale, Study, seed_by_seed
+from certiformer.reproduction.study import Analysis, Finding, Scale, seed_by_seed, study
 from certiformer.reproduction.sweep import Config, Experiment, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, fitted_exponent
@@ -163,32 +163,4 @@ def _loss_plot(table: Table, bounds: dict[str, dict[str, Any]]) -> Plot:
     )
 
 
-STUDIES = (
-    Study(
-        id=NAME,
-        paper="deora",
-        title="Training and test loss against steps for few and many heads on the tokenized mixture",
-        claim=(
-            "From a good initialization gradient descent has training loss of order 1/K, up to logarithms, once the "
-            "number of heads is polylogarithmic in K."
-        ),
-        experiment=experiment,
-        analyse=analyse,
-        readings=(
-            OUR_DESIGN,
-            (
-                "The order up to logarithms is read as log(K)^2 / K: an exponent at most that of this curve over the "
-                "same range agrees."
-            ),
-            (
-                "Heads that start equal stay equal, so the zero start and the first phase are run with one head of "
-                "each kind and its number of copies: this is the same gradient descent, at any number of heads."
-            ),
-            (
-                "Where a margin is needed it is the sound one of Proposition 2. For the zero start all inputs of the "
-                "theory hold almost surely; after the first phase, which has 2000 samples of its own, its error, the "
-                "outputs and the heads are read off the runs, so there the bound on the gap is a plug-in value."
-            ),
-        ),
-    ),
-)
+STUDIES = (study(NAME, experiment, analyse),)

@@ -15,10 +15,13 @@ import numpy as np
 from scipy.special import softmax
 
 import certiformer
+from certiformer.reproduction.designs import _deora_theory as theory
+from certiformer.reproduction.designs import deora_training, li_rates
+from certiformer.reproduction.designs._deora_analysis import at, power
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.papers import _arda_width_grid, _trauger_grid
 from certiformer.reproduction.statistics import Interval, Vector, mean_interval
-from certiformer.reproduction.study import Analysis, Finding, Scale, Study, seed_by_seed
+from certiformer.reproduction.study import Analysis, Finding, Scale, seed_by_seed, study
 from certiformer.reproduction.sweep import Config, Experiment, Outcome, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes
@@ -27,7 +30,6 @@ from certiformer.theory.theorems.arda._descent import Radii, squared_gradient
 from certiformer.theory.theorems.arda._heads import averaged
 
 HOLDS = {"holds from here up": 1.0}
-OURS = "The paper does not check its hypotheses at its networks; the reading of each margin is ours."
 
 
 @dataclass(frozen=True)
@@ -113,18 +115,8 @@ def analyse_arda(rows: Sequence[Row]) -> Analysis:
 # Deora, Corollary 2
 
 
-def deora_experiment(scale: Scale) -> Experiment:
-    """The runs of deora.training."""
-    from certiformer.reproduction.designs.deora_training import experiment
-
-    return experiment(scale)
-
-
 def analyse_deora(rows: Sequence[Row]) -> Analysis:
     """Heads and step size at the last step count, for both starts."""
-    from certiformer.reproduction.designs import _deora_theory as theory
-    from certiformer.reproduction.designs._deora_analysis import at, power
-
     table, notes = Table(rows), Notes()
     conditions: dict[str, dict[float, Interval]] = {}
     smallest: dict[str, float | str] = {}
@@ -158,13 +150,6 @@ def analyse_deora(rows: Sequence[Row]) -> Analysis:
 
 
 # Li, the theorems on empirical risk minimisers
-
-
-def li_experiment(scale: Scale) -> Experiment:
-    """The runs of li.rates."""
-    from certiformer.reproduction.designs.li_rates import experiment
-
-    return experiment(scale)
 
 
 def analyse_li(rows: Sequence[Row]) -> Analysis:
@@ -355,60 +340,10 @@ def analyse_trauger(rows: Sequence[Row]) -> Analysis:
     return Margins("tokens T", "T", conditions, smallest, "y").analysis(notes, headline, caption, panel)
 
 
-def _study(paper: str, theorem: str, claim: str, experiment: object, analyse: object, *readings: str) -> Study:
-    return Study(
-        f"{paper}.hypotheses",
-        paper,
-        f"Do the hypotheses of {theorem} hold at the networks of the experiments?",
-        claim,
-        experiment,  # type: ignore[arg-type]
-        analyse,  # type: ignore[arg-type]
-        readings=(OURS, *readings),
-    )
-
-
 STUDIES = (
-    _study(
-        "mwigo",
-        "Lemma 4",
-        "The loss stays small if α² ≥ 8 ρ M √(2Φ₀) and α³ ≥ 32 ρ² z √(2Φ₀)/η_O, for widths of order N³.",
-        mwigo_experiment,
-        analyse_mwigo,
-        "Images, tokens and initial weights are those of Table 1 by seed; nothing is trained, for α and Φ₀ belong to "
-        "the start.",
-    ),
-    _study(
-        "trauger",
-        "Theorem 4.1",
-        "The bound holds for all weights within the norms; its printed form has a range of its own.",
-        _trauger_grid.released,
-        analyse_trauger,
-        "C is that of the one CLS token, the smaller of the two that we know; norms are those that the run kept.",
-    ),
-    _study(
-        "deora",
-        "Corollary 2",
-        "Enough heads, polylogarithmic in the number of steps, and a small enough step.",
-        deora_experiment,
-        analyse_deora,
-        "The runs are those of deora.training; the margin at the start is the sound lower bound for the population.",
-    ),
-    _study(
-        "arda",
-        "Theorem 1",
-        "Projected gradient descent with a short step, for a target whose norms are within the radii.",
-        _arda_width_grid.experiment,
-        analyse_arda,
-        "The runs are those of arda.fig1, both teachers. The released teacher is not in the space that the theorem is "
-        "about, at any width.",
-        "The printed step is 1/sqrt(number of steps); the released program takes a longer one.",
-    ),
-    _study(
-        "li",
-        "the theorems on minimisers",
-        "All bounds are for a minimiser of the training loss over the class.",
-        li_experiment,
-        analyse_li,
-        "The runs are those of li.rates; norms are within the class by projection.",
-    ),
+    study("mwigo.hypotheses", mwigo_experiment, analyse_mwigo),
+    study("trauger.hypotheses", _trauger_grid.released, analyse_trauger),
+    study("deora.hypotheses", deora_training.experiment, analyse_deora),
+    study("arda.hypotheses", _arda_width_grid.experiment, analyse_arda),
+    study("li.hypotheses", li_rates.experiment, analyse_li),
 )

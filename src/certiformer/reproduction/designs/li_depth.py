@@ -11,7 +11,6 @@ import numpy as np
 from certiformer.reproduction.designs import _li_analysis
 from certiformer.reproduction.designs._li_analysis import (
     HEAD,
-    OUR_DESIGN,
     calibration,
     free_directions,
     in_units,
@@ -22,7 +21,7 @@ from certiformer.reproduction.designs._li_analysis import (
 from certiformer.reproduction.designs._li_theory import inputs_of, printed, printed_bound, sound
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.statistics import ratio
-from certiformer.reproduction.study import Analysis, Scale, Study
+from certiformer.reproduction.study import Analysis, Scale, study
 from certiformer.reproduction.sweep import Config, Experiment, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes
@@ -147,28 +146,4 @@ def _grown(notes: Notes, constant: float, table: Table) -> list[str]:
     return [f"{ratios['excess']:.2g} times (Λ = {constant:g})"]
 
 
-STUDIES = (
-    Study(
-        id="li.depth",
-        paper="li",
-        title="Depth: layers that contract hide their parameters, layers that expand show them",
-        claim=(
-            "With projections between layers the bounds for L layers contain the layer constant to the power L only "
-            "inside a logarithm, and a sum of ranks over the layers. The paper has no experiment."
-        ),
-        experiment=experiment,
-        analyse=analyse,
-        readings=(
-            OUR_DESIGN,
-            (
-                "Blocks are those of equation (5), with the projection on the unit ball; the layer constant is "
-                "Λ = B_c B_v (1 + 2 B_QK) with B_QK = 1 and B_c = B_v, the teacher at 0.8 of every norm."
-            ),
-            (
-                "Classical asymptotics, σ²P/n, need n so large that every direction is resolved. Behind contracting "
-                "layers that may be far away: the share resolved at this n is shown, with weights of order one."
-            ),
-            "Theorem 5.3 asks for entrywise norms; those of the smallest ball that contains the class are used.",
-        ),
-    ),
-)
+STUDIES = (study("li.depth", experiment, analyse),)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from certiformer.reproduction.designs import _li_analysis
-from certiformer.reproduction.designs._li_analysis import HEAD, OUR_DESIGN, at, calibration, growth, rate, scaled
+from certiformer.reproduction.designs._li_analysis import HEAD, at, calibration, growth, rate, scaled
 from certiformer.reproduction.designs._li_theory import printed, sound
 from certiformer.reproduction.panel import Panel, Plot
-from certiformer.reproduction.study import Analysis, Scale, Study
+from certiformer.reproduction.study import Analysis, Scale, study
 from certiformer.reproduction.sweep import Experiment, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend, fitted_exponent
@@ -91,26 +91,4 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     return notes.analysis(headline, heads=Plot(panels, caption, 2, 3.0))
 
 
-STUDIES = (
-    Study(
-        id="li.heads",
-        paper="li",
-        title="Heads: the excess risk counts every one of them",
-        claim=(
-            "In the rank-based bound for H heads each rank is counted once, whatever H; H enters through the range of "
-            "the class only. With a shared budget of norms the excess risk should hardly depend on H. The paper has no "
-            "experiment."
-        ),
-        experiment=experiment,
-        analyse=analyse,
-        readings=(
-            OUR_DESIGN,
-            (
-                "Heads are summed before one readout, as in equation (3), without 1/sqrt(H). The readout and the "
-                "output matrix of a head act as one vector, whose norm is bounded by 1, or by 1/H."
-            ),
-            "Ten seeds at the full scale, half as many as in the other studies of this paper.",
-            "The printed bound is evaluated with full ranks; an upper bound's growth is read as a growth allowed.",
-        ),
-    ),
-)
+STUDIES = (study("li.heads", experiment, analyse),)

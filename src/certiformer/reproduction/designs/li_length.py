@@ -11,7 +11,7 @@ import certiformer
 from certiformer.reproduction.designs._li_tails_fits import PROBLEM, degrees_of_freedom
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.statistics import mean_interval, trend
-from certiformer.reproduction.study import Analysis, Finding, Scale, Study, seed_by_seed
+from certiformer.reproduction.study import Analysis, Finding, Scale, seed_by_seed, study
 from certiformer.reproduction.sweep import Config, Experiment, Outcome, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend, fitted_exponent
@@ -188,25 +188,4 @@ def analyse(rows: Sequence[Row]) -> Analysis:
     )
 
 
-STUDIES = (
-    Study(
-        id=NAME,
-        paper="li",
-        title="Sequence length: spectral norm, longest token and excess risk",
-        claim=(
-            "The bounds are free of the sequence length T, which enters through no term but the bound B_X on the "
-            "spectral norm of the input."
-        ),
-        experiment=experiment,
-        analyse=analyse,
-        readings=(
-            "Tokens are independent N(0, I/d), for which the spectral norm itself grows like √T.",
-            (
-                "Bounds take the teacher's own norms and the thresholds that Gaussian sequences exceed with "
-                "probability at most 1/n: Lemma 6.1 for ‖X‖₂, a union over tokens for the longest one. What lies "
-                "beyond is left out of both."
-            ),
-            "As in the study of tails: one head, d = k = 2, local minimisation from the teacher.",
-        ),
-    ),
-)
+STUDIES = (study(NAME, experiment, analyse),)

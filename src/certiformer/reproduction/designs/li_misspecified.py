@@ -16,7 +16,7 @@ from scipy import special
 import certiformer
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.statistics import Interval, mean_interval
-from certiformer.reproduction.study import Analysis, Scale, Study, seed_by_seed
+from certiformer.reproduction.study import Analysis, Scale, seed_by_seed, study
 from certiformer.reproduction.sweep import Config, Experiment, Outcome, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
@@ -203,27 +203,4 @@ def _over(table: Table, side: int) -> Interval:
     return Interval(found.value / bound, found.low / bound, found.high / bound, found.seeds)
 
 
-STUDIES = (
-    Study(
-        id=NAME,
-        paper="li",
-        title="No fast rate without a condition: a non-convex class and a flat noise",
-        claim=(
-            "Empirical risk minimisation over Transformers has an excess risk of order log n / n over the best of the "
-            "class, without a Bernstein or convexity condition (Corollary 4.5)."
-        ),
-        experiment=experiment,
-        analyse=analyse,
-        readings=(
-            "A bound for every distribution must hold for one that changes with n; gap and noise do so here.",
-            (
-                "The Lipschitz constant is valid for every label, the cover is the exact one of the class at radius "
-                "1/n, and the reference is the best of the class, so that the approximation term is zero."
-            ),
-            (
-                "Samples are simulated through sufficient statistics (binomial counts, the beta law of a median): "
-                "exact in law for every n."
-            ),
-        ),
-    ),
-)
+STUDIES = (study(NAME, experiment, analyse),)

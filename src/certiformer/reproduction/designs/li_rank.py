@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from certiformer.reproduction.designs import _li_analysis
-from certiformer.reproduction.designs._li_analysis import HEAD, OUR_DESIGN, at, broken, calibration, growth, rate
+from certiformer.reproduction.designs._li_analysis import HEAD, at, broken, calibration, growth, rate
 from certiformer.reproduction.designs._li_theory import printed, sound
 from certiformer.reproduction.panel import Panel, Plot
-from certiformer.reproduction.study import Analysis, Scale, Study
+from certiformer.reproduction.study import Analysis, Scale, study
 from certiformer.reproduction.sweep import Config, Experiment, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
@@ -122,28 +122,4 @@ def _rank(config: Config) -> float:
     return float(config["rank"] or min(config["d"], config["k"]))
 
 
-STUDIES = (
-    Study(
-        id="li.rank",
-        paper="li",
-        title="Low-rank heads: does the excess risk follow the rank, or the number of parameters?",
-        claim=(
-            "The rank-based bounds contain ranks and norms but no dimension: for a rank-one head the excess risk "
-            "should not grow with d, and for rank r it should grow like r. The paper has no experiment."
-        ),
-        experiment=experiment,
-        analyse=analyse,
-        readings=(
-            OUR_DESIGN,
-            (
-                "Every matrix is a product of two factors of r columns and spectral norm at most the root of the "
-                "radius, which is exactly the class of rank r and that norm; norms stay the same for every d and r."
-            ),
-            (
-                "The free directions P are the rank of the information matrix at the teacher, counted on the test "
-                "sample; classical asymptotics give an excess of σ²P/n."
-            ),
-            "C_1 of Assumption 5.7 is 1/2, as in Lemma B.6; an upper bound's growth is read as a growth allowed.",
-        ),
-    ),
-)
+STUDIES = (study("li.rank", experiment, analyse),)

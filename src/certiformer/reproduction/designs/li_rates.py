@@ -11,7 +11,6 @@ from certiformer.reproduction.designs import _li_analysis
 from certiformer.reproduction.designs._li_analysis import (
     HEAD,
     LEVEL_MARGIN,
-    OUR_DESIGN,
     at,
     broken,
     calibration,
@@ -21,7 +20,7 @@ from certiformer.reproduction.designs._li_analysis import (
 from certiformer.reproduction.designs._li_theory import inputs_of, printed, printed_bound, sound, theorem_of
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.statistics import mean_interval
-from certiformer.reproduction.study import Analysis, Finding, Scale, Study
+from certiformer.reproduction.study import Analysis, Finding, Scale, study
 from certiformer.reproduction.sweep import Config, Experiment, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
@@ -218,32 +217,4 @@ def _calibration(notes: Notes, quiet: Table, loud: Table, ball: Table) -> Panel:
     return Panel("sample size n", "sound bound / excess", series, title, "xy", {"the excess itself": 1.0})
 
 
-STUDIES = (
-    Study(
-        id="li.rates",
-        paper="li",
-        title="Excess risk of one head: rate in n, level, noise, and the printed bounds put to the test",
-        claim=(
-            "The paper promises an excess risk of order 1/n up to logarithms, with a level set by norms and ranks; the "
-            "noise of the labels does not enter, and norm bounds alone give the rate whatever the dimension. It has no "
-            "experiment."
-        ),
-        experiment=experiment,
-        analyse=analyse,
-        readings=(
-            OUR_DESIGN,
-            (
-                "κ may be the Lipschitz constant of the conditional risk, as Assumption 4.3 reads; the curve for the "
-                "loss itself is drawn beside it."
-            ),
-            (
-                "The class has spectral norms at most 1 (readout, value) and 8 (attention); the teacher's singular "
-                "values are 0.8 of that. Labels are f0(X) ± σ, three tokens N(0, I/4) cut at norm 1."
-            ),
-            (
-                "The printed bounds hold for every cover radius, so the best of a grid is taken; the constant C_1 of "
-                "Assumption 5.7 is 1/2, as in Lemma B.6."
-            ),
-        ),
-    ),
-)
+STUDIES = (study("li.rates", experiment, analyse),)

@@ -19,7 +19,7 @@ from certiformer.reproduction.designs._li_tails_fits import (
 )
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.statistics import Vector, bootstrap, mean_interval, median_interval
-from certiformer.reproduction.study import Analysis, Finding, Scale, Study, seed_by_seed
+from certiformer.reproduction.study import Analysis, Finding, Scale, seed_by_seed, study
 from certiformer.reproduction.sweep import Config, Experiment, Outcome, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
@@ -247,37 +247,4 @@ def _loss_panel(table: Table, noise: str) -> Panel:
     return Panel("n (examples)", "E (f̂ − f°)²", series, f"{NOISES[noise]} noise, Gaussian inputs", "xy")
 
 
-STUDIES = (
-    Study(
-        id=NAME,
-        paper="li",
-        title="Heavy-tailed inputs and labels: rates of squared, clipped and robust least squares",
-        claim=(
-            "For inputs with tail index β the rate slows down to n^(−(β−2)/(β−1)), which reflects how hard such data "
-            "are (Remark 6.12); sub-Gaussian inputs keep √log n / n (Remark 6.7); a robust loss is called for."
-        ),
-        experiment=experiment,
-        analyse=analyse,
-        readings=(
-            (
-                "The paper reports no experiment; this design tests Remarks 6.7 and 6.12 on a single head (T = 4 "
-                "tokens, d = k = 2, leaky ReLU), teacher and student alike, squared loss."
-            ),
-            "Minima are local: descent starts at the teacher, so that optimisation plays no part.",
-            (
-                "Rates are read as bounds, printed and sound alike: a faster decay is compatible with both. That "
-                "Remark 6.12 reflects how hard such data are is a claim of its own, tested by the difference of "
-                "exponents."
-            ),
-            "Clipped: target and predictor are confined to [−0.5, 0.5], the predictor inside the training objective.",
-            (
-                "Robust losses use scales fixed in units of the noise: Catoni's ψ(sr²)/s with s = 1/σ², Huber's "
-                "corner at 1.345 σ."
-            ),
-            (
-                "Under t₂.₂ noise the excess of least squares has a mean but no variance: its average over draws is "
-                "shown without an interval and without a verdict."
-            ),
-        ),
-    ),
-)
+STUDIES = (study(NAME, experiment, analyse),)

@@ -12,7 +12,7 @@ import certiformer
 from certiformer.reproduction.designs._li_tails_fits import PROBLEM
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.statistics import Vector, bootstrap, power_law
-from certiformer.reproduction.study import Analysis, Scale, Study, seed_by_seed
+from certiformer.reproduction.study import Analysis, Scale, seed_by_seed, study
 from certiformer.reproduction.sweep import Config, Experiment, Outcome, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
@@ -241,28 +241,4 @@ def _curves(table: Table) -> list[Series]:
     return series
 
 
-STUDIES = (
-    Study(
-        id=NAME,
-        paper="li",
-        title="Truncating heavy-tailed inputs: risk against the threshold",
-        claim=(
-            "Inputs with tail index β are best truncated at M of order n^(1/(β−2)), where a bias of order M^(2−β) "
-            "balances the variance (Remark 6.12)."
-        ),
-        experiment=experiment,
-        analyse=analyse,
-        readings=(
-            "A sequence whose longest token exceeds M is scaled down as a whole, in training and in use.",
-            "The same single head, teacher and local minimisation as in the study of tails; squared loss.",
-            (
-                "The sound threshold n^(1/β) minimises the bound S8, whose variance term grows like M². It is a claim "
-                "about the bound; that the risk itself has its minimum there is nowhere claimed."
-            ),
-            (
-                "The bias and the far part of the risk are integrated by importance sampling, with test inputs of tail "
-                "index 1/4 and bounded weights."
-            ),
-        ),
-    ),
-)
+STUDIES = (study(NAME, experiment, analyse),)

@@ -11,7 +11,7 @@ import numpy as np
 import certiformer
 from certiformer.reproduction.panel import Panel, Plot
 from certiformer.reproduction.papers._arda_width_grid import DIMENSION, PARTS, RADIUS, experiment, step_size
-from certiformer.reproduction.study import Analysis, Finding, Study
+from certiformer.reproduction.study import Analysis, Finding, study
 from certiformer.reproduction.sweep import Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend, fitted_exponent
@@ -175,39 +175,4 @@ def _remarks(notes: Notes, table: Table) -> None:
     )
 
 
-STUDIES = (
-    Study(
-        "arda.fig1",
-        "arda",
-        "Linearisation error, approximation error and training loss against the width",
-        "All three errors fall with the width as power laws whose exponents are close to -1/2.",
-        experiment,
-        analyse,
-        cell=("teacher", "width"),
-        readings=(
-            (
-                "The released teacher scores with the diagonal of W only and is not in the student's space; the text's "
-                "teacher uses all of W. We run both."
-            ),
-            (
-                "Linearisation: the released program moves every head to the boundary of Omega_rho along the gradient "
-                "summed over the inputs and takes the mean over the inputs; the lemma is about the largest. We show "
-                "both."
-            ),
-            (
-                "Approximation: the student's own linearisation at the transported parameters, with the m/2 different "
-                "heads of the symmetric initialisation. The released program draws m different heads, and for its "
-                "teacher compares features that the student does not have: shown beside it."
-            ),
-            (
-                "Training: projected gradient descent in single precision with step 1.75/sqrt(steps), radii 3, full "
-                "batch, as released; at the quick scale 500 samples and 1,200 steps instead of 4,000 and 4,000."
-            ),
-            (
-                "Slopes are fitted to medians over seeds, as in the released plots. The exponents of bounds are slopes "
-                "of the registered bounds between the widths shown; that of the loss after unlimited steps of the "
-                "length that the theorem asks for, since the experiment's are too long."
-            ),
-        ),
-    ),
-)
+STUDIES = (study("arda.fig1", experiment, analyse, cell=("teacher", "width")),)

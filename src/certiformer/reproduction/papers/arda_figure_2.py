@@ -22,7 +22,7 @@ from certiformer.reproduction.papers._arda_lag_grid import (
     precision,
 )
 from certiformer.reproduction.statistics import Interval, mean_interval
-from certiformer.reproduction.study import Analysis, Study
+from certiformer.reproduction.study import Analysis, study
 from certiformer.reproduction.sweep import Config, Row, canonical
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
@@ -306,67 +306,11 @@ def analyse_memory(rows: Sequence[Row]) -> Analysis:
     return notes.analysis(headline, memory=Plot(panels, caption, columns=2))
 
 
+def _released(config: Config) -> bool:
+    return precision(config) == RELEASED
+
+
 STUDIES = (
-    Study(
-        "arda.fig2",
-        "arda",
-        "Gradient norms and validation loss against the lag: IndRNN and Transformer on AR(L)",
-        "As the lag grows, the recurrent network shows larger and more variable gradient norms and its validation loss "
-        "gets worse; the Transformer's norms stay stable and its validation loss roughly constant.",
-        experiment,
-        analyse,
-        cell=("lag",),
-        counts=lambda config: precision(config) == RELEASED,
-        readings=(
-            (
-                "The text calls the norm a Jacobian; the released program logs the gradient of the training loss. We "
-                "show both: the loss gradient with respect to the recurrent or attention weights, largest over the "
-                "first 500 steps (the released short runs) and over all, and the root mean square over training "
-                "windows of ||df/dweights||, largest over the steps looked at."
-            ),
-            (
-                "Windows have L + 1 tokens of 17 channels (the value, 8 sines, 8 cosines), are not scaled into the "
-                "unit ball, and labels are standardised, as released. The theory's constants for unit tokens do not "
-                "apply."
-            ),
-            (
-                "The released split is at random among overlapping windows, so that validation shares points with "
-                "training. We train on it and validate on both: those windows, and windows of a second series."
-            ),
-            (
-                "Validation loss and Jacobian are looked at every few steps, not at every one. At the quick scale "
-                "training is shorter and on fewer windows, and lags reach 48 instead of 96."
-            ),
-            (
-                "Single precision, as released. At long lags it blurs the gradients of the IndRNN, so that three seeds "
-                "of it are run in double precision as well; figures show single precision, rows how the two compare. "
-                "Twenty seeds of 500 steps in double precision had been run and looked at before this was decided."
-            ),
-            (
-                "Curves are arithmetic means over seeds, as in the released plot; ratios, whose tails are heavy, are "
-                "geometric means. Stable means an exponent of 0 within a quarter of the IndRNN's, and within 0.05 "
-                "where that is less: the paper sets one beside the other. (The first margin was 0.05; this one was set "
-                "when the runs were known.)"
-            ),
-        ),
-    ),
-    Study(
-        "arda.memory",
-        "arda",
-        "Memory against validation loss: what the window of a Transformer buys",
-        "The Transformer keeps its validation loss as the lag grows, at the cost of a window that grows with the lag; "
-        "the recurrent network keeps a state of fixed size and gets worse.",
-        experiment,
-        analyse_memory,
-        cell=("lag",),
-        counts=lambda config: precision(config) == RELEASED,
-        readings=(
-            "The runs are those of figure 2: nothing new is trained.",
-            (
-                "Counted are the numbers that must be kept to predict the next value of a stream: hidden units, or the "
-                "tokens of the window with all their channels. Weights and the memory of training are not counted."
-            ),
-            "Whether a wider recurrent network with the same memory would do better was not tried.",
-        ),
-    ),
+    study("arda.fig2", experiment, analyse, cell=("lag",), counts=_released),
+    study("arda.memory", experiment, analyse_memory, cell=("lag",), counts=_released),
 )

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from certiformer.reproduction.panel import Panel, Plot, Series
-from certiformer.reproduction.papers._mwigo_grid import PAPER_TABLE_1, READINGS, experiment
+from certiformer.reproduction.papers._mwigo_grid import PAPER_TABLE_1, experiment
 from certiformer.reproduction.papers.mwigo_table_1 import PAPER_RUNS, one_more_run
 from certiformer.reproduction.statistics import mean_interval
-from certiformer.reproduction.study import Analysis, Study
+from certiformer.reproduction.study import Analysis, study
 from certiformer.reproduction.sweep import Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
@@ -94,19 +94,6 @@ def _curves(d_m: int, n: int, table: Table, what: str) -> list[Series]:
 
 
 STUDIES = tuple(
-    Study(
-        id=id,
-        paper="mwigo",
-        title=f"Training and test loss by epoch at width {d_m:,}",
-        claim=(
-            f"With d_m = {d_m:,}, training drives both losses down, and the test loss gets lower the more training "
-            "images there are."
-        ),
-        experiment=functools.partial(experiment, d_m=d_m),
-        analyse=analyse,
-        readings=READINGS,
-        cell=("d_m", "n"),
-        enough=PAPER_RUNS,
-    )
+    study(id, functools.partial(experiment, d_m=d_m), analyse, cell=("d_m", "n"), enough=PAPER_RUNS)
     for id, d_m in WIDTHS.items()
 )

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from certiformer.reproduction.interpretations import SURVIVES, Spread, log_density, pooled, tails, two_sided
 from certiformer.reproduction.panel import Panel, Plot, Series
-from certiformer.reproduction.papers._mwigo_grid import PAPER_TABLE_1, SIZES, TEST_SET_READINGS, by_image, part_loss
+from certiformer.reproduction.papers._mwigo_grid import PAPER_TABLE_1, SIZES, by_image, part_loss
 from certiformer.reproduction.papers.mwigo_table_1 import (
     LEVEL,
     PAPER_RUNS,
@@ -24,7 +24,7 @@ from certiformer.reproduction.papers.mwigo_table_1 import (
     seeds_told,
 )
 from certiformer.reproduction.statistics import Interval, Vector
-from certiformer.reproduction.study import Analysis, Finding, Study
+from certiformer.reproduction.study import Analysis, Finding, study
 from certiformer.reproduction.sweep import Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes
@@ -313,19 +313,4 @@ def _figure(readings: Mapping[Size, Reading], table: Table, kind: str) -> Plot:
     )
 
 
-STUDIES = (
-    Study(
-        id="mwigo.test_set",
-        paper="mwigo",
-        title="Table 1, had the test set been a part of the 2,115 test images",
-        claim=(
-            "Table 1: one run for each of nine pairs of width and sample size, with the lowest test loss and its "
-            "epoch. How many test images it was taken over is not said."
-        ),
-        experiment=by_image,
-        analyse=analyse,
-        readings=TEST_SET_READINGS,
-        cell=("d_m", "n"),
-        enough=PAPER_RUNS,
-    ),
-)
+STUDIES = (study("mwigo.test_set", by_image, analyse, cell=("d_m", "n"), enough=PAPER_RUNS),)

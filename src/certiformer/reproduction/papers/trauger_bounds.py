@@ -11,9 +11,9 @@ import numpy as np
 import certiformer
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.papers._trauger_grid import gap, released
-from certiformer.reproduction.papers.trauger_figures import READINGS, learned, slope
+from certiformer.reproduction.papers.trauger_figures import learned, slope
 from certiformer.reproduction.statistics import mean_interval
-from certiformer.reproduction.study import Analysis, Finding, Study
+from certiformer.reproduction.study import Analysis, Finding, study
 from certiformer.reproduction.sweep import Config, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes
@@ -201,40 +201,4 @@ def _median(dictionaries: Sequence[Config]) -> Config:
     return {name: value.tolist() for name, value in columns.items()}
 
 
-STUDIES = (
-    Study(
-        id="trauger.bounds",
-        paper="trauger",
-        title="Theorem 4.1 at the trained networks",
-        claim=(
-            "With bounded norms the bound on the generalization gap does not grow with the sequence length. The paper "
-            "evaluates no bound at its networks."
-        ),
-        experiment=released,
-        analyse=analyse,
-        cell=("tokens",),
-        readings=(
-            (
-                "The trained network has biases, which the theorem has not: they become weights of one more token "
-                "coordinate that is 1 everywhere, an identity, so norms and token sizes include it. The key's bias "
-                "cancels in the softmax; there is no layer norm."
-            ),
-            (
-                "Value and output projection of a head make up W_v, the dense layer is W_c, a column of the last "
-                "matrix is w. The network has its ReLU after the heads are summed, the theorem inside a head; the "
-                "sum of the heads' bounds (section 4.2) holds for both, by the same contraction."
-            ),
-            (
-                "All inputs have the same CLS token, so C is that of the vectors W_QK^T x_CLS in an l1 ball. The "
-                "printed side takes the norms of the transposes, as the statement does, with its O() constants 1."
-            ),
-            (
-                "A bound on the expected gap of the training loss: 2 Rad, without a term for confidence. The norms are "
-                "read off after training and not paid for, which flatters the bound; a certificate would have to."
-            ),
-            "Theorem 4.2 does not apply: its layers project onto the unit ball, and this network does not.",
-            *READINGS[:2],
-            READINGS[-1],
-        ),
-    ),
-)
+STUDIES = (study("trauger.bounds", released, analyse, cell=("tokens",)),)

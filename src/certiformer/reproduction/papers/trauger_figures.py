@@ -11,8 +11,8 @@ import numpy as np
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.papers._trauger_grid import PAPER_RUNS, TEXT_LENGTHS, TEXT_LOSS, experiment, gap
 from certiformer.reproduction.statistics import Interval, Vector, mean_interval, trend
-from certiformer.reproduction.study import Analysis, Study
-from certiformer.reproduction.sweep import Row
+from certiformer.reproduction.study import Analysis, study
+from certiformer.reproduction.sweep import Config, Row
 from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes
 from certiformer.reproduction.verdicts import Verdict, no_more_than, number, sign, small_effect
@@ -96,7 +96,7 @@ def analyse_accuracy(rows: Sequence[Row]) -> Analysis:
 
 def _analyse(rows: Sequence[Row], main: Measure, judge: Callable[[Interval, float], Verdict], claim: str) -> Analysis:
     everything, notes = Table(rows), Notes()
-    table, text = everything.where(_of_the_program), everything.where(loss=TEXT_LOSS)
+    table, text = everything.where(lambda row: _released(row.config)), everything.where(loss=TEXT_LOSS)
     able = learned(table)
     # what the paper shows comes first: the largest of its five runs at each length; of the accuracy where it levels off
     late = able.where(lambda row: row.config["tokens"] >= LONG) if main is ACCURACY else able
@@ -151,10 +151,6 @@ def _analyse(rows: Sequence[Row], main: Measure, judge: Callable[[Interval, floa
     )
     panels = _panels(able, learned(text), main)
     return notes.analysis(headline, figure=Plot(panels, caption, shared=main is not GAP))
-
-
-def _of_the_program(row: Row) -> bool:
-    return "loss" not in row.config
 
 
 def _with_text_loss(
@@ -216,75 +212,11 @@ def _curve(row: Row, name: str) -> Vector:
     return np.asarray(row.arrays[name], float)
 
 
-READINGS = (
-    (
-        "Model, data, optimiser and stopping rule are those of the released program where the paper is silent or "
-        "differs: biases everywhere, one ReLU after the two heads are summed, a further dense layer, positional "
-        "encodings added after normalisation, momentum 0.9, rate 0.01 falling to 0.001, the mean of two sigmoid losses "
-        "instead of softmax cross-entropy, and an end at the first epoch with running training accuracy 1."
-    ),
-    (
-        "The best epoch is the one with the lowest loss on the 10,000 validation samples; the gap and the accuracy are "
-        "measured on these same samples, as in the program. The gap is validation minus training loss at the weights "
-        "of that epoch; its largest size over all epochs, with the running training loss, is reported beside it."
-    ),
-    (
-        "The paper shows the largest 1-norm, the worst gap and the best accuracy of five runs, without numbers or "
-        "error bars. A trend is tested on all runs that have learned, whose accuracy is above guessing; the others are "
-        "counted and enter no trend. Runs with the same seed start from the same weights at every T; their data are "
-        "new."
-    ),
-    (
-        "The text states softmax cross-entropy; the runs with the program's loss are the figure, and those with the "
-        "text's loss stand beside them at some of the lengths, judged by the same rule on fewer runs."
-    ),
-    (
-        "The program validates after every epoch. We look after every 20th, and train those windows of 100 epochs "
-        "again, bit for bit and with a look after every epoch, that may hold the lowest validation loss: at most 100 "
-        "windows at scale paper. A run says whether the search ended by its rule, or how much lower the lowest loss "
-        "may be. At scale quick training ends after 4,000 epochs instead of 200,000, and three windows are trained "
-        "again."
-    ),
-)
+def _released(config: Config) -> bool:
+    return "loss" not in config
 
-STUDIES = (
-    Study(
-        id="trauger.fig1",
-        paper="trauger",
-        title="Total 1-norm of the trained weights against the length of the input",
-        claim=(
-            "The sum of the absolute values of all weights shows no increase with the sequence length, which is taken "
-            "to support the assumption that norms are bounded."
-        ),
-        experiment=experiment,
-        analyse=analyse_norm,
-        cell=("tokens",),
-        counts=lambda config: "loss" not in config,
-        readings=READINGS,
-    ),
-    Study(
-        id="trauger.fig2",
-        paper="trauger",
-        title="Generalization gap against the length of the input",
-        claim=(
-            "The worst cross-entropy gap of five runs has no trend in the sequence length, as one expects from a bound "
-            "that does not depend on it."
-        ),
-        experiment=experiment,
-        analyse=analyse_gap,
-        cell=("tokens",),
-        counts=lambda config: "loss" not in config,
-        readings=READINGS,
-    ),
-    Study(
-        id="trauger.fig3",
-        paper="trauger",
-        title="Validation accuracy against the length of the input",
-        claim="The best accuracy levels off as sequences grow, so the networks learn well at long lengths too.",
-        experiment=experiment,
-        analyse=analyse_accuracy,
-        cell=("tokens",),
-        counts=lambda config: "loss" not in config,
-        readings=READINGS,
-    ),
+
+STUDIES = tuple(
+    study(f"trauger.fig{number}", experiment, analyse, cell=("tokens",), counts=_released)
+    for number, analyse in enumerate((analyse_norm, analyse_gap, analyse_accuracy), 1)
 )
