@@ -63,13 +63,19 @@ def names_of(package: str) -> list[Name]:
 
 
 def _exported(module: ModuleType) -> Iterator[str]:
-    """`__all__`, else what was imported under its own name or defined, modules aside."""
+    """`__all__`, else what it imports from its own modules or under the same name, or defines, modules aside."""
     listed = getattr(module, "__all__", None)
     if listed is not None:
         yield from (name for name in listed if not name.startswith("_"))
         return
-    text = inspect.getsource(module)
-    yield from dict.fromkeys(re.findall(r"import (\w+) as \1\b", text))
+    taken = [
+        each.name
+        for line in ast.parse(inspect.getsource(module)).body
+        if isinstance(line, ast.ImportFrom)
+        for each in line.names
+        if each.asname == each.name or str(line.module).startswith(module.__name__ + ".")
+    ]
+    yield from (name for name in dict.fromkeys(taken) if not name.startswith("_"))
     yield from (name for name in _defined(module) if callable(getattr(module, name)))
 
 

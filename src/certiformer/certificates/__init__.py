@@ -13,11 +13,9 @@ import pkgutil
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from certiformer.certificates._evidence import THE_MODEL as THE_MODEL
-from certiformer.certificates._evidence import Evidence as Evidence
-from certiformer.certificates._law import Law as Law
-from certiformer.certificates._law import Trial as Trial
-from certiformer.certificates._predictor import Predictor as Predictor
+from certiformer.certificates._evidence import THE_MODEL, Evidence
+from certiformer.certificates._law import Law, Trial
+from certiformer.certificates._predictor import Predictor
 
 
 @functools.cache

@@ -21,33 +21,3 @@ from certiformer.lab.models.indrnn import IndRNN, IndRNNConfig
 from certiformer.lab.models.keras_cls_transformer import KerasClsTransformer, KerasClsTransformerConfig
 from certiformer.lab.models.multi_head_attention import MultiHeadAttention, MultiHeadAttentionConfig
 from certiformer.lab.models.shallow_encoder import ShallowEncoder, ShallowEncoderConfig
-
-__all__ = [
-    "ACTIVATIONS",
-    "ClsTransformer",
-    "ClsTransformerConfig",
-    "IndRNN",
-    "IndRNNConfig",
-    "IndependentHeads",
-    "IndependentHeadsConfig",
-    "KerasClsTransformer",
-    "KerasClsTransformerConfig",
-    "Loaded",
-    "LowRankClsTransformer",
-    "LowRankClsTransformerConfig",
-    "Model",
-    "MultiHeadAttention",
-    "MultiHeadAttentionConfig",
-    "ShallowEncoder",
-    "ShallowEncoderConfig",
-    "activation",
-    "build",
-    "config",
-    "load",
-    "load_bare",
-    "model_type",
-    "names",
-    "save",
-    "unit_ball",
-    "weights",
-]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from certiformer.lab.paper_results import arda, deora, li, mwigo, trauger
-from certiformer.lab.paper_results._application import Application as Application
-from certiformer.lab.paper_results._application import Binding as Binding
+from certiformer.lab.paper_results._application import Application, Binding
 from certiformer.theory.measure.profile import Profile
 
 _PAPERS = (trauger, mwigo, li, deora, arda)

@@ -6,13 +6,10 @@ them and divides delta; `certiformer certify --fit recipe.toml` reads them from 
 """
 
 from certiformer.lab.coordinate_covers.attention_pooling import AttentionPooling as AttentionPooling
-from certiformer.lab.procedures._learners import Descent as Descent
-from certiformer.lab.procedures._learners import Learner as Learner
-from certiformer.lab.procedures._learners import Refit as Refit
-from certiformer.lab.procedures.coordinate_cover import CoordinateCover as CoordinateCover
-from certiformer.lab.procedures.head_posterior import HeadPosterior as HeadPosterior
-from certiformer.lab.procedures.occam import Code as Code
-from certiformer.lab.procedures.occam import Occam as Occam
-from certiformer.lab.procedures.one_pass import OnePass as OnePass
-from certiformer.lab.procedures.pick_to_learn import PickToLearn as PickToLearn
-from certiformer.lab.procedures.surrogate import Surrogate as Surrogate
+from certiformer.lab.procedures._learners import Descent, Learner, Refit
+from certiformer.lab.procedures.coordinate_cover import CoordinateCover
+from certiformer.lab.procedures.head_posterior import HeadPosterior
+from certiformer.lab.procedures.occam import Code, Occam
+from certiformer.lab.procedures.one_pass import OnePass
+from certiformer.lab.procedures.pick_to_learn import PickToLearn
+from certiformer.lab.procedures.surrogate import Surrogate

@@ -15,18 +15,3 @@ from certiformer.lab.tasks.masked_words import MaskedWords
 from certiformer.lab.tasks.ntk_teacher import NTKTeacher
 from certiformer.lab.tasks.sparse_majority import SparseMajority
 from certiformer.lab.tasks.tokenized_mixture import TokenizedMixture
-
-__all__ = [
-    "Autoregressive",
-    "Dataset",
-    "HeavyTails",
-    "MaskedWords",
-    "NTKTeacher",
-    "SparseMajority",
-    "Task",
-    "TokenizedMixture",
-    "build",
-    "check_finite",
-    "names",
-    "settings",
-]

@@ -10,21 +10,15 @@ Each has the class or function that an experiment calls, on NumPy arrays by name
 themselves, as `models` has them, are what they are tested against.
 """
 
-from certiformer.lab.training.kernels.attentions import AttentionRuns as AttentionRuns
-from certiformer.lab.training.kernels.attentions import attention_runs as attention_runs
-from certiformer.lab.training.kernels.attentions import leave_one_out_weights as leave_one_out_weights
-from certiformer.lab.training.kernels.heads import HeadDescent as HeadDescent
-from certiformer.lab.training.kernels.heads import onto_ball as onto_ball
-from certiformer.lab.training.kernels.majority import Bits as Bits
-from certiformer.lab.training.kernels.majority import TableDescent as TableDescent
-from certiformer.lab.training.kernels.majority import flatten as flatten
-from certiformer.lab.training.kernels.majority import unflatten as unflatten
-from certiformer.lab.training.kernels.patches import PatchDescent as PatchDescent
-from certiformer.lab.training.kernels.patches import Patches as Patches
-from certiformer.lab.training.kernels.patches import distinct_patches as distinct_patches
-from certiformer.lab.training.kernels.windows import WindowHeads as WindowHeads
-from certiformer.lab.training.kernels.windows import Windows as Windows
-from certiformer.lab.training.kernels.windows import WindowUnits as WindowUnits
-from certiformer.lab.training.kernels.windows import heads_jacobian as heads_jacobian
-from certiformer.lab.training.kernels.windows import split_windows as split_windows
-from certiformer.lab.training.kernels.windows import units_jacobian as units_jacobian
+from certiformer.lab.training.kernels.attentions import AttentionRuns, attention_runs, leave_one_out_weights
+from certiformer.lab.training.kernels.heads import HeadDescent, onto_ball
+from certiformer.lab.training.kernels.majority import Bits, TableDescent, flatten, unflatten
+from certiformer.lab.training.kernels.patches import PatchDescent, Patches, distinct_patches
+from certiformer.lab.training.kernels.windows import (
+    WindowHeads,
+    Windows,
+    WindowUnits,
+    heads_jacobian,
+    split_windows,
+    units_jacobian,
+)
