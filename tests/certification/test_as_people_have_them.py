@@ -217,3 +217,28 @@ def test_a_function_that_looks_at_other_rows_is_refused():
     ascending = X[np.argsort(X[:, 0])]  # the first is below the mean, and not above itself
     with pytest.raises(InputError, match="than to this example alone"):
         certiformer.certify(lambda x: (x[:, 0] > x[:, 0].mean()).astype(int), heldout=(ascending, Y))
+
+
+# --- two files --------------------------------------------------------------------------------------------------------
+
+
+def test_two_files_are_about_the_same_items(tmp_path):
+    """Equal ids are not enough: another truth, or another text, is another item."""
+    one = table(tmp_path / "one.csv", id=range(N), label=Y, prediction=Y)
+    for name, columns in {
+        "other.csv": {"id": range(N), "label": 1 - Y, "prediction": Y},
+        "order.csv": {"label": Y[::-1], "prediction": Y[::-1]},
+    }.items():
+        for ask in (certiformer.compare, lambda a, b: certiformer.gate(b, against=a, margin=0.1)):
+            with pytest.raises(InputError, match="another true label"):
+                ask(one, table(tmp_path / name, **columns))
+    named = table(tmp_path / "named.csv", id=range(N), label=np.array(["n", "y"])[Y], prediction=["n"] * N)
+    assert certiformer.compare(one, named)[0].discordant == (0, Y.sum())  # in another coding nothing is known
+    texts = [
+        table(tmp_path / f"{kind}{k}.csv", id=range(N), correct=Y, **{kind: [f"{k} {row}" for row in range(N)]})
+        for kind in ("text", "prompt")
+        for k in "ab"
+    ]
+    with pytest.raises(InputError, match="another content"):
+        certiformer.compare(*texts[:2])
+    assert any("different prompts" in text for text in certiformer.compare(*texts[2:])[0].warnings)

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.losses import Units
 from certiformer.certification.sample import Sample
-from certiformer.certification.sources.repeats import components
+from certiformer.certification.sources.repeats import as_text, components
+from certiformer.certification.sources.rows import whole
 from certiformer.certification.sources.table import Outcome
 from certiformer.evaluation import mean_limits, paired_limits, sign_test, units_of
 from certiformer.evaluation._given import failure_probability
@@ -311,8 +312,28 @@ def _needed(discordant: tuple[int, int], n: int, delta: float) -> int | None:
 
 
 def _matched(a: Sample, b: Sample) -> tuple[npt.NDArray[np.int64], list[str]]:
-    """The rows of b in the order of a, by ids; without ids the rows have to be the same, one by one."""
-    warnings: list[str] = []
+    """The rows of b in the order of a, by ids, or else one by one; the same items, with the same true labels."""
+    order, warnings = _order(a, b)
+    if a.items is not None and b.items is not None and (other := int(np.sum(a.items != b.items[order]))):
+        raise InputError(
+            "files", f"{other} items of {a.name} and {b.name} with the same id and another content",
+            "the same items in both files", "These are different tasks, or different versions of one",
+        )  # fmt: skip
+    labels = [one.parts.get("heldout_labels") for one in (a, b)]
+    if labels[0] is not None and labels[1] is not None:
+        mine, others = (np.array(as_text(whole(part))) for part in labels if part is not None)
+        differ = int(np.sum(mine != others[order]))
+        if differ and not set(mine.tolist()).isdisjoint(others.tolist()):  # else another coding: nothing is known
+            raise InputError(
+                "files", f"{differ} items of {a.name} and {b.name} with another true label", "the same items in both",
+                "Are the rows of one file in another order? Give ids; or these are different versions of the labels",
+            )  # fmt: skip
+    if a.prompts is not None and b.prompts is not None and (differ := int(np.sum(a.prompts != b.prompts[order]))):
+        warnings.append(f"{differ} items were asked with different prompts")
+    return order, warnings
+
+
+def _order(a: Sample, b: Sample) -> tuple[npt.NDArray[np.int64], list[str]]:
     if a.ids is None or b.ids is None:
         if a.n != b.n:
             raise InputError("files", [a.n, b.n], "as many rows in both, or ids to match them")
@@ -330,14 +351,4 @@ def _matched(a: Sample, b: Sample) -> tuple[npt.NDArray[np.int64], list[str]]:
             "the same items in both files",
             "Leaving items out is a selection: score both models on all of them",
         )
-    order = np.array([places[id] for id in a.ids], dtype=np.int64)
-    if a.items is not None and b.items is not None and (other := int(np.sum(a.items != b.items[order]))):
-        raise InputError(
-            "files", f"{other} items of {a.name} and {b.name} with the same id and another content",
-            "the same items in both files", "These are logs of different tasks, or of different versions of one",
-        )  # fmt: skip
-    if a.prompts is not None and b.prompts is not None:
-        differ = int(np.sum(a.prompts != b.prompts[order]))
-        if differ:
-            warnings.append(f"{differ} items were asked with different prompts")
-    return order, warnings
+    return np.array([places[id] for id in a.ids], dtype=np.int64), []

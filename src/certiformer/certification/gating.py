@@ -49,7 +49,7 @@ EXIT = {"pass": 0, "fail": 1, "undecided": 3}
 POWER = 0.8
 FIXED = (
     "the model, the threshold and the number of items were fixed before these items were scored",
-    "the items are independent draws from the population the claim is about",
+    "the units (items or groups) are independent draws from the population the claim is about",
 )
 JUDGED = (
     "the items with a human label were drawn at random among all of them, blind to the judge and to all else",
@@ -569,7 +569,8 @@ def _against(sample: Sample, baseline: Sample, margin: float, delta: float) -> G
         "fail": f"the {unit} is more than {g} above that of the baseline",
         "undecided": f"the {unit} is not shown to be at most {g} above that of the baseline, nor more",
     }[verdict]
-    table = f"a difference of {found.difference:+.4g} over {found.n:,} items"
+    drawn = "items" if pairs.units.groups is None else "groups"
+    table = f"a difference of {found.difference:+.4g} over {found.n:,} {drawn}"
     if found.wins is not None:
         table = (
             f"{found.wins:,} wins, {found.losses:,} losses, {found.both_right:,} both right, "
@@ -580,7 +581,7 @@ def _against(sample: Sample, baseline: Sample, margin: float, delta: float) -> G
         title=declared.title or f"{visible(sample.name)} against {visible(baseline.name)}",
         headline=f"{verdict.upper()}: {said_of}, {'at' if verdict == 'undecided' else 'with'} confidence "
         f"{confidence_text(delta)}.",
-        statements=_claims(found, unit, pairs.high - pairs.low),
+        statements=_claims(found, unit, drawn, pairs.high - pairs.low),
         decisive="non-inferior" if verdict == "pass" else None,
         basis=table,
         summary=f"{_in_words(found)} All of this together: {confidence_text(delta)}.",
@@ -618,7 +619,7 @@ def _in_words(found: Comparison) -> str:
     )
 
 
-def _claims(found: Comparison, unit: str, width: float) -> tuple[Statement, ...]:
+def _claims(found: Comparison, unit: str, drawn: str, width: float) -> tuple[Statement, ...]:
     """The links of both chains as statements about the difference; what is not shown has no value."""
     g, reason = found.margin, "not shown at this confidence"
     links = (
@@ -645,7 +646,7 @@ def _claims(found: Comparison, unit: str, width: float) -> tuple[Statement, ...]
             lower=lower if shown else None,
             jointly=True,
             claim=f"the {unit} is {words} that of the baseline",
-            seen=f"{found.difference:+.4g} over {found.n:,} items",
+            seen=f"{found.difference:+.4g} over {found.n:,} {drawn}",
             conditions=tuple(map(assumed, comparing.CONDITIONS)),
             reason="" if shown else reason,
         )

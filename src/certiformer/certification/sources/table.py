@@ -5,6 +5,7 @@ Every refusal names the options that settle it, ready to paste. What was decided
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -245,7 +246,13 @@ class _Reading:
         weight, warnings = self._role("weight", None, quiet=True), self.table.warnings
         if weight is not None and weight not in (group, slices, *declared.metric):
             warnings += (f"the column {weight} is not used: every row counts once",)
-        prompts, items = (self.table.roles.get(role) for role in ("prompt", "input"))
+        prompts, items = (
+            None if name is None else np.array([str(cell) for cell in self.columns[name]])
+            for name in map(self.table.roles.get, ("prompt", "input"))
+        )
+        if items is None and (said := roles["inputs"]) is not None:  # how a model is asked may differ, what about not
+            given = arrays["heldout_inputs"]
+            prompts, items = (given, None) if said.lower() == "prompt" else (None, given)
         told, outcomes = self._outcomes(confidence)
         if outcomes and outcomes[0].sizes is not None:
             arrays["heldout_sizes"] = outcomes[0].sizes
@@ -253,8 +260,8 @@ class _Reading:
             name=self.where,
             arrays={**arrays, **told},
             outcomes=outcomes,
-            prompts=None if prompts is None else np.array([str(cell) for cell in self.columns[prompts]]),
-            items=None if items is None else np.array([str(cell) for cell in self.columns[items]]),
+            prompts=prompts,
+            items=items,
             slices=slices,
             candidate=candidate,
             decisions=tuple(self.decisions),
@@ -295,10 +302,11 @@ class _Reading:
         raise UnknownNameError("column", name, map(str, self.columns), place=f" in {self.where} (it has {known})")
 
     def _filled(self, name: str, *, nested: bool = False) -> npt.NDArray[Any]:
-        """A column without gaps: an empty cell is named by its row, never dropped. `nested`: lists count as text."""
+        """A column without gaps: an empty cell is named by its row, never dropped. `nested`: lists as their hash."""
         column = self._column(name)
         if nested and any(isinstance(cell, (list, dict)) for cell in column):
-            return np.array([json.dumps(cell, sort_keys=True, default=str) for cell in column])
+            texts = (json.dumps(cell, sort_keys=True, default=str) for cell in column)
+            return np.array([hashlib.sha256(text.encode()).hexdigest() for text in texts])
         cells, codes = self._distinct(name)
         return cells if codes is None else cells[codes]
 
