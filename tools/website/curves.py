@@ -87,7 +87,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _number(log10: float) -> str:
-    if abs(log10 - round(log10)) < 1e-9 and not -3 <= log10 <= 4:
+    if abs(log10 - round(log10)) < 1e-9 and not -3 <= log10 <= 3:
         return f'10<tspan dy="-6" font-size="75%">{round(log10)}</tspan>'
     return f"{10.0**log10:.4g}" if abs(log10) < 5 else f"{10.0**log10:.1e}"
 

@@ -72,7 +72,7 @@ def typeset(text: str, *, greek: bool = False) -> str:
 def _set(text: str, greek: bool) -> str:
     for written, sign in (("\\|\\|", "‖"), ("||", "‖"), ("&lt;=", "≤"), ("&gt;=", "≥"), ("<=", "≤"), (">=", "≥")):
         text = text.replace(written, sign)
-    text = re.sub(r"\bsqrt\(", "√(", text)
+    text = re.sub(r"\bsqrt\(", "√(", text).replace("+-", "±")
     text = _SCRIPTED.sub(lambda found: (found[1] or found[3]) + _scripts(found[2] or found[4]), text)
     return _letters(text, _GREEK) if greek else text
 
