@@ -140,6 +140,11 @@ def test_samples_of_different_logs_are_different_units(tmp_path):
         assert f"over {2 * N} groups" in of(tmp_path / folder).basis
 
 
+def test_a_population_has_a_name():
+    with pytest.raises(InputError, match="For example: reviews"):
+        of((Y, Y), population=" ")
+
+
 # --- codings ----------------------------------------------------------------------------------------------------------
 
 

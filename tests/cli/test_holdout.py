@@ -36,3 +36,14 @@ def test_a_ledger_from_new_to_verify(tmp_path):
         {"id": "holdout.ladder", "reported": claim["value"], "recomputed": claim["value"], "agrees": True}
     ]
     assert "agrees" in run("verify", ledger)
+
+
+def test_a_ledger_names_its_order_and_refuses_another_coding(tmp_path):
+    labels = np.arange(200) % 2
+    np.savez(tmp_path / "labels.npz", heldout_labels=labels)
+    np.savez(tmp_path / "signs.npz", heldout_predictions=2 * labels - 1)
+    ledger = tmp_path / "ledger"
+    assert "matched by their place" in run("holdout", "new", ledger, "--data", tmp_path / "labels.npz")
+    found = RUNNER.invoke(application(), ["holdout", "ask", str(ledger), "--predictions", str(tmp_path / "signs.npz")])
+    assert "one coding" in str(found.exception)
+    assert "better" not in run("holdout", "log", ledger)  # nothing was asked

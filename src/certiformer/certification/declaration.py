@@ -148,6 +148,8 @@ class Declaration:
             if not isinstance(getattr(self, name), (str, type(None))):
                 raise InputError(name, getattr(self, name), "the name of a column")
         _refuse_unknown_choices(self)
+        if not self.population.strip():
+            raise InputError("population", self.population, "what the rows are, in words", "For example: reviews")
         if self.models < 1:
             raise InputError(
                 "models", self.models, "the number of models compared on the held-out examples, at least 1"

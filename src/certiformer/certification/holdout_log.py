@@ -537,4 +537,10 @@ def _errors(labels: Labels, predictions: npt.NDArray[Any]) -> int:
         if not np.all(np.isfinite(predictions)) or labels.max() >= predictions.shape[1] or labels.min() < 0:
             raise InputError("predictions", f"shape {predictions.shape}", "finite logits, a column for every class")
         return margin_errors(predictions, labels, 0.0)
-    return int(np.sum(_whole("predictions", predictions) != labels))
+    classes = _whole("predictions", predictions)
+    if classes.min() < 0 <= labels.min():
+        raise InputError(
+            "predictions", int(classes.min()), "one coding for labels and predictions: the labels are not negative",
+            "A model that gives no answer may say any number that is no class, such as 999",
+        )  # fmt: skip
+    return int(np.sum(classes != labels))

@@ -578,6 +578,7 @@ def labels_of(path: str | Path, declaration: Declared = None) -> tuple[npt.NDArr
     _, found, _, not_checked = _units(rows, rows["heldout_labels"].shape[0], declared, False)
     if found.groups is not None:
         raise InputError("groups", "labels of grouped rows", "independent examples", "A ledger counts errors of rows")
+    not_checked.append("whether predictions stand in the order of these labels: they are matched by their place")
     return whole(rows["heldout_labels"]), tuple(not_checked)
 
 
