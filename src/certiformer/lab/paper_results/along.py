@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Part = tuple[npt.ArrayLike, npt.ArrayLike]
+OF_START = (" start F", " start spectral")  # how the names of entries end that the initial weights decide
 RAMP = "ramp loss on the training sample"
 DECISIONS_ONLY = "the labels are real numbers; the result is read for decisions here (classes, or -1 and +1)"
 
@@ -78,6 +79,7 @@ class BoundsAlong:
         self._start: Mapping[str, npt.NDArray[np.float64]] | None = None
         self._start_loss = math.nan
         self._of_sample: tuple[Any, dict[str, Measured], int] | None = None
+        self._of_start: dict[str, Measured] = {}
 
     def __call__(self, step: int, model: Any, train: Part, test: Part) -> None:
         """Look at the model if its step is due; a step that was seen is not looked at again."""
@@ -104,7 +106,7 @@ class BoundsAlong:
     def _profile(
         self, step: int, model: Any, tensors: Any, inputs: Any, outputs: Any, coded: Any, labels: Any
     ) -> Profile:
-        """As `lab.paper_results.profile.measured`; what depends on the sample alone is measured once."""
+        """As `lab.paper_results.profile.measured`; what depends on the sample or the start alone is measured once."""
         if self._of_sample is None or self._of_sample[0] is not inputs:
             values = np.asarray(inputs)
             self._of_sample = inputs, token_entries(values), int(values.shape[-2]) if values.ndim == 3 else 1
@@ -115,8 +117,12 @@ class BoundsAlong:
         run = {**self.training, "steps": step, "tau": step}
         if math.isfinite(self._start_loss):
             run["start_loss"] = self._start_loss
-        found = measure(tensors, None, outputs, coded, initial=self._start, training=run, **described(model))
-        return replace(found, entries={**found.entries, **entries}, tokens=tokens)
+        what = {"initial": self._start, "training": run, **described(model)}
+        found = measure(tensors, None, outputs, coded, brief=bool(self._of_start), **what)
+        if not self._of_start:
+            of_start = {name: entry for name, entry in found.entries.items() if name.endswith(OF_START)}
+            self._of_start = {name: entry for name, entry in of_start.items() if "distance" not in name}
+        return replace(found, entries={**found.entries, **self._of_start, **entries}, tokens=tokens)
 
     def _rows(self, id: str, profile: Profile) -> list[Statement]:
         result = find(id)

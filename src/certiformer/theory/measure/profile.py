@@ -91,19 +91,23 @@ def measure(
     *,
     initial: Mapping[str, npt.ArrayLike] | None = None,
     features: npt.ArrayLike | None = None,
+    brief: bool = False,
     **description: Any,
 ) -> Profile:
     """Measure weights (by name, leading axes stack matrices), a sample, and the model's outputs on it.
 
     Outputs are scalars with labels +-1, or logits with class indices; without labels there are no margins.
-    `initial` holds the weights before training; `features` (n, width) what the readout sees. `description` fills the
-    other fields of `Profile`.
+    `initial` holds the weights before training; `features` (n, width) what the readout sees; `brief` leaves out ranks
+    and what depends on the initial weights alone. `description` fills the other fields of `Profile`.
     """
     values = np.asarray(outputs, np.float64)
     entries: dict[str, Measured] = {}
     for name, tensor in tensors.items():
         before = None if initial is None else initial.get(name)
-        found = {label: matrix_entries(matrix, start) for label, matrix, start in _matrices(name, tensor, before)}
+        found = {
+            label: matrix_entries(matrix, start, brief=brief)
+            for label, matrix, start in _matrices(name, tensor, before)
+        }
         if len(found) > MOST_MATRICES:
             found = {name: _largest_of_stack(list(found.values()))}
         entries.update({f"{label} {key}": value for label, part in found.items() for key, value in part.items()})
@@ -133,16 +137,17 @@ def measure(
     )
 
 
-def matrix_entries(matrix: Array, start: Array | None = None) -> dict[str, Measured]:
+def matrix_entries(matrix: Array, start: Array | None = None, *, brief: bool = False) -> dict[str, Measured]:
     """Norms in both orientations, spectral norm, ranks, and the distance from where training began."""
     values = finite_matrix(matrix)
     found = dict(norms(values))
     found["spectral"] = spectral_norm(values)
-    found["rank"] = numerical_rank(values)
-    found["stable rank"] = stable_rank(values)
+    if not brief:
+        found["rank"] = numerical_rank(values)
+        found["stable rank"] = stable_rank(values)
     if start is not None:
-        moved = frobenius_norm(values - finite_matrix(start))
-        found["distance from start F"] = moved
+        found["distance from start F"] = frobenius_norm(values - finite_matrix(start))
+    if start is not None and not brief:
         found["start F"] = frobenius_norm(start)
         found["start spectral"] = spectral_norm(start)
     return found
