@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from certiformer.certificates._law import Law, Random, Trial
@@ -132,6 +133,8 @@ class ProgressiveLoss(LossEvidence):
             "a learner that improves, its first half left out": Law(improving),
             "rare catastrophes": Law(catastrophes),
             "a learner that stops when the limit is beaten": Law(freezing),
+            "the same, with few errors": Law(partial(freezing, risk=0.01)),
+            "the same, its risk doubled after luck": Law(partial(freezing, risk=0.1, factor=2.0)),
             "examples scored after they were learnt": Law(scored_late, valid=False),
             "the range read off the losses": Law(observed_range, valid=False),
         }
@@ -153,15 +156,21 @@ def catastrophes(random: Random) -> Trial:
     return Trial(ProgressiveLoss(losses=losses, high=10.0), 1.0 + 9.0 * 3 / LENGTH)
 
 
-def freezing(random: Random) -> Trial:
-    """A learner that knows the true capital; once the limit is false, its losses are certain: the worst there is."""
-    losses = (random.random(LENGTH) < 0.3).astype(np.float64)
-    means = np.full(LENGTH, 0.3)
+def freezing(random: Random, risk: float = 0.3, factor: float = 1.0) -> Trial:
+    """A learner that knows the true capital: above 2 its risk grows by `factor`; once the limit is false, it stops.
+
+    From there on its losses are certain, so that the capital stays what it is: the worst there is.
+    """
+    losses, means = (random.random(LENGTH) < risk).astype(np.float64), np.full(LENGTH, risk)
     rates, capital = np.array(GRID), np.zeros(len(GRID))
-    for t, centre in enumerate(centres(losses)):
-        if np.mean(np.exp(capital)) >= 20.0:
-            losses[t:] = means[t:] = centre  # from here on the capital stays what it is
+    for t in range(LENGTH):
+        centre, mixed = centres(losses[: t + 1])[-1], np.mean(np.exp(capital))
+        if mixed >= 20.0:
+            losses[t:] = means[t:] = centre
             break
+        if mixed > 2.0 and means[t] < factor * risk:
+            means[t:] = factor * risk
+            losses[t:] = random.random(LENGTH - t) < factor * risk
         capital += np.log1p(rates * (centre - losses[t])) + rates * (means[t] - centre)
     return Trial(ProgressiveLoss(losses=losses), float(np.mean(means)))
 
