@@ -3,10 +3,10 @@
 A mutant that no test notices is a missing test, or a comment at its line, or just above, says why no test can:
 `# mutants: caches`. The reasons stand in tools/mutants-reasons.toml; one comment speaks for all mutants of its line.
 
-    python tools/mutants.py                       calculus, networks and theorems
-    python tools/mutants.py calculus/covers.py    some modules
-    python tools/mutants.py --explained           those too that have a reason
-    python tools/mutants.py --list                count the mutants, run nothing
+    python tools/mutants.py                              calculus, networks and theorems
+    python tools/mutants.py theory/calculus/covers.py    some modules
+    python tools/mutants.py --explained                  those too that have a reason
+    python tools/mutants.py --list                       count the mutants, run nothing
 
 The tests are collected once. They are run once under coverage, which tells which tests reach a line and how long they
 take (kept in out/reach until these tests, or a source that they reach, change). Then every mutant is a fork of that
@@ -331,7 +331,9 @@ def test_files() -> list[Path]:
 def shared_state() -> str:
     """What every test stands on: core, and the vectors and helpers of the tests."""
     helpers = [file for file in test_files() if not file.name.startswith("test_")]
-    return digest([*sorted((SOURCE / "core").rglob("*.py")), *sorted((TESTS / "vectors").glob("*.json")), *helpers])
+    return digest(
+        [*sorted((SOURCE / "theory" / "core").rglob("*.py")), *sorted((TESTS / "vectors").glob("*.json")), *helpers]
+    )
 
 
 def shares_of(items: Sequence[pytest.Item]) -> dict[Path, Sequence[pytest.Item]]:
@@ -577,6 +579,8 @@ def main() -> int:
     options = parser.parse_args()
     every = sorted(file for room in ROOMS for file in (SOURCE / room).rglob("*.py"))
     roots = [SOURCE / path for path in options.paths or ROOMS]
+    if missing := [str(root) for root in roots if not root.exists()]:
+        parser.error(f"no such module or folder: {', '.join(missing)}")
     files = [file for file in every if any(file == root or file.is_relative_to(root) for root in roots)]
     everything = [mutant for file in files if file.name != "_template.py" for mutant in mutants(file)]
     print(f"{len(everything)} mutants in {len(files)} files", flush=True)

@@ -37,6 +37,7 @@ MOVED = {
         "--allow-twins": "--repeats natural", "--score": "--metric NAME", "--retrain": "certiformer demo --retrain",
     },
     "compare": {"--score": "--metric NAME"},
+    "select": {"--confidence": "--confidence-column COLUMN; --confidence is a number, 1 - delta"},
     "watch": {"--correct": "--higher-is-better"},
     "reproduce": {
         "adopt": "certiformer reproduce upgrade FILE",
@@ -100,8 +101,11 @@ def main() -> None:
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     try:
         asked = sys.argv[1] if len(sys.argv) > 1 else ""
-        for word in sys.argv[2:]:
-            if new := MOVED.get(asked, {}).get(word.partition("=")[0]):
+        for word, following in zip(sys.argv[2:], [*sys.argv[3:], ""], strict=False):
+            name, _, value = word.partition("=")
+            new = MOVED.get(asked, {}).get(name)
+            # select had --confidence COLUMN; now it is a number, as for every verb
+            if new and not (name == "--confidence" and (value or following)[:1] in set("0123456789.")):
                 _fail(f"{word} is gone since 0.2.0. Instead: {new}")
         application((asked,) if asked in VERBS else () if asked == "--version" else VERBS)()
         sys.stdout.flush()

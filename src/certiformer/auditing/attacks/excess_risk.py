@@ -204,4 +204,3 @@ ATTACKS = [
     *(_coin(id) for id in ("li.thm4.4", "li.thm4.7", "li.thm4.11", "li.cor4.5", "li.cor4.8", "li.cor4.13")),
     *(attack for id in (*_BY_NORM, "li.thmB.4", "li.thmB.5", "li.thm5.8", *_HEAVY) for attack in _basis(id)),
 ]
-REASONS: dict[str, str] = {}

@@ -437,4 +437,3 @@ ATTACKS = [
     _attack("mwigo.lem2", Graph(_single(), moved=_SCORES, pooled=True), 0.8),
     _attack("cover.floors", Graph(_floored()), 0.8),
 ]
-REASONS: dict[str, str] = {}

@@ -317,4 +317,3 @@ ATTACKS = [
         seconds=0.3,
     ),
 ]
-REASONS: dict[str, str] = {}

@@ -64,4 +64,3 @@ IDS = (
     "progressive.ratio", "surrogate", "surrogate.loss",
 )  # fmt: skip
 ATTACKS = [_procedure(id) for id in IDS]
-REASONS: dict[str, str] = {}

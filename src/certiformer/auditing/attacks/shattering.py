@@ -155,4 +155,3 @@ ATTACKS = [
         seconds=2.0,
     ),
 ]
-REASONS: dict[str, str] = {}
