@@ -25,13 +25,13 @@ def width_step(width: int) -> Callable[[str | None], dict[str, Side]]:
     """Figure 1: 4,000 samples of 16 tokens in 8 dimensions, radii 3, step 1.75/sqrt(4000)."""
 
     def sides(authors: str | None) -> dict[str, Side]:
-        problem = widths._problem("released_diagonal", 1, SAMPLES, 1000, 256)
+        problem = widths._problem("released_diagonal", 1, SAMPLES, 1000, 256, 16)
         x, y = np.array(problem.x[:SAMPLES]), np.array(problem.y[:SAMPLES])
         start = widths._weights({"seed": 1, "width": width})
         inputs, labels = torch.tensor(x), torch.tensor(y)
         found = {
             "plain": _descent(start, lambda *p: ((_plain(inputs, *p) - labels) ** 2).mean(), RATE, radius=3.0),
-            "algebra": _descent(start, lambda *p: ((_projected(inputs, *p) - labels) ** 2).mean(), RATE, radius=3.0),
+            "algebra": _by_hand(start, _heads(inputs, labels), RATE, radius=3.0),
             "ours": _ours(kernels.HeadDescent(x, y), start, RATE, radius=3.0),
         }
         if authors is not None:
@@ -48,18 +48,9 @@ def ar_transformer(authors: str | None) -> dict[str, Side]:
     inputs, labels, p = torch.tensor(x), torch.tensor(y), torch.tensor(data.positions)
     s = torch.tensor(data.values)
 
-    def structured(c, u, W):  # type: ignore[no-untyped-def]
-        """Three products for a logit: z_t = s_t (W_00 s_T + W_0p.p_T) + s_T B_t + C_t."""
-        last = s[:, -1:]
-        first = last * W[:, 0, 0] + W[:, 0, 1:] @ p[-1]
-        logits = s[:, :, None] * first[:, None] + last[:, :, None] * (p @ W[:, 1:, 0].T) + p @ (W[:, 1:, 1:] @ p[-1]).T
-        values = s[:, :, None] * u[:, 0] + p @ u[:, 1:].T
-        outputs = torch.tanh((torch.softmax(logits, dim=1) * values).sum(1)) @ c / 8.0
-        return ((outputs - labels) ** 2).mean()
-
     found = {
         "plain": _descent(start, lambda *q: ((_plain(inputs, *q) - labels) ** 2).mean(), 0.05),
-        "algebra": _descent(start, structured, 0.05),
+        "algebra": _by_hand(start, _window_heads(s, p, labels), 0.05),
         "ours": _ours(kernels.WindowHeads(data), start, 0.05),
     }
     if authors is not None:
@@ -111,22 +102,98 @@ def _plain(x, c, u, W):  # type: ignore[no-untyped-def]
     return torch.tanh((attended * u).sum(-1)) @ c / math.sqrt(len(c))
 
 
-def _projected(x, c, u, W):  # type: ignore[no-untyped-def]
-    """Our algebra: attention averages the projections x_t.u, so the attended token is never formed."""
-    keys = torch.einsum("hij,nj->nhi", W, x[:, -1])
-    attention = torch.softmax(torch.einsum("nhi,nti->nht", keys, x), dim=-1)
-    return torch.tanh((attention * torch.einsum("nti,hi->nht", x, u)).sum(-1)) @ c / math.sqrt(len(c))
+TOGETHER = 2**17
+"""Numbers of an array that an expert keeps in the cache: samples come in blocks."""
+
+
+def _heads(x, y):  # type: ignore[no-untyped-def]
+    """An expert's figure 1: attention averages the projections x_t.u, the gradient by hand, block by block."""
+    n, tokens, d = x.shape
+
+    def gradient(c, u, W):  # type: ignore[no-untyped-def]
+        m = len(c)
+        loss, scale, block = 0.0, m**-0.5, max(1, TOGETHER // (m * tokens))
+        d_c, d_u, d_W = torch.zeros_like(c), torch.zeros_like(u), torch.zeros(m * d, d)
+        for first in range(0, n, block):
+            part, query = x[first : first + block], x[first : first + block, -1]
+            keys = (query @ W.reshape(m * d, d).T).view(-1, m, d)
+            mass = torch.softmax(torch.bmm(keys, part.transpose(1, 2)), dim=-1)
+            values = (part @ u.T).transpose(1, 2)
+            mean = (mass * values).sum(-1)
+            hidden = torch.tanh(mean)
+            residual = hidden @ c * scale - y[first : first + block]
+            loss += float(residual @ residual) / n
+            slope = residual * (2.0 * scale / n)
+            d_c += slope @ hidden
+            pull = mass * (slope[:, None] * c * (1.0 - hidden * hidden))[:, :, None]
+            d_u += pull.transpose(0, 1).reshape(m, -1) @ part.reshape(-1, d)
+            moved = torch.bmm(pull * (values - mean[:, :, None]), part)
+            d_W += moved.view(-1, m * d).T @ query
+        return loss, (d_c, d_u, d_W.view(m, d, d))
+
+    return gradient
+
+
+def _window_heads(s, p, y):  # type: ignore[no-untyped-def]
+    """An expert's figure 2: three products for a logit, z_t = s_t (W_00 s_T + W_0p.p_T) + s_T B_t + C_t, as above."""
+    n, tokens = s.shape
+
+    def gradient(c, u, W):  # type: ignore[no-untyped-def]
+        m, last_p = len(c), p[-1]
+        loss, scale, block = 0.0, m**-0.5, max(1, TOGETHER // (m * tokens))
+        drift, by_last, fixed = W[:, 0, 1:] @ last_p, p @ W[:, 1:, 0].T, p @ (W[:, 1:, 1:] @ last_p).T
+        through = p @ u[:, 1:].T
+        d_c, moved_y, moved, pulled = (torch.zeros_like(one) for one in (c, fixed, fixed, fixed))
+        sums = [torch.zeros(m) for _ in range(3)]
+        for first in range(0, n, block):
+            part = s[first : first + block]
+            last = part[:, -1:]
+            logits = part[:, :, None] * (last * W[:, 0, 0] + drift)[:, None] + (last[:, :, None] * by_last + fixed)
+            mass = torch.softmax(logits, dim=1)
+            values = part[:, :, None] * u[:, 0] + through
+            mean = (mass * values).sum(1)
+            hidden = torch.tanh(mean)
+            residual = hidden @ c * scale - y[first : first + block]
+            loss += float(residual @ residual) / n
+            slope = residual * (2.0 * scale / n)
+            d_c += slope @ hidden
+            pull = mass * (slope[:, None] * c * (1.0 - hidden * hidden))[:, None]
+            pulled += pull.sum(0)
+            sums[2] += torch.einsum("ntm,nt->m", pull, part)
+            g = pull * (values - mean[:, None])
+            moved += g.sum(0)
+            moved_y += torch.einsum("ntm,n->tm", g, last[:, 0])
+            along = torch.einsum("ntm,nt->nm", g, part)
+            sums[0] += along.T @ last[:, 0]
+            sums[1] += along.sum(0)
+        d_u, d_W = torch.empty_like(u), torch.empty_like(W)
+        d_u[:, 0], d_u[:, 1:] = sums[2], pulled.T @ p
+        d_W[:, 0, 0], d_W[:, 0, 1:] = sums[0], sums[1][:, None] * last_p
+        d_W[:, 1:, 0], d_W[:, 1:, 1:] = moved_y.T @ p, (moved.T @ p)[:, :, None] * last_p
+        return loss, (d_c, d_u, d_W)
+
+    return gradient
 
 
 def _descent(start, loss_of, rate, *, radius=None):  # type: ignore[no-untyped-def]
+    """Gradients from PyTorch itself."""
+
+    def gradient(*params):  # type: ignore[no-untyped-def]
+        known = [value.detach().requires_grad_() for value in params]
+        loss = loss_of(*known)
+        return loss.item(), torch.autograd.grad(loss, known)
+
+    return _by_hand(start, gradient, rate, radius=radius)
+
+
+def _by_hand(start, gradient_of, rate, *, radius=None):  # type: ignore[no-untyped-def]
     centre = [torch.tensor(value) for value in start.values()]
 
     def side(steps: int) -> Losses:
-        params = [value.clone().requires_grad_() for value in centre]
+        params = [value.clone() for value in centre]
         losses = []
         for _ in range(steps):
-            loss = loss_of(*params)
-            gradients = torch.autograd.grad(loss, params)
+            loss, gradients = gradient_of(*params)
             with torch.no_grad():
                 for value, gradient, middle in zip(params, gradients, centre, strict=True):
                     value.sub_(rate * gradient)
@@ -134,7 +201,7 @@ def _descent(start, loss_of, rate, *, radius=None):  # type: ignore[no-untyped-d
                         delta = (value - middle).reshape(len(middle), -1)
                         shrink = torch.clamp(radius / len(middle) ** 0.5 / delta.norm(dim=1), max=1.0)
                         value.copy_(middle + (delta * shrink[:, None]).reshape(middle.shape))
-            losses.append(loss.item())
+            losses.append(loss)
         return np.array(losses)
 
     return side

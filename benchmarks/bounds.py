@@ -26,7 +26,10 @@ NOISE = 1.05
 
 _RELEASE = """
 import json, sys, time
-from certiformer.theory.core import find
+try:
+    from certiformer.theory.core import find
+except ImportError:
+    from certiformer.core import find  # where it was in the release
 found = {}
 for id, (given, sizes) in json.load(sys.stdin).items():
     result = find(id)
@@ -41,7 +44,10 @@ json.dump(found, sys.stdout)
 
 _POINTS = """
 import json, sys, time
-from certiformer.theory.core import find
+try:
+    from certiformer.theory.core import find
+except ImportError:
+    from certiformer.core import find
 try:
     from certiformer.theory.core.arrays import evaluate_along
 except ImportError:
@@ -89,7 +95,6 @@ def sections(release: str | None) -> list[tuple[str, Callable[[], list[Line]]]]:
         ("one point", lambda: [_single()]),
         ("many points", lambda: [_long()]),
         ("spectral norms", lambda: [_spectral()]),
-        ("start-up", _start_up),
     ]
 
 
@@ -251,33 +256,6 @@ def _spectral() -> Line:
         "40 %, 1e-8",
         share <= 0.4 and apart <= 1e-8,
     )
-
-
-def _start_up() -> list[Line]:
-    """Processor time of commands beside that of importing NumPy, SciPy, Typer and rich."""
-
-    def seconds(*words: str) -> float:
-        found = []
-        for _ in range(5):
-            began = os.times()
-            subprocess.run([sys.executable, *words], check=True, stdout=subprocess.DEVNULL)
-            ended = os.times()
-            found.append(ended.children_user + ended.children_system - began.children_user - began.children_system)
-        return min(found)
-
-    base = seconds("-c", "import numpy, scipy, typer, rich")
-    commands = {
-        "theorems": ("theorems",),
-        "search": ("search", "Dudley"),
-        "explain": ("explain", "trauger.thm4.1"),
-        "bound": ("bound", "trauger.lem3.6", "Bw=1", "Bx=1", "eps=0.5", "d=4", "k=4"),
-    }
-    found = []
-    for name, words in commands.items():
-        ratio = seconds("-m", "certiformer", *words) / base
-        what = f"`certiformer {name}`: importing NumPy, SciPy, Typer and rich {base:.2g} s"
-        found.append(Line(what, f"{ratio * base:.2g} s: {ratio:.2g}x", "2.5x", ratio <= 2.5))
-    return found
 
 
 def _seconds(call: Callable[[], Any]) -> tuple[float, Any]:

@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from certiformer.lab.training.kernels._compile import kernel
+from certiformer.lab.training.kernels._vectors import BYTES, load, store, zeros
+
 Losses = npt.NDArray[np.floating[Any]]
 Side = Callable[[int], Losses]
 """`side(steps)`: that many steps from the start, and their losses."""
@@ -108,17 +111,46 @@ def _timed(side: Side, steps: int) -> tuple[float, float]:
 
 
 def peak(precision: str) -> float:
-    """Operations per second of the fastest product of two matrices of side 2048 here, by NumPy or by PyTorch."""
-    import torch
-
-    side = 2048
-    a = np.random.default_rng(0).normal(size=(side, side)).astype(precision)
-    b = torch.tensor(a)
+    """Operations per second of this processor at most: products and sums that never leave its registers."""
+    start = np.full(32, 0.5, precision)
     best = 0.0
-    for product in (lambda: a @ a, lambda: b @ b):
-        product()
-        for _ in range(3):
+    for work, operations in ((_fused, 2 * CHAINS), (_beside, 3 * CHAINS)):
+        work(start.copy(), 10)
+        for _ in range(6):
             began = time.process_time()
-            product()
-            best = max(best, 2.0 * side**3 / (time.process_time() - began))
+            work(start.copy(), TURNS)
+            best = max(best, operations * (BYTES // start.itemsize) * TURNS / (time.process_time() - began))
     return best
+
+
+CHAINS, TURNS = 10, 2_000_000
+"""Registers that are added to side by side: enough for every unit to be busy while others wait for their results."""
+
+
+@kernel
+def _fused(numbers: Losses, turns: int) -> None:
+    """s <- s x + y in ten registers: products and sums in one instruction."""
+    x, y = load(numbers, 0), load(numbers, 16)
+    a, b, c, d, e = zeros(numbers), zeros(numbers), zeros(numbers), zeros(numbers), zeros(numbers)
+    f, g, h, i, j = zeros(numbers), zeros(numbers), zeros(numbers), zeros(numbers), zeros(numbers)
+    for _ in range(turns):
+        a, b, c, d, e = a * x + y, b * x + y, c * x + y, d * x + y, e * x + y
+        f, g, h, i, j = f * x + y, g * x + y, h * x + y, i * x + y, j * x + y
+    store(numbers, 0, ((a + b) + (c + d)) + ((e + f) + (g + h)) + (i + j))
+
+
+@kernel
+def _beside(numbers: Losses, turns: int) -> None:
+    """The same, and ten registers of sums alone: some processors have units of their own for these."""
+    x, y = load(numbers, 0), load(numbers, 16)
+    a, b, c, d, e = zeros(numbers), zeros(numbers), zeros(numbers), zeros(numbers), zeros(numbers)
+    f, g, h, i, j = zeros(numbers), zeros(numbers), zeros(numbers), zeros(numbers), zeros(numbers)
+    k, w, m, n, o = zeros(numbers), zeros(numbers), zeros(numbers), zeros(numbers), zeros(numbers)
+    p, q, r, s, t = zeros(numbers), zeros(numbers), zeros(numbers), zeros(numbers), zeros(numbers)
+    for _ in range(turns):
+        a, b, c, d, e = a * x + y, b * x + y, c * x + y, d * x + y, e * x + y
+        k, w, m, n, o = k + y, w + y, m + y, n + y, o + y
+        f, g, h, i, j = f * x + y, g * x + y, h * x + y, i * x + y, j * x + y
+        p, q, r, s, t = p + y, q + y, r + y, s + y, t + y
+    store(numbers, 0, ((a + b) + (c + d)) + ((e + f) + (g + h)) + (i + j))
+    store(numbers, 16, ((k + w) + (m + n)) + ((o + p) + (q + r)) + (s + t))

@@ -1,10 +1,12 @@
 """One way in: every form of the same outcomes says the same, what is ambiguous is asked, nothing vanishes."""
 
+import cProfile
 import csv
 import dataclasses
 import importlib
 import inspect
 import json
+import pstats
 import subprocess
 import sys
 import zipfile
@@ -845,3 +847,27 @@ def test_grades_are_never_turned_round(tmp_path, run, column, words):
     assert "of which C is right" in told.err
     write_csv(tmp_path / "g.csv", ("id", "grade"), [(k, "I") for k in range(60)])
     assert "60 errors among 60" in run("certify", "g.csv", "--metric", "grade").out
+
+
+@pytest.mark.parametrize("what", ["slices", "metrics"])
+def test_the_work_is_linear_in_slices_and_metrics(what, tmp_path):
+    """By calls of functions: twice as many more cost about twice as much; four times would be the square."""
+
+    def calls(count):
+        path = tmp_path / f"{count}.csv"
+        if what == "slices":
+            path.write_text("correct,part\n" + "".join(f"{row % 9 > 0:d},{row % count}\n" for row in range(2000)))
+            declared = {"slices": "part"}
+        else:
+            names = [f"m{column}" for column in range(count)]
+            lines = [",".join(str((row + column) % 9 / 8) for column in range(count)) for row in range(60)]
+            path.write_text("\n".join([",".join(names), *lines]))
+            declared = {"metric": tuple(names), "range": (0.0, 1.0), "better": "higher"}
+        profile = cProfile.Profile()
+        profile.runcall(lambda: certiformer.certify(predictions=path, declaration=declared).document)
+        return pstats.Stats(profile).total_calls
+
+    few = 5 if what == "metrics" else 20
+    calls(few)  # what is imported late is there
+    one, two, four = (calls(times * few) for times in (1, 2, 4))
+    assert four - two <= 3 * (two - one)

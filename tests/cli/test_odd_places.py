@@ -254,3 +254,20 @@ def test_too_little_memory_is_one_line(tmp_path):
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("error: the memory does not suffice")
     assert done.stderr.count("\n") == 1
+
+
+def test_an_interrupt_while_modules_are_imported_is_one_word():
+    program = """
+import builtins, os, signal, certiformer.__main__ as program
+real = builtins.__import__
+def imported(name, *rest):
+    if name == "certiformer.cli":
+        os.kill(os.getpid(), signal.SIGINT)
+    return real(name, *rest)
+builtins.__import__ = imported
+program.main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=environment()
+    )
+    assert (done.returncode, done.stderr) == (130, "stopped\n")

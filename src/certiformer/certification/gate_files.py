@@ -214,7 +214,7 @@ class State:
             same = all(getattr(kept, name) == getattr(new, name) for name in fixed)
             counted = kept.n == len(losses) and abs(kept.total - total) <= 1e-9 * (1.0 + total)
             known = kept.decided in ("pass", "fail", "undecided") and 0.0 <= kept.squares <= kept.n
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise _changed(self.path, STATE, "--anytime") from error
         if not (same and counted and known):
             raise _changed(self.path, STATE, "--anytime")

@@ -12,10 +12,10 @@ import numpy as np
 
 from certiformer.checkpoints.errors import CheckpointError, shown
 from certiformer.checkpoints.readers import open_checkpoint
-from certiformer.checkpoints.readers._json import read_json
 from certiformer.checkpoints.sizes import sizes
 from certiformer.checkpoints.tensors import Checkpoint, Tensor, array_tensor
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.json_reader import read_json
 
 PREFIX = "base_model.model."
 CONFIG = "adapter_config.json"
@@ -94,7 +94,7 @@ def is_adapter(path: Path) -> bool:
 
 def read_adapter(path: Path, base: Path | None) -> Adapter:
     """LoRA factors and their base; other kinds of adapters are named and refused."""
-    config = read_json(path / CONFIG, CONFIG)
+    config = read_json(path / CONFIG, CONFIG, unique=True)
     kind = config.get("peft_type", "LORA")
     if kind != "LORA":
         raise CheckpointError(path, f"an adapter of type {shown(kind)}; read here: LORA")

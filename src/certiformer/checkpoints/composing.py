@@ -17,9 +17,9 @@ from certiformer.checkpoints.keys import Keys
 from certiformer.checkpoints.measuring import Measurer
 from certiformer.checkpoints.network import Model
 from certiformer.checkpoints.readers import open_checkpoint
-from certiformer.checkpoints.readers._json import read_json
 from certiformer.checkpoints.roles import assign
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.json_reader import read_json
 from certiformer.theory.networks import description
 from certiformer.theory.networks.architecture import Architecture, Stated, build
 from certiformer.theory.networks.graph import Node
@@ -79,7 +79,7 @@ def described(
 
 
 def _assumed(path: Path, spectral: float, classes: int | None, unused: Sequence[str]) -> Network:
-    config = read_json(path, "config.json")
+    config = read_json(path, "config.json", unique=True)
     rows = {role: {"max_row": 1.0} for role in ("gain", "table", "position_table", "type")}
     vectors = {role: {"spectral": 1.0} for role in ("shift", "bias", "class_token", "distillation_token")}
     weights = Stated({"default": {"spectral": spectral}, **rows, **vectors, "masked.shift": {"spectral": 1.0}})

@@ -23,8 +23,8 @@ from scipy.special import erf
 from certiformer.checkpoints.errors import CheckpointError
 from certiformer.checkpoints.parts import Parts
 from certiformer.checkpoints.readers import open_checkpoint
-from certiformer.checkpoints.readers._json import read_json
 from certiformer.checkpoints.roles import architecture, assign
+from certiformer.theory.core.json_reader import read_json
 from certiformer.theory.networks.architecture import Tables
 
 Array = npt.NDArray[Any]
@@ -262,7 +262,7 @@ def _pooling(path: Path) -> Pooling:
     """Mean over tokens, unless the folder's pooling module asks for the first one."""
     config = path / "1_Pooling" / "config.json"
     if path.is_dir() and config.is_file():
-        found = read_json(config, "the pooling module")
+        found = read_json(config, "the pooling module", unique=True)
         if found.get("pooling_mode_cls_token") is True:
             return "cls"
     return "mean"

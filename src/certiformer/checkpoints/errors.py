@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from certiformer.theory.core.errors import CertiformerError
-
-_LONGEST = 120
+from certiformer.theory.core.errors import shown as shown
 
 
 class CheckpointError(CertiformerError, ValueError):
@@ -15,12 +14,6 @@ class CheckpointError(CertiformerError, ValueError):
     def __init__(self, path: str | Path, problem: str, fix: str = "") -> None:
         self.path, self.problem, self.fix = str(path), problem, fix
         super().__init__(f"{shown(path)}: {problem}" + (f". {fix}" if fix else ""))
-
-
-def shown(text: object) -> str:
-    """A name from a file as it may be printed: one line, no control characters, not too long."""
-    plain = "".join(letter if letter.isprintable() else "?" for letter in str(text))
-    return plain if len(plain) <= _LONGEST else plain[: _LONGEST - 3] + "..."
 
 
 class NoNetwork(CheckpointError):

@@ -20,7 +20,7 @@ from typing import Any
 import numpy.typing as npt
 
 from certiformer.certification.sources import metrics, npz
-from certiformer.certification.sources.arrow_csv import columns_of
+from certiformer.certification.sources.arrow_files import columns_of, fields_of
 from certiformer.certification.sources.rows import rows_of_npy
 from certiformer.theory.core.errors import InputError, UnknownNameError
 from certiformer.theory.core.json_reader import NotJson, parse_json
@@ -266,6 +266,9 @@ def parsed(text: str | bytes, where: str, place: str = "") -> Any:
 
 
 def _jsonl(path: Path) -> Table:
+    quick = fields_of(path)
+    if quick is not None and "doc_id" not in quick:
+        return Table(path.name, quick)
     objects: list[Mapping[str, Any]] = []
     blank = between = 0
     try:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from certiformer.certification.declaration import Declaration, Judging
 from certiformer.certification.sources import metrics
-from certiformer.certification.sources.arrow_csv import Coded
+from certiformer.certification.sources.arrow_files import Coded
 from certiformer.certification.sources.files import Column, Table, filtered
 from certiformer.certification.sources.rows import rows_of, whole
 from certiformer.evaluation.judge import Blocks

@@ -7,15 +7,7 @@ import zipfile
 from pathlib import Path
 
 from certiformer.checkpoints.errors import CheckpointError, shown
-from certiformer.theory.core.zip_reader import BadArchive, zip_content, zip_members
-
-
-def members(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-    """Members by name; duplicates, encryption and zip bombs are refused."""
-    try:
-        return zip_members(path, archive)
-    except BadArchive as error:
-        raise CheckpointError(path, str(error)) from None
+from certiformer.theory.core.zip_reader import BadArchive, zip_content
 
 
 def content(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from certiformer.checkpoints.errors import CheckpointError, shown
-from certiformer.checkpoints.readers._zip import content, members, stored_offset
+from certiformer.checkpoints.readers._zip import content, stored_offset
 from certiformer.checkpoints.tensors import PLAIN, Checkpoint, NDArray, Tensor, checked_shape, mapped
 from certiformer.theory.core.npy_reader import LONGEST, npy_header
-from certiformer.theory.core.zip_reader import BROKEN
+from certiformer.theory.core.zip_reader import BROKEN, zip_members
 
 NAMES = {np.dtype(code): name for name, code in PLAIN.items() if name != "BF16"}
 
@@ -20,7 +20,7 @@ NAMES = {np.dtype(code): name for name, code in PLAIN.items() if name != "BF16"}
 def read_npz(path: Path, archive: zipfile.ZipFile) -> Checkpoint:
     """Every array of the archive: stored ones memory-mapped, compressed ones decompressed when they are read."""
     tensors = {}
-    for member, info in members(path, archive).items():
+    for member, info in zip_members(path, archive).items():
         if not member.endswith(".npy"):
             raise CheckpointError(path, f"member {shown(member)} is no array (.npy)")
         tensors[member[:-4]] = _tensor(path, archive, info, member[:-4])

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from certiformer.checkpoints.errors import CheckpointError, shown
-from certiformer.checkpoints.readers._json import read_json
 from certiformer.checkpoints.readers.gguf import read_gguf
 from certiformer.checkpoints.readers.npz import read_npz
 from certiformer.checkpoints.readers.safetensors import read_safetensors
 from certiformer.checkpoints.readers.torch import LEGACY_START, read_legacy, read_zip
 from certiformer.checkpoints.tensors import Checkpoint, Tensor
+from certiformer.theory.core.errors import CertiformerError
+from certiformer.theory.core.json_reader import read_json
 from certiformer.theory.core.zip_reader import BROKEN
 
 INDICES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
@@ -32,10 +33,10 @@ def open_checkpoint(path: str | Path) -> Checkpoint:
         found = _file(target)
         beside = target.parent / "config.json"
         if not found.config and beside.is_file():
-            return replace(found, config=read_json(beside, "config.json"))
+            return replace(found, config=read_json(beside, "config.json", unique=True))
         return found
     except (OSError, ValueError, OverflowError, MemoryError) as error:
-        if isinstance(error, CheckpointError):
+        if isinstance(error, CertiformerError):
             raise
         problem = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
         raise CheckpointError(target, f"cannot be read ({shown(problem)})") from None
@@ -81,7 +82,7 @@ def _zip(path: Path) -> Checkpoint:
 def _folder(folder: Path) -> Checkpoint:
     config: dict[str, Any] = {}
     if (folder / "config.json").is_file():
-        config = read_json(folder / "config.json", "config.json")
+        config = read_json(folder / "config.json", "config.json", unique=True)
     for name in INDICES:
         if (folder / name).is_file():
             return replace(_sharded(folder, folder / name), config=config)
@@ -100,7 +101,7 @@ def _folder(folder: Path) -> Checkpoint:
 
 
 def _sharded(folder: Path, index: Path) -> Checkpoint:
-    places = read_json(index, "the index of shards").get("weight_map")
+    places = read_json(index, "the index of shards", unique=True).get("weight_map")
     if not isinstance(places, dict) or not places:
         raise CheckpointError(index, "has no weight_map")
     for name, file in places.items():

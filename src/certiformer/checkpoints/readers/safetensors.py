@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 
 from certiformer.checkpoints.errors import CheckpointError, shown
-from certiformer.checkpoints.readers._json import LARGEST, parse_json
 from certiformer.checkpoints.tensors import PLAIN, Checkpoint, Tensor, checked_shape, mapped
+from certiformer.theory.core.json_reader import NotJson, parse_json
+
+LARGEST = 100_000_000
+"""Bytes of a header."""
 
 
 def read_safetensors(path: Path) -> Checkpoint:
@@ -21,7 +24,10 @@ def read_safetensors(path: Path) -> Checkpoint:
         length = int.from_bytes(file.read(8), "little")
         if size < 10 or length > min(size - 8, LARGEST):
             raise CheckpointError(path, f"truncated or no safetensors file: a header of {length} bytes in {size}")
-        header = parse_json(path, file.read(length), "the header")
+        try:
+            header = parse_json(file.read(length), unique=True)
+        except NotJson as error:
+            raise CheckpointError(path, f"the header cannot be read: {shown(error)}") from None
     start = 8 + length
     tensors: dict[str, Tensor] = {}
     spans: list[tuple[int, int, str]] = []

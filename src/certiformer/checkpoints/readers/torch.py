@@ -14,8 +14,9 @@ import numpy as np
 
 from certiformer.checkpoints.errors import CheckpointError, shown
 from certiformer.checkpoints.readers._pickle import StandIn, StoredTensor, UnsafePickle, load
-from certiformer.checkpoints.readers._zip import content, members, stored_offset
+from certiformer.checkpoints.readers._zip import content, stored_offset
 from certiformer.checkpoints.tensors import PLAIN, Checkpoint, Tensor, checked_shape, mapped
+from certiformer.theory.core.zip_reader import zip_members
 
 MAGIC = 0x1950A86A20F9469CFC6C
 LEGACY_START = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19"
@@ -29,7 +30,7 @@ _Keys: TypeAlias = "tuple[_Keys, object] | None"
 
 def read_zip(path: Path, archive: zipfile.ZipFile) -> Checkpoint:
     """torch.save since 1.6: data.pkl and one stored member per storage."""
-    found = members(path, archive)
+    found = zip_members(path, archive)
     (pickle,) = [name for name in found if name.split("/")[-1] == "data.pkl"][:1] or [""]
     folder = pickle[: -len("data.pkl")]
     order = found.get(folder + "byteorder")

@@ -30,11 +30,11 @@ from certiformer.certification.split import split
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder
 from certiformer.checkpoints.encoder import Encoder
-from certiformer.checkpoints.readers._json import read_json
 from certiformer.lab.probing.embedding import Progress, embed
 from certiformer.lab.probing.texts import Texts, chosen, column_of, read_texts
 from certiformer.lab.procedures.head import picked_head
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.json_reader import read_json
 from certiformer.theory.core.report import Report
 
 TOKENS = 128
@@ -235,7 +235,7 @@ def predict(
     progress: Progress | None = None,
 ) -> list[str]:
     """Class names for the texts of a CSV file, one for every row, by a head that `probe` certified."""
-    card = read_json(Path(head).parent / CARD, CARD)
+    card = read_json(Path(head).parent / CARD, CARD, unique=True)
     encoder = Encoder(path)
     if card.get("encoder") != encoder.identity():
         raise InputError("encoder", str(path), "the weights that the head was trained on", f"See {CARD} beside it")

@@ -26,6 +26,12 @@ def _cut(text: str, most: int = MOST_SHOWN) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
+def shown(text: object, most: int = 120) -> str:
+    """A name from a file as it may be printed: one line, no control characters, not too long."""
+    plain = "".join(letter if letter.isprintable() else "?" for letter in str(text))
+    return plain if len(plain) <= most else plain[: most - 3] + "..."
+
+
 class InputError(CertiformerError, ValueError):
     """A value that cannot be used: `name` got `got`, `expected` says what is allowed."""
 

@@ -9,6 +9,8 @@ import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from certiformer.theory.core.errors import shown
+
 SMALL, MOST_RATIO, MOST_MEMBERS = 2**26, 100, 1_000_000
 """A member, and all together, may grow to SMALL bytes, or to MOST_RATIO times what they take in the archive."""
 MOST_VALUES = 2**21
@@ -41,14 +43,14 @@ def zip_members(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipIn
         packed += info.compress_size
         unpacked += info.file_size
         if name in found:
-            raise BadArchive(f"the archive has the member {_short(name)} twice")
+            raise BadArchive(f"the archive has the member {shown(name)} twice")
         if info.flag_bits & 1:
-            raise BadArchive(f"member {_short(name)} is encrypted")
+            raise BadArchive(f"member {shown(name)} is encrypted")
         if info.compress_size > size or info.header_offset >= size:
-            raise BadArchive(f"truncated: member {_short(name)} lies outside the file")
+            raise BadArchive(f"truncated: member {shown(name)} lies outside the file")
         if info.file_size > max(SMALL, MOST_RATIO * info.compress_size):
             raise BadArchive(
-                f"member {_short(name)} would grow from {info.compress_size} to {info.file_size} bytes: a zip bomb"
+                f"member {shown(name)} would grow from {info.compress_size} to {info.file_size} bytes: a zip bomb"
             )
         if unpacked > max(SMALL, MOST_RATIO * size):
             raise BadArchive(f"its members would grow from {size} to more than {unpacked} bytes: a zip bomb")
@@ -63,14 +65,14 @@ def zip_members(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipIn
 def zip_content(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
     """A member as bytes, at most `most` of them."""
     if info.file_size > most:
-        raise BadArchive(f"member {_short(info.filename)} has {info.file_size} bytes, at most {most} are read")
+        raise BadArchive(f"member {shown(info.filename)} has {info.file_size} bytes, at most {most} are read")
     try:
         with archive.open(info) as file:
             found = file.read(info.file_size)
     except BROKEN as error:
-        raise BadArchive(f"member {_short(info.filename)} is broken ({_short(error)})") from error
+        raise BadArchive(f"member {shown(info.filename)} is broken ({shown(error)})") from error
     if len(found) != info.file_size:
-        raise BadArchive(f"truncated: member {_short(info.filename)}")
+        raise BadArchive(f"truncated: member {shown(info.filename)}")
     return found
 
 
@@ -82,8 +84,3 @@ def refuse_dense(path: Path, texts: Iterable[bytes]) -> Iterator[bytes]:
         if room < 0:
             raise BadArchive("its texts have too many values for its size: a zip bomb")
         yield text
-
-
-def _short(text: object) -> str:
-    plain = "".join(letter if letter.isprintable() else "?" for letter in str(text))
-    return plain if len(plain) <= 120 else plain[:117] + "..."

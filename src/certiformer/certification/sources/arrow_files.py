@@ -1,7 +1,8 @@
-"""Large CSV files through pyarrow, where it is installed: only such files as have one meaning for every reader.
+"""Large CSV and JSONL files through pyarrow, where it is there: only such as have one meaning for every reader.
 
-No quotation mark, no blank line, no lone carriage return, every line as many cells as the header: then a row is a line
-split at the delimiter. Anything else, and whatever pyarrow refuses, is left to the plain reader and its messages.
+CSV: no quotation mark, no blank line, no lone carriage return, every line as many cells as the header: then a row is a
+line split at the delimiter. JSONL: every line has the fields of the first, each of one plain type, and none is null.
+Anything else, and whatever pyarrow refuses, is left to the plain reader and its messages.
 """
 
 from __future__ import annotations
@@ -18,8 +19,11 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from certiformer.theory.core.json_reader import NotJson, parse_json
+
 WORTH_IT = 2**20
 """Bytes from which on the import of pyarrow is regained."""
+_BLOCK = 2**20
 _LOOKED_AT = 10_000
 """Rows that say whether a column repeats its cells."""
 
@@ -68,6 +72,45 @@ def columns_of(path: Path, names: int, delimiter: str) -> list[Sequence[str]] | 
         return [_cells(table.column(key)) for key in keys]
     except (pyarrow.ArrowException, UnicodeDecodeError, _TooLong):
         return None
+
+
+_KINDS = {bool: "bool_", int: "int64", float: "float64", str: "string"}
+
+
+def fields_of(path: Path) -> dict[str, Any] | None:
+    """The values of a JSONL file, field by field; None if the plain reader has to say what they are."""
+    if path.stat().st_size < WORTH_IT or importlib.util.find_spec("pyarrow") is None:
+        return None
+    with path.open("rb") as file:
+        try:
+            first = parse_json(file.readline(_BLOCK), unique=True)
+        except NotJson:
+            return None
+    if any(type(value) not in _KINDS for value in first.values()):
+        return None
+    pyarrow: Any = importlib.import_module("pyarrow")
+    arrow: Any = importlib.import_module("pyarrow.json")
+    schema = pyarrow.schema([(name, getattr(pyarrow, _KINDS[type(value)])()) for name, value in first.items()])
+    try:
+        table = arrow.read_json(
+            path,
+            arrow.ReadOptions(use_threads=False),
+            arrow.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
+        )
+        if len(table) != _lines(path) or any(column.null_count for column in table.columns):
+            return None
+        pairs = zip(table.column_names, table.columns, strict=True)
+        return {name: _cells(part) if type(first[name]) is str else part.to_numpy() for name, part in pairs}
+    except (pyarrow.ArrowException, UnicodeDecodeError, _TooLong):
+        return None
+
+
+def _lines(path: Path) -> int:
+    with path.open("rb") as file:
+        count, last = 0, b"\n"
+        while block := file.read(_BLOCK):
+            count, last = count + block.count(b"\n"), block[-1:]
+    return count + (last != b"\n")
 
 
 class _TooLong(Exception):

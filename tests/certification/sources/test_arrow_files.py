@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.sample import Sample
-from certiformer.certification.sources import arrow_csv
+from certiformer.certification.sources import arrow_files
 from certiformer.certification.sources.files import read_csv
 from certiformer.theory.core.errors import CertiformerError
 
@@ -110,7 +110,7 @@ def both(path, monkeypatch, work):
     found = []
     for least in (0, 2**60):
         with monkeypatch.context() as at:
-            at.setattr(arrow_csv, "WORTH_IT", least)
+            at.setattr(arrow_files, "WORTH_IT", least)
             found.append(outcome(lambda: work(path)))
     return found
 
@@ -146,12 +146,53 @@ def test_messages_name_the_same_row(metric, bad, tmp_path, monkeypatch):
         assert "Row 138" in quick[1]
 
 
+LINE = '{"id": "a%d", "label": %d, "prediction": 1, "confidence": 0.%d}'
+ODD = (
+    '{"id": "a7", "label": 1, "prediction": 1, "confidence": 1}',
+    '{"id": "a7", "label": 1.5, "prediction": 1, "confidence": 0.5}',
+    '{"id": "a7", "label": 1e0, "prediction": 1, "confidence": 0.5}',
+    '{"id": "a7", "label": "1", "prediction": 1, "confidence": 0.5}',
+    '{"id": "a7", "label": true, "prediction": 1, "confidence": 0.5}',
+    '{"id": "a7", "label": null, "prediction": 1, "confidence": 0.5}',
+    '{"id": "a7", "label": 1, "prediction": 1}',
+    '{"id": "a7", "label": 1, "label": 0, "prediction": 1, "confidence": 0.5}',
+    '{"id": "a7", "label": 1, "prediction": 1, "confidence": 0.5, "more": 1}',
+    '{"id": "a7", "label": 1, "prediction": 1, "confidence": NaN}',
+    '{"id": "a7", "label": 1, "prediction": 1, "confidence": 1e999}',
+    '{"id": "a7", "label": 99999999999999999999, "prediction": 1, "confidence": 0.5}',
+    '{"id": "2020-01-01", "label": 1, "prediction": 1, "confidence": 0.5}',
+    '{"id": "\\ud800", "label": 1, "prediction": 1, "confidence": 0.5}',
+    '{"id": "a7", "label": 1, "prediction": 1, "confidence": 0.5} {"id": "a8"}',
+    '{"id": "a7", "label": [1], "prediction": {"a": 1}, "confidence": 0.5}',
+    "",
+    "[1]",
+    "{",
+    "\xff",
+)
+
+
+@pytest.mark.parametrize("odd", [None, *ODD])
+@pytest.mark.parametrize("place", [0, 3, 9])
+def test_lines_of_json_have_one_meaning(odd, place, tmp_path, monkeypatch):
+    lines = [LINE % (row, row % 2, row) for row in range(10)]
+    if odd is not None:
+        lines[place] = odd
+    path = tmp_path / "x.jsonl"
+    for end in ("\n", "\r\n", ""):
+        path.write_bytes((end or "\n").join(lines).encode("latin-1") + end.encode())
+        quick, plain = both(path, monkeypatch, sample)
+        assert quick == plain
+    with monkeypatch.context() as at:
+        at.setattr(arrow_files, "WORTH_IT", 0)
+        assert odd is not None or arrow_files.fields_of(path) is not None
+
+
 def test_plain_files_do_go_through_pyarrow(tmp_path, monkeypatch):
-    monkeypatch.setattr(arrow_csv, "WORTH_IT", 0)
+    monkeypatch.setattr(arrow_files, "WORTH_IT", 0)
     path = tmp_path / "x.csv"
     path.write_text("id,label\n" + "".join(f"{row},{row % 3}\n" for row in range(100)))
     found = read_csv(path).columns
-    assert isinstance(found["label"], arrow_csv.Coded)
+    assert isinstance(found["label"], arrow_files.Coded)
     assert found["id"] == [str(row) for row in range(100)]
     assert found["label"][4] == "1"
     assert found["label"][2:5] == ["2", "0", "1"]
@@ -159,4 +200,4 @@ def test_plain_files_do_go_through_pyarrow(tmp_path, monkeypatch):
     path.write_text("label\n" + "a" * 200_000 + "\n")
     with pytest.raises(CertiformerError, match="field limit"):
         read_csv(path)
-    assert arrow_csv.columns_of(path, 1, ",") is None
+    assert arrow_files.columns_of(path, 1, ",") is None
