@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeRegressor
 
 import certiformer
@@ -247,3 +248,33 @@ def test_two_files_are_about_the_same_items(tmp_path):
     with pytest.raises(InputError, match="another content"):
         certiformer.compare(*texts[:2])
     assert any("different prompts" in text for text in certiformer.compare(*texts[2:])[0].warnings)
+
+
+# --- one way to certify -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"fit": LogisticRegression(), "data": (X, Y), "heldout": (X, Y)}, "heldout"),
+        ({"fit": LogisticRegression(), "data": (X, Y), "train": (X, Y)}, "train"),
+        ({"predictions": (Y, Y), "heldout": (X, Y)}, "heldout"),
+        ({"predictions": (Y, Y), "train": (X, Y)}, "train"),
+        ({"model": LogisticRegression().fit(X, Y), "heldout": (X, Y), "data": (X, Y)}, "data"),
+        ({"by": [], "train": (X, Y), "heldout": (X, Y)}, "heldout"),
+    ],
+)
+def test_what_would_be_ignored_is_refused(given, name):
+    with pytest.raises(InputError, match=f"{name}: got 'given beside"):
+        certiformer.certify(**given)
+
+
+def test_what_an_estimator_cannot_do_is_one_line():
+    model = LogisticRegression().fit(X, Y)
+    for inputs in (X[:, :2], np.where(X > 1, np.nan, X)):
+        with pytest.raises(InputError, match="what predict of LogisticRegression takes"):
+            certiformer.certify(model, heldout=(inputs, Y))
+    with pytest.raises(InputError, match="what SVC has: predict, decision_function"):
+        certiformer.certify(SVC().fit(X, Y), heldout=(X, Y), declaration={"outputs": "probabilities"})
+    with pytest.raises(InputError, match="an object, not its class"):
+        certiformer.certify(fit=LogisticRegression, data=(X, Y))

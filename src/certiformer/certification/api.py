@@ -114,6 +114,17 @@ def certify(
     return build(found, level, only=only)
 
 
+USED: Mapping[str, tuple[str, ...]] = {
+    "by": ("train",),
+    "fit": ("data",),
+    "evidence": (),
+    "predictions": (),
+    "a model": ("heldout", "train"),
+    "a model file": ("data",),
+}
+"""What each way to certify reads: anything beside it would be ignored, and is refused."""
+
+
 def findings(
     subject: Subject,
     declared: Declaration,
@@ -128,6 +139,14 @@ def findings(
 ) -> Findings:
     """Everything that can be found out, before delta is divided."""
     model = subject.model
+    given = {"by": by, "fit": fit, "evidence": evidence, "predictions": predictions}
+    of_a_file = "a model file" if isinstance(model, (str, Path)) else "a model"
+    way = next((name for name, value in given.items() if value is not None), of_a_file)
+    known = (way, *USED[way]) if model is not None or way in given else ("heldout", "train", "data")
+    for name, value in {**given, "heldout": heldout, "train": train, "data": data}.items():
+        if value is not None and name not in known:
+            used = f"It goes with {' and '.join(USED[way])}" if USED[way] else ""
+            raise InputError(name, f"given beside {way}", "one way to certify", used)
     if (subject.final is not None or subject.unlabelled is not None) and (heldout is None or model is None):
         raise InputError(
             "final, unlabelled", "given", "a model and heldout examples beside them", "Predictions have unlabelled_..."

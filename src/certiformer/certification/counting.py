@@ -143,6 +143,8 @@ def of_training(
     train, certify = parts["train"], parts["certify"]
     refuse_overlap(x[certify], x[train], allow_twins=reading.allow_twins)
     seen, heldout = ((_taken(given, x, part), y[part]) for part in (train, certify))
+    if isinstance(fit, type):
+        raise InputError("fit", fit.__name__, "an object, not its class", f"Make one: {fit.__name__}(...)")
     if learners.is_learner(fit):
         model = learners.fitted(fit, *seen, reading.draws)
     else:
@@ -182,7 +184,10 @@ def _numbers(model: Any, parts: Sequence[Any], reading: Declaration) -> NamedEst
     if names is None or reading.outputs not in (None, "labels"):
         return f"{type(model).__name__} is not asked for one class per example"
     given = [frameworks.examples_of(part, "heldout")[0] for part in parts if part is not None]
-    return named(model, names, [(inputs, frameworks.comparable(inputs)) for inputs in given])
+    try:
+        return named(model, names, [(inputs, frameworks.comparable(inputs)) for inputs in given])
+    except ValueError as error:  # inputs that it does not take: it is asked below, and says so
+        return f"{type(model).__name__} said: {error}"
 
 
 def _handed(evidence: tuple[Evidence, ...], mine: Predictor | str | None, final: Any) -> tuple[Evidence, ...]:

@@ -228,7 +228,7 @@ def _methods(model: Any, inputs: Any, reading: Declaration, part: str) -> Answer
     """An object is asked by `predict`, else by its probabilities, else by its scores; `outputs` chooses another."""
     wanted = [METHODS[reading.outputs]] if reading.outputs is not None else list(METHODS.values())
     method = next((name for name in wanted if hasattr(model, name)), None)
-    if method is None and hasattr(model, "predict"):
+    if method is None and hasattr(model, "predict") and classes_of(model) is None:
         method = "predict"  # the caller says what it gives
     if method is None:
         raise InputError("outputs", reading.outputs, f"what {type(model).__name__} has: {_can(model)}")

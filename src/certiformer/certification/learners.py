@@ -40,7 +40,7 @@ def fresh(estimator: Any, *, frozen: bool = False) -> Any:
             "fit",
             kind,
             "an estimator with get_params, so that a fresh copy can be made",
-            "Or a function fit(x, y) that makes and trains a new model",
+            "Or a function fit(x, y, seed) that makes and trains a new model",
         )
     settings = dict(estimator.get_params(deep=True))
     for name, value in settings.items():

@@ -146,6 +146,9 @@ def _named_arrays(arrays: dict[str, Any], table: Table, declared: Declaration) -
     outcomes = []
     for name in several:
         if name not in arrays:
+            if not any(other.startswith(SEVERAL) for other in arrays):
+                fix = f"A metric of arrays is called {name}; one of a table is its column"
+                raise InputError("metric", name.removeprefix(SEVERAL), f"losses of {table.name} by name", fix)
             known = [other.removeprefix(SEVERAL) for other in arrays if other.startswith(SEVERAL)]
             raise UnknownNameError("metric", name.removeprefix(SEVERAL), known, place=f" in {table.name}")
         own = name.removeprefix(SEVERAL)
