@@ -23,7 +23,7 @@ from certiformer.lab.procedures._augment import Shifts
 from certiformer.lab.procedures._learners import Descent
 from certiformer.lab.procedures._model import parametrised
 from certiformer.lab.procedures._picking import compress
-from certiformer.lab.recipes.digits import Images, images
+from certiformer.lab.recipes.mnist import Images, images
 from certiformer.lab.tasks.mnist import Digits, folder
 
 PAIRS = ((6, 7), (3, 4))

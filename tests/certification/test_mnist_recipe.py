@@ -24,7 +24,7 @@ from certiformer.certification.split import configuration_hash
 from certiformer.lab.models import weights
 from certiformer.lab.procedures._augment import Shifts
 from certiformer.lab.recipes import mnist as recipe
-from certiformer.lab.recipes.digits import Images
+from certiformer.lab.recipes.mnist import Images
 
 SETTINGS = recipe.Settings()
 

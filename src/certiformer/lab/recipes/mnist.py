@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -32,15 +32,14 @@ from certiformer.certification.split import configuration_hash, split
 from certiformer.lab.models import weights
 from certiformer.lab.models.shallow_encoder import ShallowEncoder, ShallowEncoderConfig
 from certiformer.lab.procedures import AttentionPooling, HeadPosterior, OnePass, PickToLearn
-from certiformer.lab.procedures._augment import Shifts
+from certiformer.lab.procedures._augment import TOKENS, Shifts
 from certiformer.lab.procedures._model import Parametrised, parametrised
 from certiformer.lab.procedures._picked import Loop, PickedModel, descent_settings
 from certiformer.lab.procedures._training import trained as descended
 from certiformer.lab.procedures.coordinate_cover import KINDS, cover_records
 from certiformer.lab.procedures.occam import word_record
 from certiformer.lab.procedures.one_pass import pass_record
-from certiformer.lab.recipes.digits import Images, images
-from certiformer.lab.tasks.mnist import Digits, embedded
+from certiformer.lab.tasks.mnist import Digits, embedded, patches, scale
 from certiformer.theory.calculus.tails import binomial_upper
 
 DEVELOPMENT_SEED, DEVELOPMENT, SHIPPED_SEED = 20261115, 2665, 7
@@ -51,6 +50,28 @@ CAVEAT = (
     "these images. "
 )
 REPLAYED = "The loop was replayed on the picked images alone: same picks, same weights."
+
+
+PIXELS, BLOCK = 64, 1024
+"""Of a patch; images that are made at a time."""
+
+
+class Images(NamedTuple):
+    """Tokens (n, 16, 64 or 80) in float32 and classes 0, 1."""
+
+    x: NDArray[np.float32]
+    y: NDArray[np.int64]
+
+
+def images(part: Digits, second: int, position: float = 0.0) -> Images:
+    """Patches of 8 x 8 unit pixels; class 1 is the digit `second`, `position` the size of one-hot entries, if any."""
+    n = len(part.digits)
+    x = np.zeros((n, TOKENS, PIXELS + (TOKENS if position else 0)), np.float32)
+    x[:, :, PIXELS:] = np.float32(position) * np.eye(TOKENS, dtype=np.float32)[:, : x.shape[2] - PIXELS]
+    for start in range(0, n, BLOCK):  # each step makes copies of what it is given
+        rows = slice(start, start + BLOCK)
+        x[rows, :, :PIXELS] = patches(scale(part.images[rows], "unit"), "padded")
+    return Images(x, (part.digits == second).astype(np.int64))
 
 
 @dataclass(frozen=True)

@@ -18,15 +18,11 @@ from jaxtyping import Array, Float
 from certiformer.theory.core.errors import InputError
 
 
-def random_signs(key: Array, heads: int, *, balanced: bool = False) -> Float[Array, " heads"]:
-    """alpha_h = +-1: independent fair signs, or with `balanced` a random half of each (then the output starts at 0)."""
+def random_signs(key: Array, heads: int) -> Float[Array, " heads"]:
+    """alpha_h = +-1: independent fair signs."""
     if heads < 1:
         raise InputError("heads", heads, "a positive number")
-    if not balanced:
-        return jax.random.rademacher(key, (heads,), dtype=jnp.result_type(float))
-    if heads % 2:
-        raise InputError("heads", heads, "an even number", "Balanced signs need as many +1 as -1.")
-    return jax.random.permutation(key, jnp.where(jnp.arange(heads) % 2 == 0, 1.0, -1.0))
+    return jax.random.rademacher(key, (heads,), dtype=jnp.result_type(float))
 
 
 def first_phase(mean_loss: Callable[[Any, Any], Array], params: Any, batch: Any, signs: Float[Array, " heads"]) -> Any:
