@@ -163,7 +163,7 @@ def answers() -> list[Line]:
 
 
 SECTIONS: Mapping[str, Callable[[], list[Line]]] = {
-    "compare": compare, "files": files, "sweeps": sweeps, "demo": demo, "answers": answers,
+    "compare": compare, "files": files, "runs": sweeps, "demo": demo, "answers": answers,
 }  # fmt: skip
 
 

@@ -87,7 +87,10 @@ def _classified(found: Answer, truth: Array, part: str, reading: Declaration) ->
         full = np.stack([1.0 - table.reshape(-1), table.reshape(-1)], axis=1) if table.size == len(table) else table
         places = {name: place for place, name in enumerate(names)}
         column = np.array([places.get(str(label), -1) for label in truth.tolist()])
-        own = full[np.arange(len(full)), np.maximum(column, 0)] / np.sum(full, axis=1)
+        sums = np.sum(full, axis=1)
+        if not np.all((sums > 0) & np.isfinite(sums)):
+            raise InputError("the model's probabilities", "rows that sum to 0 or to infinity", "a positive sum in each")
+        own = full[np.arange(len(full)), np.maximum(column, 0)] / sums
         # A class that was never seen in training has probability 0.
         arrays["heldout_label_probabilities"] = np.where(column < 0, 0.0, np.clip(own, 0.0, 1.0))
     # Classes that only these examples have count as well.

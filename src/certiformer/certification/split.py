@@ -67,9 +67,17 @@ def example_hashes(inputs: NDArray[Any]) -> list[bytes]:
     return [hashlib.sha256(_number_bytes(row)).digest()[:16] for row in rows]
 
 
+def whole_numbers(values: NDArray[Any]) -> bool:
+    """Whether all of them are whole, and so small that float64 tells them apart."""
+    if values.dtype.kind != "f":
+        return values.dtype.kind in "iub"
+    wide = values.astype(np.float64, copy=False)  # float16 has no 2^53
+    return bool(np.all((wide == np.round(wide)) & (np.abs(wide) < 2**53)))
+
+
 def _number_bytes(row: NDArray[Any]) -> bytes:
     """A row of numbers in one form: whole numbers as integers, others as float32 with zero positive."""
-    if row.dtype.kind in "iub" or bool(np.all(row == np.round(row)) and np.all(np.abs(row) < 2**53)):
+    if whole_numbers(row):
         return b"whole" + row.astype(np.int64).tobytes()
     return b"float" + (row.astype(np.float32) + np.float32(0.0)).tobytes()
 

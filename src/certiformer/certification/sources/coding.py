@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.certification.sources.rows import Rows, block_rows
+from certiformer.certification.split import whole_numbers
 from certiformer.theory.core.errors import InputError
 
 Value = int | str
@@ -55,10 +56,7 @@ def normal(name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if all(isinstance(cell, str) for cell in cells):
             return np.char.strip(np.array(cells, dtype=str))
         raise InputError(name, "objects of several kinds", "names, or whole numbers")
-    whole = values.dtype.kind in "iub" or (
-        values.dtype.kind == "f" and bool(np.all((values == np.round(values)) & (np.abs(values) < 2**53)))
-    )
-    if not whole:
+    if not whole_numbers(values):
         raise InputError(
             name,
             f"type {values.dtype}, shape {values.shape}",

@@ -20,6 +20,7 @@ from certiformer.certification.sources import metrics
 from certiformer.certification.sources.arrow_files import Coded
 from certiformer.certification.sources.files import Column, Table, filtered
 from certiformer.certification.sources.rows import rows_of, whole
+from certiformer.certification.split import whole_numbers
 from certiformer.evaluation.judge import Blocks
 from certiformer.theory.core.errors import InputError, UnknownNameError
 from certiformer.theory.core.report import Decision
@@ -648,10 +649,7 @@ def _written(cell: Any) -> str:
 def _is_whole(column: npt.NDArray[Any]) -> bool:
     """Whether all cells are whole numbers, written plainly: 3, -1, 2.0 (but not 007, which is a name)."""
     if column.dtype.kind not in "US":
-        if column.dtype.kind != "f":
-            return column.dtype.kind in "iub"
-        column = column.astype(np.float64, copy=False)  # float16 has no 2^53
-        return bool(np.all((column == np.round(column)) & (np.abs(column) < 2**53)))
+        return whole_numbers(column)
     return all(_WHOLE.fullmatch(cell) for cell in np.unique(column).tolist())
 
 
