@@ -56,6 +56,10 @@ class Interval:
         ends = "no interval" if math.isinf(self.low) and math.isinf(self.high) else f"{self.low:.3g}, {self.high:.3g}"
         return f"{self.value:.3g} [{ends}]"
 
+    def __truediv__(self, unit: float) -> Interval:
+        """The same in another, positive unit."""
+        return Interval(self.value / unit, self.low / unit, self.high / unit, self.seeds)
+
     def __neg__(self) -> Interval:
         inner = (None, None) if self.low_90 is None or self.high_90 is None else (-self.high_90, -self.low_90)
         return Interval(-self.value, -self.high, -self.low, self.seeds, *inner)

@@ -10,6 +10,12 @@ from certiformer.reproduction.sweep import Config, Row
 STARTS = ("zero", "one-step")
 
 
+def mixture(S: float, *, tokens: int, zeta: float, d: int) -> Config:
+    """Signal S, two irrelevant patterns, and noise that grows with the signal."""
+    sizes = {"S": S, "Z_mu": 0.05 * S**2, "Z_nu": 0.05 * S**2, "Z": 0.25 * S, "noise": 0.075 * S}
+    return {"tokens": tokens, "zeta": zeta, "M": 2, "d": d, **sizes}
+
+
 def named(config: Config) -> str:
     """A kind of run."""
     return f"{config['start']} start, H = {power(config['heads'])}"

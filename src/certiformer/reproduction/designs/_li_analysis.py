@@ -110,8 +110,7 @@ def calibration(notes: Notes, table: Table, bound: Bound, name: str = "all cells
 
 def over(table: Table, bound: Bound, level: float = 0.95) -> Interval:
     """Mean excess of one cell over a bound, with its interval."""
-    value, found = bound(table.config), mean_interval(table.column("local"), level)
-    return Interval(found.value / value, found.low / value, found.high / value, found.seeds)
+    return mean_interval(table.column("local"), level) / bound(table.config)
 
 
 def broken(notes: Notes, table: Table, x: Key, bound: Bound, setting: str) -> float | None:

@@ -103,9 +103,8 @@ def _over(part: Table, side: str) -> Interval:
         tau=config["steps"],
         **radii,
     )
-    limit = (found.printed["value"] if side == "paper" else found.sound["any_step"]).value
-    loss = mean_interval(part.column("mean"))
-    return Interval(loss.value / limit, loss.low / limit, loss.high / limit, loss.seeds)
+    limit = found.printed["value"] if side == "paper" else found.sound["any_step"]
+    return mean_interval(part.column("mean")) / limit.value
 
 
 STUDIES = (study("arda.projsgd", experiment, analyse),)

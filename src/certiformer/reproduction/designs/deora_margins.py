@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from certiformer.reproduction.designs import _deora_theory as theory
-from certiformer.reproduction.designs._deora_analysis import STARTS
+from certiformer.reproduction.designs._deora_analysis import STARTS, mixture
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.statistics import Interval, mean_interval
 from certiformer.reproduction.study import Analysis, Finding, Scale, seed_by_seed, study
@@ -27,12 +27,8 @@ def experiment(scale: Scale) -> Experiment:
         "quick": ((0.5, 1.0, 2.0, 4.0), 100, 2000, 5),
         "paper": ((0.5, 1.0, 1.5, 2.0, 3.0, 4.0), 100, 2000, 10),
     }[scale]
-    shape = {"heads": 4, "tokens": 8, "zeta": 0.25, "M": 2, "d": 12, "n": n, "n1": n1, "n_test": 1}
-    cells = [
-        {**shape, "S": S, "Z_mu": 0.05 * S**2, "Z_nu": 0.05 * S**2, "Z": 0.25 * S, "noise": 0.075 * S, "start": start}
-        for S in signals
-        for start in STARTS
-    ]
+    shape = {"heads": 4, "n": n, "n1": n1, "n_test": 1}
+    cells = [{**shape, **mixture(S, tokens=8, zeta=0.25, d=12), "start": start} for S in signals for start in STARTS]
     return Experiment(NAME, f"{__package__}._deora_runs:run_margins", seed_by_seed(cells, seeds), version=2)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from certiformer.reproduction.designs import _deora_theory as theory
-from certiformer.reproduction.designs._deora_analysis import at, named, octaves
+from certiformer.reproduction.designs._deora_analysis import at, mixture, named, octaves
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.statistics import mean_interval, power_law
 from certiformer.reproduction.study import Analysis, Scale, seed_by_seed, study
@@ -19,17 +19,7 @@ from certiformer.reproduction.trend import Notes, Theory, Trend, fitted_exponent
 from certiformer.reproduction.verdicts import rate_allowed
 
 NAME = "deora.stability"
-MIXTURE = {
-    "tokens": 4,
-    "zeta": 0.5,
-    "M": 2,
-    "d": 8,
-    "S": 1.0,
-    "Z_mu": 0.05,
-    "Z_nu": 0.05,
-    "Z": 0.25,
-    "noise": 0.075,
-}
+MIXTURE = mixture(1.0, tokens=4, zeta=0.5, d=8)
 ETA = 0.375  # below 1/beta2 at the zero start and after the first phase: both can be certified at this step size
 FEW, ENOUGH = 4, 2**24  # fewer heads than any theorem asks for, and enough for the sound Theorem 2
 PAPER_EXPONENT = -1.0  # the paper: stability and gap of order 1/n

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from certiformer.reproduction.designs import _deora_theory as theory
-from certiformer.reproduction.designs._deora_analysis import STARTS, at, named, octaves, power
+from certiformer.reproduction.designs._deora_analysis import STARTS, at, mixture, named, octaves, power
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.statistics import Interval, mean_interval, power_law, ratio
 from certiformer.reproduction.study import Analysis, Finding, Scale, seed_by_seed, study
@@ -19,17 +19,7 @@ from certiformer.reproduction.trend import Notes, fitted_exponent
 from certiformer.reproduction.verdicts import MEASURED, Verdict, rate_allowed
 
 NAME = "deora.training"
-MIXTURE = {
-    "tokens": 8,
-    "zeta": 0.25,
-    "M": 2,
-    "d": 12,
-    "S": 2.0,
-    "Z_mu": 0.2,
-    "Z_nu": 0.2,
-    "Z": 0.5,
-    "noise": 0.15,
-}
+MIXTURE = mixture(2.0, tokens=8, zeta=0.25, d=12)
 ETA = 1 / 64  # below 1/beta2 at the zero start and after the first phase: both can be certified at this step size
 ENOUGH = 2**40  # heads for which the sound corollary covers every step count
 

@@ -199,8 +199,7 @@ def _violations(notes: Notes, name: str, table: Table) -> list[tuple[bool, bool]
 
 
 def _over(table: Table, side: int) -> Interval:
-    bound, found = bounds(table.config["problem"], table.config["n"])[side], mean_interval(table.column("erm"))
-    return Interval(found.value / bound, found.low / bound, found.high / bound, found.seeds)
+    return mean_interval(table.column("erm")) / bounds(table.config["problem"], table.config["n"])[side]
 
 
 STUDIES = (study(NAME, experiment, analyse),)
