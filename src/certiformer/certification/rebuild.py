@@ -8,10 +8,9 @@ from typing import Any
 
 from certiformer.certificates import Evidence, certificates
 from certiformer.certificates.compression import Compression
-from certiformer.certificates.progressive import Progressive
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.predictors import file_name
-from certiformer.certification.recount import CannotCount, Recount
+from certiformer.certification.recount import CannotCount, Recount, worded
 from certiformer.theory.core.errors import CertiformerError
 from certiformer.theory.core.report import Report
 
@@ -142,22 +141,19 @@ def _of_procedures(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     for index, entry in enumerate(document["statements"]):
         if entry["evidence"] is None or entry["id"] not in certificates():
             continue
-        written = dict(entry["evidence"])
-        key, kind = written.pop("key"), certificates()[entry["id"]]
+        key = entry["evidence"]["key"]
         try:
-            counted = sources.again(key, entry, kind, kind.from_record(written))
+            counted = sources.again(entry)
         except (CannotCount, CertiformerError, TypeError) as reason:
             raise CannotRebuild(f"{key}: {reason}") from reason
-        label = key[len(kind.id) :].strip().removeprefix("(").removesuffix(")")
-        predictor, through = sources.predictor(entry, "predictor"), sources.predictor(entry, "through")
-        record = replace(counted.record, label=label, predictor=predictor, through=through, trace=sources.trace(entry))
-        replayed = entry["id"] == "compression" and sources.replay and not counted.trusted
-        if not replayed:
-            record = replace(record, subject=entry["subject"], note=entry["reason"])
+        record = worded(counted.record, entry)
+        if entry["id"] == "compression" and sources.replay and not counted.trusted:
+            record = replace(record, subject=counted.record.subject, note=Compression.replayed)
+        else:
             why = counted.trusted or NOT_REPEATED
             kept |= {f"statements[{index}].{name}": why for name in ("subject", "reason", "claim", "guarantee")}
-        else:
-            record = replace(record, note=kind.replayed)  # type: ignore[attr-defined]
+        predictor, through = sources.predictor(entry, "predictor"), sources.predictor(entry, "through")
+        record = replace(record, predictor=predictor, through=through, trace=sources.trace(entry))
         tolerance = max(tolerance, counted.tolerance)
         own = [entry[side] is not None and entry[side]["file"] == file_name(side, key) for side in _SIDES]
         found.insert(0 if any(own) else len(found), record)  # a file has the name of the first that it belongs to
@@ -196,12 +192,9 @@ def _recipe(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     made = build(findings, options.get("delta", DELTA), only=options.get("only"))
     missing = {}
     for entry in document["statements"]:
-        kinds: dict[str, type[Evidence]] = {"compression": Compression, "progressive": Progressive}
-        kind = kinds.get(entry["id"])
-        if kind is not None and entry["evidence"] is not None:
-            written = {name: value for name, value in entry["evidence"].items() if name != "key"}
+        if entry["id"] in ("compression", "progressive") and entry["evidence"] is not None:
             try:
-                missing[entry["key"]] = sources.again(entry["key"], entry, kind, kind.from_record(written)).trusted
+                missing[entry["key"]] = sources.again(entry).trusted
             except (CannotCount, TypeError) as reason:
                 missing[entry["key"]] = str(reason)
     return Rebuilt(made, {key: why for key, why in missing.items() if why}, 1e-5)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certificates import Evidence, Predictor
+from certiformer.certificates import Evidence, Predictor, certificates
 from certiformer.certificates.betting import Betting
 from certiformer.certificates.disagreement import Disagreement
 from certiformer.certificates.progressive import Progressive
@@ -24,14 +24,12 @@ from certiformer.theory.core.errors import InputError
 
 if TYPE_CHECKING:
     from certiformer.certification.declaration import Declaration
-    from certiformer.certification.findings import Findings
 
 Labels = npt.NDArray[np.int64]
 RECIPES = ("mnist", "sparse_majority")
 """The recipes whose examples come with the package: a report names one of these, or is refused."""
-NO_RECORD = "its record does not hold what was counted"
-NO_SIBLING = "the certified sibling was not handed over: it is a function that this package cannot write"
-NO_TARGET = "the target was not handed over: it is a function that this package cannot write"
+NO_POOL = "the unlabelled examples (unlabelled_inputs) are not in the data"
+NO_PICKS = "its surrogate does not show its picks"
 T = TypeVar("T")
 NAME = r"[A-Za-z0-9][A-Za-z0-9.-]*\.safetensors"
 
@@ -56,6 +54,42 @@ class CannotCount(Exception):
     """Why the counts of a row could not be made again."""
 
 
+class Written(NamedTuple):
+    """A statement of a report: its entry, its record where the entry holds all of it, what was handed over."""
+
+    entry: Mapping[str, Any]
+    record: Evidence | None
+    predictor: Predictor | None
+    through: Predictor | None
+
+    @property
+    def counted(self) -> Evidence:
+        """The record, where it can be read."""
+        return _needed(self.record, "its record does not hold what was counted")
+
+    @property
+    def sibling(self) -> Predictor:
+        """The certified model that a transfer goes through."""
+        return _functional(_needed(self.through, _not_handed("certified sibling")))
+
+    @property
+    def target(self) -> Predictor:
+        """The model that a transfer leads to."""
+        return _functional(_needed(self.predictor, _not_handed("target")))
+
+
+def recorded(entry: Mapping[str, Any]) -> Evidence | None:
+    """The record of a statement; None where the entry does not hold all that was counted."""
+    written = {name: value for name, value in entry["evidence"].items() if name != "key"}
+    return certificates()[entry["id"]].from_record(written)
+
+
+def worded(record: Evidence, entry: Mapping[str, Any]) -> Evidence:
+    """The record with the words of whoever counted, which are not part of it: subject, label and note."""
+    label = entry["evidence"]["key"][len(entry["id"]) :].strip().removeprefix("(").removesuffix(")")
+    return replace(record, subject=entry["subject"], label=label, note=entry["reason"])
+
+
 class Recount:
     """Counts rows again. `replay` runs pick loops on their picks as well, which takes as long as their training."""
 
@@ -72,25 +106,25 @@ class Recount:
         self.folder, self.data, self.apply, self.replay = folder, data, apply, replay
         if (recipe := self.provenance.get("recipe", RECIPES[0])) not in RECIPES:
             raise InputError("recipe", recipe, f"one of {', '.join(RECIPES)}")
-        self._evidence: Mapping[str, Evidence] | None = None
+        self._evidence: tuple[Evidence, ...] | None = None
         self._arrays: Any = None
         self._read: dict[str, tuple[Predictor, str]] = {}
 
-    def again(self, key: str, entry: Mapping[str, Any], kind: type[Evidence], recorded: Evidence | None) -> Counted:
+    def again(self, entry: Mapping[str, Any]) -> Counted:
         """The record of a row counted anew; CannotCount says what is missing."""
-        predictor, through = self.predictor(entry, "predictor"), self.predictor(entry, "through")
+        row = Written(entry, recorded(entry), self.predictor(entry, "predictor"), self.predictor(entry, "through"))
         trace = self.trace(entry)
         flow = self.provenance.get("flow", "")
-        if issubclass(kind, Progressive) and trace is not None:
-            return _progressive(trace, recorded)
+        if entry["id"] == Progressive.id and trace is not None:
+            return _progressive(trace, row.counted)
         if "recipe" in self.provenance:
-            return self._counted(kind, predictor, through, recorded, lambda: self._of_recipe(key), entry)
+            return self._counted(row, self._of_recipe)
         if flow == "predictions":
-            return self._of_predictions(key, predictor, recorded)
+            return self._of_predictions(row)
         if flow in ("model", "training"):
-            return self._of_model(key, kind, predictor, through, recorded, entry)
+            return self._of_model(row)
         if flow == "procedures":
-            return self._counted(kind, predictor, through, recorded, self._of_procedures, entry)
+            return self._counted(row, self._of_procedures)
         raise CannotCount("its counts were handed to certify as they are; there are no data to count again")
 
     # --- files beside the report --------------------------------------------------------------------------------------
@@ -160,7 +194,7 @@ class Recount:
             raise CannotCount("the recipe does not say on which examples it was certified")
         return found[key]
 
-    def _of_procedures(self) -> Examples:
+    def _of_procedures(self, key: str) -> Examples:
         from certiformer.certification.procedure import classes_of
 
         arrays = self.arrays()
@@ -169,35 +203,26 @@ class Recount:
         labels = classes_of(arrays["train_labels"])[0]
         return Examples(arrays["train_inputs"], labels, arrays.get("unlabelled_inputs"))
 
-    def _of_predictions(self, key: str, predictor: Predictor | None, recorded: Evidence | None) -> Counted:
+    def _of_predictions(self, row: Written) -> Counted:
         from certiformer.certification import predictions
         from certiformer.certification.sample import Sample, class_names
 
         declared = self._declared()
         sample: Sample = self._file(lambda path: Sample.read(path, declared))
-        if predictor is not None:
-            if recorded is None or not {"head_features", "head_labels"} <= set(sample.parts):
+        if row.predictor is not None:
+            if row.record is None or not {"head_features", "head_labels"} <= set(sample.parts):
                 raise CannotCount("head_features and head_labels are not in the data")
             features, labels, _ = predictions.head_data(sample.parts, class_names(sample.parts, declared))
-            return Counted(predictor.recount(recorded, features, labels), tolerance=predictor.tolerance)
+            return Counted(row.predictor.recount(row.record, features, labels), tolerance=row.predictor.tolerance)
         if self._evidence is None:
             rest = {name: rows for name, rows in sample.parts.items() if not name.startswith("head_")}
-            self._evidence = _by_key(predictions.of_sample(replace(sample, parts=rest)).evidence)
-        return self._known(key)
+            self._evidence = predictions.of_sample(replace(sample, parts=rest)).evidence
+        return _known(self._evidence, row)
 
-    def _of_model(
-        self,
-        key: str,
-        kind: type[Evidence],
-        predictor: Predictor | None,
-        through: Predictor | None,
-        recorded: Evidence | None,
-        entry: Mapping[str, Any],
-    ) -> Counted:
+    def _of_model(self, row: Written) -> Counted:
         from certiformer.certification import api, counting
 
-        if predictor is None:
-            raise CannotCount("the model was not handed over: this package cannot write it")
+        predictor = _needed(row.predictor, "the model was not handed over: this package cannot write it")
         arrays = self.arrays()
         if self.provenance["flow"] == "training":
             x, y = arrays.get("inputs"), arrays.get("labels")
@@ -207,56 +232,41 @@ class Recount:
             heldout: counting.Pair = (x[division["certify"]], y[division["certify"]])
         else:
             heldout, _ = api.heldout_and_train(arrays, str(self.data))
-        _refuse_functionless(predictor)
-        if issubclass(kind, Disagreement):
+        _functional(predictor)
+        if row.entry["id"] == Disagreement.id:
             # Labels in the coding of the report: what the sibling's hold-out row was counted with.
-            sibling = self._counted_with(_needed(through, NO_SIBLING), heldout)
-            errors = next(one for one in sibling.evidence if one.id == "holdout")
-            return _transferred(
-                _needed(recorded, NO_RECORD), predictor, through, arrays.get("unlabelled_inputs"), errors
-            )
-        found = self._counted_with(predictor, heldout)
-        self._evidence = _by_key(found.evidence)
-        return self._known(key, predictor.tolerance)
+            evidence = self._counted_with(_needed(row.through, _not_handed("certified sibling")), heldout)
+            first: Any = next(one for one in evidence if one.id == "holdout")
+            record: Any = row.counted
+            apart, pool = _apart(row, arrays.get("unlabelled_inputs")), len(arrays["unlabelled_inputs"])
+            return Counted(replace(record, errors=first.errors, n=first.n, disagreements=apart, unlabelled=pool))
+        return _known(self._counted_with(predictor, heldout), row, predictor.tolerance)
 
-    def _counted_with(self, predictor: Predictor, heldout: Any) -> Findings:
+    def _counted_with(self, predictor: Predictor, heldout: Any) -> tuple[Evidence, ...]:
         from certiformer.certification import counting
         from certiformer.certification.predictors.estimator import NamedEstimator
 
         if isinstance(predictor, NamedEstimator):
-            return counting.of_model(predictor, heldout, reading=self._declared())
-        return counting.of_model(predictor.outputs, heldout, reading=self._declared(), batched=True)
-
-    def _known(self, key: str, tolerance: float = 1e-9) -> Counted:
-        assert self._evidence is not None
-        if key not in self._evidence:
-            raise CannotCount("the data do not hold what it was counted from")
-        return Counted(replace(self._evidence[key], note=""), tolerance=tolerance)
+            return counting.of_model(predictor, heldout, reading=self._declared()).evidence
+        return counting.of_model(predictor.outputs, heldout, reading=self._declared(), batched=True).evidence
 
     # --- predictor and examples ---------------------------------------------------------------------------------------
 
-    def _counted(
-        self,
-        kind: type[Evidence],
-        predictor: Predictor | None,
-        through: Predictor | None,
-        recorded: Evidence | None,
-        examples: Callable[[], Examples],
-        entry: Mapping[str, Any],
-    ) -> Counted:
-        if issubclass(kind, Surrogate):
-            return self._surrogate(_needed(recorded, NO_RECORD), predictor, through, examples())
-        if issubclass(kind, SurrogateLoss):
-            return self._surrogate_loss(entry["evidence"], predictor, through, examples())
+    def _counted(self, row: Written, examples: Callable[[str], Examples]) -> Counted:
+        kind, key, predictor = row.entry["id"], row.entry["evidence"]["key"], row.predictor
+        if kind == Surrogate.id:
+            return self._surrogate(row, examples(key))
+        if kind == SurrogateLoss.id:
+            return self._surrogate_loss(row, examples(key))
         if predictor is None:
             raise CannotCount("its predictor was not handed over")
         if predictor.reads != "inputs":
             raise CannotCount(f"its predictor reads {predictor.reads}, which are not in the data")
-        found = examples()
-        _refuse_functionless(predictor)
-        if issubclass(kind, Betting):
-            return _betting(predictor, found, int(entry["evidence"]["classes"]), int(entry["evidence"]["models"]))
-        record = _needed(recorded, NO_RECORD)
+        found = examples(key)
+        _functional(predictor)
+        if kind == Betting.id:
+            return _betting(predictor, found, row.entry["evidence"])
+        record = row.counted
         trusted = predictor.kept(record)
         if trusted and "errors" not in record.record():
             raise CannotCount(f"examples and predictor do not show {', '.join(trusted)}")
@@ -266,41 +276,32 @@ class Recount:
         again = predictor.recount(record, found.inputs, found.labels)
         return Counted(again, why if trusted else self._replayed(predictor, found), predictor.tolerance)
 
-    def _surrogate(
-        self, record: Evidence, predictor: Predictor | None, through: Predictor | None, found: Examples
-    ) -> Counted:
-        assert isinstance(record, Surrogate)
-        if found.pool is None:
-            raise CannotCount("the unlabelled examples (unlabelled_inputs) are not in the data")
-        sibling, n = _needed(through, NO_SIBLING), len(found.labels)
-        _refuse_functionless(sibling)
+    def _surrogate(self, row: Written, found: Examples) -> Counted:
+        record: Any = row.counted
+        _needed(found.pool, NO_POOL)
+        sibling = row.sibling
+        counts: dict[str, Any] = {"n": len(found.labels), "m": len(found.pool)}
         if record.k is None:
-            first = replace(record, errors=sibling.errors(found.inputs, found.labels), n=n)
-            trusted = ""
+            counts["errors"], trusted = sibling.errors(found.inputs, found.labels), ""
         elif hasattr(sibling, "counted"):
-            first = replace(record, k=sum(sibling.counted(found.inputs, found.labels)), n=n)
+            counts["k"] = sum(sibling.counted(found.inputs, found.labels))
             trusted = self._replayed(sibling, found)
         else:
-            raise CannotCount("its surrogate does not show its picks")
-        again = _transferred(first, _needed(predictor, NO_TARGET), sibling, found.pool)
-        return again._replace(trusted=trusted)
+            raise CannotCount(NO_PICKS)
+        return Counted(replace(record, disagreements=_apart(row, found.pool), **counts), trusted)
 
-    def _surrogate_loss(
-        self, written: Mapping[str, Any], predictor: Predictor | None, through: Predictor | None, found: Examples
-    ) -> Counted:
+    def _surrogate_loss(self, row: Written, found: Examples) -> Counted:
         from certiformer.lab.procedures._surrogate_losses import LOSSES, loss_record
 
+        written = row.entry["evidence"]
         if written["loss"] not in LOSSES:
             raise CannotCount("its losses were handed to certify as they are; there are no data to count again")
-        if found.pool is None:
-            raise CannotCount("the unlabelled examples (unlabelled_inputs) are not in the data")
-        sibling, target = _needed(through, NO_SIBLING), _needed(predictor, NO_TARGET)
-        for one in (sibling, target):
-            _refuse_functionless(one)
+        _needed(found.pool, NO_POOL)
+        sibling, target = row.sibling, row.target
         picked, trusted = None, ""
         if written["k"] is not None:
             if not (hasattr(sibling, "counted") and hasattr(sibling, "loop")):
-                raise CannotCount("its surrogate does not show its picks")
+                raise CannotCount(NO_PICKS)
             sibling.counted(found.inputs, found.labels)
             picked, trusted = sibling.loop.rows, self._replayed(sibling, found)
         pool = sibling.outputs(found.pool), target.outputs(found.pool)
@@ -328,8 +329,12 @@ def plain_name(role: str, name: str) -> str:
     return name
 
 
-def _by_key(evidence: tuple[Evidence, ...]) -> Mapping[str, Evidence]:
-    return {record.key: record for record in evidence}
+def _known(evidence: tuple[Evidence, ...], row: Written, tolerance: float = 1e-9) -> Counted:
+    """The record of the row among those that were counted."""
+    for one in evidence:
+        if one.key == row.entry["evidence"]["key"]:
+            return Counted(replace(one, note=""), tolerance=tolerance)
+    raise CannotCount("the data do not hold what it was counted from")
 
 
 def _needed(value: T | None, why: str) -> T:
@@ -339,50 +344,43 @@ def _needed(value: T | None, why: str) -> T:
     return value
 
 
+def _not_handed(model: str) -> str:
+    return f"the {model} was not handed over: it is a function that this package cannot write"
+
+
 def _refuse_other(handed: Mapping[str, str], digest: str) -> None:
     if digest != handed["sha256"]:
         raise InputError(handed["file"], f"sha256 {digest}", f"sha256 {handed['sha256']}, as in the report")
 
 
-def _refuse_functionless(predictor: Predictor) -> None:
-    """Weights of a model from elsewhere predict only with the function that belongs to them."""
+def _functional(predictor: Predictor) -> Predictor:
+    """The predictor, unless it is the weights of a model from elsewhere without the function that belongs to them."""
     from certiformer.certification.predictors.model import Weights
 
     for part in (predictor, getattr(predictor, "network", None)):
         if isinstance(part, Weights) and part.apply is None:
             raise CannotCount("its predictor is a set of weights: verify(..., apply=function) in Python counts it")
+    return predictor
 
 
-def _progressive(trace: Mapping[str, npt.NDArray[Any]], recorded: Evidence | None) -> Counted:
+def _progressive(trace: Mapping[str, npt.NDArray[Any]], record: Any) -> Counted:
     losses = trace["losses"]
     if losses.ndim != 1 or not len(losses) or np.any((losses != 0) & (losses != 1)):
         raise InputError("trace", f"shape {losses.shape}", "the 0-1 losses of one pass")
-    record = _needed(recorded, NO_RECORD)
-    assert isinstance(record, Progressive)
     why = "its losses were counted again, but not that each came before its example was learnt: that takes another pass"
     return Counted(replace(record, mean_loss=float(np.mean(losses.astype(np.float64))), n=len(losses)), why)
 
 
-def _betting(predictor: Predictor, found: Examples, classes: int, models: int) -> Counted:
+def _betting(predictor: Predictor, found: Examples, written: Mapping[str, Any]) -> Counted:
     from certiformer.certification.losses import betting
 
     if not hasattr(predictor, "probabilities"):
         raise CannotCount("its predictor has no probabilities")
-    return Counted(
-        betting(predictor.probabilities(found.inputs, found.labels), classes, models), "", predictor.tolerance
-    )
+    probabilities = predictor.probabilities(found.inputs, found.labels)
+    return Counted(betting(probabilities, int(written["classes"]), int(written["models"])), "", predictor.tolerance)
 
 
-def _transferred(
-    record: Evidence, predictor: Predictor, through: Predictor | None, pool: Any, holdout: Any = None
-) -> Counted:
-    """Disagreements of a model and its certified sibling, on unlabelled examples."""
-    if pool is None:
-        raise CannotCount("the unlabelled examples (unlabelled_inputs) are not in the data")
-    _refuse_functionless(predictor)
-    apart = int(np.sum(predictor.predict(pool) != _needed(through, NO_SIBLING).predict(pool)))
-    if isinstance(record, Disagreement):
-        counts = {"errors": holdout.errors, "n": holdout.n}
-        return Counted(replace(record, disagreements=apart, unlabelled=len(pool), **counts))
-    assert isinstance(record, Surrogate)
-    return Counted(replace(record, disagreements=apart, m=len(pool)))
+def _apart(row: Written, pool: Any) -> int:
+    """On how many unlabelled examples a model and its certified sibling differ."""
+    _needed(pool, NO_POOL)
+    return int(np.sum(row.target.predict(pool) != row.sibling.predict(pool)))

@@ -17,11 +17,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
 
-from certiformer.certificates import Evidence, certificates
+from certiformer.certificates import certificates
 from certiformer.certification.document import summary
 from certiformer.certification.headline import advice, decisive, headline
 from certiformer.certification.rebuild import CannotRebuild, Rebuilt, rebuild
-from certiformer.certification.recount import CannotCount, Recount
+from certiformer.certification.recount import CannotCount, Recount, recorded, worded
 from certiformer.certification.rows import evidence_row
 from certiformer.theory.core import Hypothesis, results
 from certiformer.theory.core.errors import CertiformerError, InputError, refuse_unknown_options
@@ -338,8 +338,7 @@ def _counted(
     place: str, entry: Mapping[str, Any], document: Mapping[str, Any], sources: Recount
 ) -> tuple[Row | None, Statement | None, list[Difference], str]:
     """A statement again: from the data if they are there, otherwise from the counts in the report."""
-    written = dict(entry["evidence"])
-    key, kind = str(written.pop("key")), certificates()[entry["id"]]
+    key = str(entry["evidence"].get("key"))
     share, reported = document["shares"].get(key), float(entry["value"])
 
     def broken(name: str, expected: str) -> tuple[Row, None, list[Difference], str]:
@@ -349,12 +348,12 @@ def _counted(
     if share is None or key != entry["key"]:
         return broken("evidence.key", f"no part of delta is written down for {key}")
     try:
-        recorded = kind.from_record(written)
+        record = recorded(entry)
     except (TypeError, ValueError, KeyError, CertiformerError) as error:
         return broken("evidence", f"its record cannot be read ({error})")
-    counted, why, tolerance, record = False, "", TOLERANCE, recorded
+    counted, why, tolerance = False, "", TOLERANCE
     try:
-        again = sources.again(key, entry, kind, recorded)
+        again = sources.again(entry)
         record, why, tolerance, counted = again.record, again.trusted, again.tolerance, True
     except CannotCount as cause:
         why = str(cause)
@@ -362,10 +361,7 @@ def _counted(
         return broken("evidence", str(error))
     if record is None:
         return None, None, [], why
-    # Subject, label and note are words of whoever counted: they are not in the record.
-    label = key[len(kind.id) :].strip().removeprefix("(").removesuffix(")")
-    named: Evidence = replace(record, subject=entry["subject"], label=label, note=entry["reason"])
-    row = evidence_row(named, float(share), int(document["classes"]))
+    row = evidence_row(worded(record, entry), float(share), int(document["classes"]))
     fresh = json.loads(json.dumps(row.as_json(), allow_nan=False))
     differences = []
     for field, mine, again_ in _leaves(place, dict(entry), {**fresh, **_files(entry)}):
