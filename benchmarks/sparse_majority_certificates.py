@@ -47,7 +47,7 @@ def measure(tokens: int, seed: int) -> Outcome:
     """Train on the task of `seed` and certify."""
     began = time.perf_counter()
     found = sparse_majority.findings(sparse_majority.SETTINGS[tokens], seed=seed)
-    shares = divide(DELTA, {evidence.key: 1.0 for evidence in found.evidence}).shares
+    shares = divide(DELTA, {evidence.key: 1.0 for evidence in found.evidence})
     values = {
         evidence.id: find(evidence.id).evaluate(evidence.inputs(shares[evidence.key])).sound["value"].value
         for evidence in found.evidence

@@ -12,7 +12,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -133,14 +132,14 @@ class Composed:
         return float(math.ceil(best)) if best < MOST_EXAMPLES else None
 
 
-def composed(path: str | Path, margins: Margins | str, given: Mapping[str, Any] | None = None) -> Composed:
+def composed(path: str | Path, margins: Margins | str) -> Composed:
     """The class of a checkpoint, its radii paid; `margins` may be the reason why there are none."""
     target = Path(path)
     if is_adapter(target):
         return Composed("an adapter is not a network: merge it into its base, or see `certiformer inspect`")
     roles = assign(open_checkpoint(target))
     try:
-        model = Model.of(roles, given)
+        model = Model.of(roles)
     except CertiformerError as error:
         return Composed(f"{error}".rstrip("."))
     broken: dict[str, list[str]] = {}

@@ -7,8 +7,7 @@ result of a paper that turns out not to apply to this sample keeps its share, an
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 
 from certiformer.certificates import Evidence
 from certiformer.theory.core.errors import InputError
@@ -17,42 +16,23 @@ PAPERS_WEIGHT = 1.0
 """The share of all results of the papers together: decades away from saying anything, they do not miss it."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeltaLedger:
-    """`total` is the probability that any guarantee of the report is wrong; `shares` say how it is divided."""
-
-    total: float
-    shares: Mapping[str, float]
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.total < 1.0:
-            raise InputError("delta", self.total, "a number in (0, 1)", "For example --delta 0.05")
-        if any(not share > 0.0 for share in self.shares.values()):
-            raise InputError("shares", dict(self.shares), "positive shares")
-        if math.fsum(self.shares.values()) > self.total * (1.0 + 1e-12):
-            raise InputError("shares", math.fsum(self.shares.values()), f"at most delta = {self.total}")
-
-    def of(self, name: str) -> float:
-        """The failure probability that belongs to one certificate."""
-        return self.shares[name]
-
-
-def divide(total: float, weights: Mapping[str, float]) -> DeltaLedger:
-    """Divide delta in proportion to the weights, fixed before the data are seen; the sum stays below the total."""
+def divide(total: float, weights: Mapping[str, float]) -> dict[str, float]:
+    """Delta in proportion to the weights, fixed before the data are seen; the sum stays below the total."""
+    if not 0.0 < total < 1.0:
+        raise InputError("delta", total, "a number in (0, 1)", "For example --delta 0.05")
     whole = math.fsum(weights.values())
     # A hair less than the proportional share, so that rounding cannot push the sum above the total.
-    shares = {name: total * weight / whole * (1.0 - 1e-12) for name, weight in weights.items()}
-    return DeltaLedger(total, shares)
+    return {name: total * weight / whole * (1.0 - 1e-12) for name, weight in weights.items()}
 
 
-def divide_among(total: float, evidence: Iterable[Evidence], papers: Iterable[str]) -> DeltaLedger:
+def divide_among(total: float, evidence: Iterable[Evidence], papers: Sequence[str]) -> dict[str, float]:
     """Each record its certificate's weight; `papers`, the results that may have to pay here, one weight together."""
-    records, paying = tuple(evidence), tuple(papers)
+    records = tuple(evidence)
     keys = [record.key for record in records]
     if len(set(keys)) < len(keys):
         raise InputError("evidence", keys, "records that differ in id or label")
     weights = {record.key: record.weight for record in records}
-    weights |= {id: PAPERS_WEIGHT / len(paying) for id in paying}
+    weights |= {id: PAPERS_WEIGHT / len(papers) for id in papers}
     if not weights:
         raise InputError("evidence", "nothing", "held-out examples, predictions or a recipe to certify from")
     return divide(total, weights)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from certiformer._version import __version__
 from certiformer.certificates import certificates
-from certiformer.certification.delta import DeltaLedger
 from certiformer.certification.findings import Findings
 from certiformer.certification.headline import advice, decisive, headline
 from certiformer.certification.split import configuration_hash
@@ -32,7 +31,8 @@ PATHS = ("predictions", "checkpoint", "data", "config", "encoder", "texts")
 
 def report_of(
     findings: Findings,
-    ledger: DeltaLedger,
+    delta: float,
+    shares: Mapping[str, float],
     rows: Iterable[Statement],
     profile: Profile | None,
     files: Mapping[str, bytes],
@@ -40,24 +40,28 @@ def report_of(
 ) -> Report:
     """Statements in reading order, and what belongs to all of them."""
     ordered = tuple(
-        replace(row, quantity=row.quantity or QUANTITIES.get(row.bounds, row.bounds), jointly=_jointly(row, ledger))
+        replace(
+            row,
+            quantity=row.quantity or QUANTITIES.get(row.bounds, row.bounds),
+            jointly=row.version == "sound" and row.value is not None and row.key in shares,
+        )
         for row in sorted(rows, key=_order)
     )
     chosen = decisive(ordered)
     return Report(
         title=findings.title,
-        headline=headline(chosen, ledger.total),
+        headline=headline(chosen, delta),
         statements=ordered,
         decisive=None if chosen is None else chosen.key,
         basis="" if chosen is None else chosen.seen,
-        summary=summary(ordered, ledger.total, findings.tried),
+        summary=summary(ordered, delta, findings.tried),
         advice=advice(chosen),
         conditions=conditions(findings, chosen),
         not_checked=findings.not_checked,
         warnings=findings.warnings,
         observed=findings.observed,
-        delta=ledger.total,
-        shares=ledger.shares,
+        delta=delta,
+        shares=shares,
         classes=findings.classes,
         declaration=findings.declaration,
         decisions=findings.decisions,
@@ -67,10 +71,6 @@ def report_of(
         | dict(machine),
         files=files,
     )
-
-
-def _jointly(row: Statement, ledger: DeltaLedger) -> bool:
-    return row.version == "sound" and row.value is not None and row.key in ledger.shares
 
 
 def conditions(findings: Findings, row: Statement | None) -> tuple[str, ...]:
@@ -92,10 +92,6 @@ def _order(row: Statement) -> tuple[Any, ...]:
     )
 
 
-def _how_many(useful: int, joint: int) -> str:
-    return "all are" if useful == joint else f"{useful} of them {'is' if useful == 1 else 'are'}"
-
-
 def summary(rows: Sequence[Statement], delta: float, tried: int) -> str:
     """How many limits hold together, how many are better than guessing, and what is only in the report."""
     joint = [row for row in rows if row.jointly]
@@ -107,8 +103,9 @@ def summary(rows: Sequence[Statement], delta: float, tried: int) -> str:
     known = sum(row.guessing is not None for row in joint)
     better = "better than guessing" if known else "below the worst possible value"
     better += "" if known in (0, len(joint)) else " (or than the worst possible value, where guessing is not known)"
+    how_many = "all are" if useful == len(joint) else f"{useful} of them {'is' if useful == 1 else 'are'}"
     parts = [
-        f"All {len(joint)} limits hold at once {held}; {_how_many(useful, len(joint))} {better}."
+        f"All {len(joint)} limits hold at once {held}; {how_many} {better}."
         if len(joint) > 1
         else "No certificate gives a limit for this model and these data."
         if not joint

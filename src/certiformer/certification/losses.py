@@ -173,7 +173,9 @@ def _units(name: str, x: Array, units: Units, declared: Declaration) -> tuple[di
         x, weights = x[base], None if weights is None else weights[base]
     averaged = declared.order == "average" and len(x) <= MOST_AVERAGED
     if not averaged and ids is None:
-        base = hash_order([str(row) for row in range(len(x))]) if len(x) <= MOST_UNITS else _shuffled(len(x))
+        # More rows than one likes to hash have an order that is fixed here.
+        few = len(x) <= MOST_UNITS
+        base = hash_order([str(row) for row in range(len(x))]) if few else np.random.default_rng(0).permutation(len(x))
         x, weights = x[base], None if weights is None else weights[base]
     if weights is None and len(x) > MOST_UNITS:
         x = averaged_blocks(x)
@@ -181,14 +183,9 @@ def _units(name: str, x: Array, units: Units, declared: Declaration) -> tuple[di
     return {"losses": x, "weights": weights, "order": order, "unit": units.kind, "of": of}, warnings
 
 
-def _shuffled(n: int) -> npt.NDArray[np.int64]:
-    """An order fixed beforehand for more rows than one likes to hash."""
-    return np.random.default_rng(0).permutation(n)
-
-
-def averaged_blocks(x: Array, most: int = MOST_UNITS // 2) -> Array:
-    """Means of equally many consecutive losses, at most `most` of them; the last that fill no block are left out."""
-    size = -(-len(x) // most)
+def averaged_blocks(x: Array) -> Array:
+    """Means of equally many consecutive losses, at most MOST_UNITS/2; the last that fill no block are left out."""
+    size = -(-len(x) // (MOST_UNITS // 2))
     return np.asarray(x[: len(x) // size * size].reshape(-1, size).mean(axis=1))
 
 

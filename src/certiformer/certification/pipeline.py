@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from certiformer.certificates import certificates
-from certiformer.certification.delta import DeltaLedger, divide_among
+from certiformer.certification.delta import divide_among
 from certiformer.certification.document import report_of
 from certiformer.certification.findings import Findings
 from certiformer.certification.predictors import files_of
-from certiformer.certification.rows import absent_row, evidence_row
+from certiformer.certification.rows import does_not_apply, evidence_row
 from certiformer.theory.core import find
 from certiformer.theory.core.errors import InputError, UnknownNameError
 from certiformer.theory.core.report import Report, Statement
@@ -33,17 +34,17 @@ def build(findings: Findings, delta: float = DELTA, *, only: str | None = None, 
     profile = None if only is not None else _profile(findings)
     composed = None if only is not None else findings.composed
     paying = ("composition",) if composed is not None and composed.pays else ()
-    ledger = divide_among(delta, findings.evidence, (*_paying(profile), *paying))
+    shares = divide_among(delta, findings.evidence, (*_paying(profile), *paying))
     handed, files = files_of(findings.evidence)
     rows = [
-        replace(evidence_row(record, ledger.of(record.key), findings.classes), **handed[record.key])
+        replace(evidence_row(record, shares[record.key], findings.classes), **handed[record.key])
         for record in findings.evidence
     ]
     rows += _absent(findings)
-    rows += _papers(profile, ledger)
+    rows += _papers(profile, shares)
     if composed is not None:
-        rows += composed.rows(ledger.shares.get("composition"))
-    return report_of(findings, ledger, rows, profile, files, {"command": command} if command else {})
+        rows += composed.rows(shares.get("composition"))
+    return report_of(findings, delta, shares, rows, profile, files, {"command": command} if command else {})
 
 
 def _declared(findings: Findings, delta: float, only: str | None) -> dict[str, Any]:
@@ -74,7 +75,7 @@ def _paying(profile: Profile | None) -> tuple[str, ...]:
     return paying(profile.model)
 
 
-def _papers(profile: Profile | None, ledger: DeltaLedger) -> list[Statement]:
+def _papers(profile: Profile | None, shares: Mapping[str, float]) -> list[Statement]:
     """The papers' results at a model they know."""
     if profile is None:
         return []
@@ -82,7 +83,7 @@ def _papers(profile: Profile | None, ledger: DeltaLedger) -> list[Statement]:
     from certiformer.lab.paper_results.rows import paper_rows
 
     found = applications(profile).items()
-    return [row for id, one in found for row in paper_rows(find(id), one, ledger.shares.get(id), profile)]
+    return [row for id, one in found for row in paper_rows(find(id), one, shares.get(id), profile)]
 
 
 def _only(findings: Findings, id: str) -> Findings:
@@ -99,7 +100,7 @@ def _only(findings: Findings, id: str) -> Findings:
 def _absent(findings: Findings) -> list[Statement]:
     there = {record.id for record in findings.evidence}
     return [
-        absent_row(kind, findings.missing.get(id, kind.absent))
+        does_not_apply(kind.bound, kind.bounds, findings.missing.get(id, kind.absent))
         for id, kind in certificates().items()
         if id not in there
     ]

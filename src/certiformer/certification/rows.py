@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal
 
 from certiformer.certificates import Evidence
 from certiformer.certificates._evidence import OBSERVED
@@ -20,11 +19,9 @@ MOST_COUNTED = 1e7
 """Beyond this many examples, counts are not projected."""
 
 
-def does_not_apply(
-    result: type[Result], bounds: str, reason: str, version: Literal["sound", "printed"] = "sound"
-) -> Statement:
+def does_not_apply(result: type[Result], bounds: str, reason: str) -> Statement:
     """A row that says why there is no number."""
-    return Statement(result.id, version, result.title, bounds, None, None, None, None, "does not apply", reason=reason)
+    return Statement(result.id, "sound", result.title, bounds, None, None, None, None, "does not apply", reason=reason)
 
 
 def from_evaluation(
@@ -168,11 +165,6 @@ def _numbered(evidence: Evidence, hypothesis: Hypothesis) -> Hypothesis:
     """A hypothesis of the bound, settled by the record where it can be; n examples are so many here."""
     words = re.sub(r"\bthe n (?=(certified |labelled )?examples)", f"the {evidence.size:,} ", hypothesis.requires)
     return replace(evidence.settled(hypothesis), requires=words)
-
-
-def absent_row(kind: type[Evidence], reason: str) -> Statement:
-    """A certificate for which nothing was counted, with the reason."""
-    return does_not_apply(kind.bound, kind.bounds, reason)
 
 
 def _dominating(evidence: Evidence, row: Statement) -> str:
