@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from certiformer.auditing.runner import Audit
-    from certiformer.certification.api import Subject, certify, demo
+    from certiformer.certification.api import certify, demo
     from certiformer.certification.comparing import compare
+    from certiformer.certification.counting import Subject
     from certiformer.certification.declaration import Declaration
     from certiformer.certification.gating import gate
     from certiformer.certification.looking import look
@@ -41,7 +42,7 @@ _ELSEWHERE = {
     "BoundsAlong": "certiformer.lab.paper_results.along",
     "Declaration": "certiformer.certification.declaration",
     "Sample": "certiformer.certification.sample",
-    "Subject": "certiformer.certification.api",
+    "Subject": "certiformer.certification.counting",
     "certify": "certiformer.certification.api",
     "compare": "certiformer.certification.comparing",
     "compose": "certiformer.checkpoints.composing",

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from certiformer.certificates import Law, Trial
 from certiformer.certificates._law import Random
-from certiformer.certification.api import Subject, certify
-from certiformer.certification.counting import CERTIFY_FRACTION, division
+from certiformer.certification.api import certify
+from certiformer.certification.counting import CERTIFY_FRACTION, Subject, division
 from certiformer.certification.predictors.linear_head import GaussianHead, exact_error, mistakes, prepared
 
 Array = npt.NDArray[np.float64]

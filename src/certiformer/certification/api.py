@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
 
 from certiformer.certificates import Evidence
-from certiformer.certification.counting import Pair, of_model, of_training
+from certiformer.certification.counting import Pair, Subject, of_model, of_training
 from certiformer.certification.declaration import Declaration, Judging
 from certiformer.certification.findings import Findings
 from certiformer.certification.pipeline import build
@@ -23,34 +23,6 @@ from certiformer.theory.core.errors import InputError, refuse_unknown_options
 from certiformer.theory.core.report import Report
 
 DATA_ARRAYS = ("inputs", "labels", "train_inputs", "train_labels", "heldout_inputs", "heldout_labels")
-
-
-@dataclass(frozen=True, eq=False)
-class Subject:
-    """A model with what belongs to it, for `certify`.
-
-    `model`: a function, a module, an estimator, or the path of a checkpoint. `params`: it is `apply(params, x)`, with
-    these weights. `batched`: it takes a whole batch. `initial`: the same model before training. `config`: the
-    architecture of bare weights. `final`, `unlabelled`: another model, to which the certificate is carried over by
-    examples that are new to both.
-    """
-
-    model: Any
-    params: Any = None
-    batched: bool = False
-    initial: Any = None
-    config: str | Path | Mapping[str, Any] | None = None
-    final: Callable[..., Any] | None = None
-    unlabelled: npt.ArrayLike | None = None
-
-    @classmethod
-    def of(cls, model: Any) -> Subject:
-        """The subject as it is, or (function, weights), or a bare model."""
-        if isinstance(model, Subject):
-            return model
-        if isinstance(model, tuple) and len(model) == 2 and callable(model[0]):
-            return cls(model[0], params=model[1])
-        return cls(model)
 
 
 _SUBJECT = {one.name: f"certify(Subject(model, {one.name}=...), ...)" for one in fields(Subject) if one.name != "model"}
@@ -68,6 +40,17 @@ MOVED = {
     "command": "nothing: the command line says it itself",
 }
 """Where the options of an earlier version are now."""
+
+
+USED: Mapping[str, tuple[str, ...]] = {
+    "by": ("train",),
+    "fit": ("data",),
+    "evidence": (),
+    "predictions": (),
+    "a model": ("heldout", "train"),
+    "a model file": ("data",),
+}
+"""What each way to certify reads: anything beside it would be ignored, and is refused."""
 
 
 @refuse_unknown_options(moved=MOVED)
@@ -107,37 +90,7 @@ def certify(
     models does not pay for one that was made after somebody looked at a score on these examples; adaptive use needs
     `certiformer holdout`, or fresh examples.
     """
-    level = failure_probability(delta, confidence)
-    declared = Declaration.of(declaration)
-    given = {"heldout": heldout, "train": train, "data": data, "predictions": predictions, "evidence": evidence}
-    found = findings(Subject.of(model), declared, fit=fit, by=by, **given)
-    return build(found, level, only=only)
-
-
-USED: Mapping[str, tuple[str, ...]] = {
-    "by": ("train",),
-    "fit": ("data",),
-    "evidence": (),
-    "predictions": (),
-    "a model": ("heldout", "train"),
-    "a model file": ("data",),
-}
-"""What each way to certify reads: anything beside it would be ignored, and is refused."""
-
-
-def findings(
-    subject: Subject,
-    declared: Declaration,
-    *,
-    heldout: Any = None,
-    train: Any = None,
-    data: Pair | str | Path | None = None,
-    predictions: Any = None,
-    evidence: Evidence | Sequence[Evidence] | None = None,
-    fit: Any = None,
-    by: Sequence[Any] | None = None,
-) -> Findings:
-    """Everything that can be found out, before delta is divided."""
+    level, declared, subject = failure_probability(delta, confidence), Declaration.of(declaration), Subject.of(model)
     model = subject.model
     given = {"by": by, "fit": fit, "evidence": evidence, "predictions": predictions}
     of_a_file = "a model file" if isinstance(model, (str, Path)) else "a model"
@@ -152,56 +105,49 @@ def findings(
             "final, unlabelled", "given", "a model and heldout examples beside them", "Predictions have unlabelled_..."
         )
     if by is not None:
-        return _by_procedures(subject, train, by, declared)
-    if isinstance(fit, (str, Path)):
+        if train is None or isinstance(model, (str, Path)):
+            raise InputError("by", "procedures", "train=(inputs, labels), and a model that is not a file")
+        found = of_procedures(subject, train, by, reading=declared)
+    elif isinstance(fit, (str, Path)):
         from certiformer.lab.procedures.recipe import findings as from_recipe
 
-        return from_recipe(fit)
-    if fit is not None:
+        found = from_recipe(fit)
+    elif fit is not None:
         if model is not None or not isinstance(data, tuple):
             raise InputError("fit", "no data, or a model too", "data=(inputs, labels) and no model")
-        learner = Subject.of(fit)
-        return of_training(learner.model, data, batched=learner.batched, reading=declared)
-    if evidence is not None:
+        found = of_training(Subject.of(fit), data, reading=declared)
+    elif evidence is not None:
         if model is not None or predictions is not None or declared.models != 1:
             raise InputError("evidence", "given", "records alone", "Count compared models in the records")
-        return _counted(evidence, declared)
-    if predictions is not None:
+        found = _counted(evidence, declared)
+    elif predictions is not None:
         if model is not None and not isinstance(model, (str, Path)):
             raise InputError(
                 "predictions", "both a model and predictions", "one of the two, or the path of a checkpoint"
             )
-        return _from_predictions(predictions, declared, checkpoint=model)
-    if isinstance(model, (str, Path)):
+        found = _from_predictions(predictions, declared, checkpoint=model)
+    elif isinstance(model, (str, Path)):
         if data is None or isinstance(data, tuple):
             raise InputError(
                 "data", data if data is None else "arrays", "a file of held-out examples (data.npz)",
                 "For a file of predictions write certify(predictions=...)",
             )  # fmt: skip
-        return _from_checkpoint(subject, data, declared)
-    if model is not None:
+        found = _from_checkpoint(subject, data, declared)
+    elif model is not None:
         if heldout is None:
             raise InputError(
                 "heldout", None, "held-out examples (inputs, labels) to certify on",
                 "If these are predictions, write certify(predictions=...)",
             )  # fmt: skip
-        return of_model(
-            model,
-            heldout,
-            train,
-            reading=declared,
-            params=subject.params,
-            batched=subject.batched,
-            initial=subject.initial,
-            final=subject.final,
-            unlabelled=subject.unlabelled,
-        )
-    if data is not None or heldout is not None or train is not None:
+        found = of_model(subject, heldout, train, reading=declared)
+    elif data is not None or heldout is not None or train is not None:
         raise InputError("model", None, "a model, a checkpoint or predictions to go with the data")
-    raise InputError(
-        "certify", "nothing", "a model with examples, or predictions",
-        "For example certify(predictions=...) (certiformer certify preds.csv); the demo is certiformer.demo()",
-    )  # fmt: skip
+    else:
+        raise InputError(
+            "certify", "nothing", "a model with examples, or predictions",
+            "For example certify(predictions=...) (certiformer certify preds.csv); the demo is certiformer.demo()",
+        )  # fmt: skip
+    return build(found, level, only=only)
 
 
 @refuse_unknown_options
@@ -215,17 +161,10 @@ def demo(
     confidence: float | None = None,
 ) -> Report:
     """The embedded demo: a small Transformer on digits, certified in every way there is (`retrain` trains it anew)."""
-    return build(
-        demo_findings(seed, retrain=retrain, progress=progress), failure_probability(delta, confidence), only=only
-    )
-
-
-def demo_findings(seed: int | None, *, retrain: bool, progress: bool | None) -> Findings:
-    """What the demo's recipe finds out."""
     from certiformer.lab.recipes import mnist
 
-    chosen = {} if seed is None else {"seed": seed}
-    return mnist.findings(**chosen, retrain=retrain, progress=progress)
+    level, chosen = failure_probability(delta, confidence), {} if seed is None else {"seed": seed}
+    return build(mnist.findings(**chosen, retrain=retrain, progress=progress), level, only=only)
 
 
 def _counted(evidence: Evidence | Sequence[Evidence], declared: Declaration) -> Findings:
@@ -245,13 +184,7 @@ def _counted(evidence: Evidence | Sequence[Evidence], declared: Declaration) -> 
     )
 
 
-def _by_procedures(subject: Subject, train: Pair | None, by: Sequence[Any], declared: Declaration) -> Findings:
-    if train is None or isinstance(subject.model, (str, Path)):
-        raise InputError("by", "procedures", "train=(inputs, labels), and a model that is not a file")
-    return of_procedures(subject.model, train, by, reading=declared, params=subject.params, batched=subject.batched)
-
-
-def _from_predictions(predictions: Any, declared: Declaration, *, checkpoint: str | Path | None = None) -> Findings:
+def _from_predictions(predictions: Any, declared: Declaration, *, checkpoint: str | Path | None) -> Findings:
     """Findings from a sample; with a checkpoint, the covering bound of its class too."""
     sample = Sample.of(predictions, declared)
     facts = {"predictions": str(predictions)} if isinstance(predictions, (str, Path)) else {}
@@ -273,11 +206,10 @@ def _from_checkpoint(subject: Subject, data: str | Path, declared: Declaration) 
     heldout, train = heldout_and_train(arrays, str(data))
     training = extra.get("training", {})
     return of_model(
-        loaded,
+        Subject(loaded, initial=subject.initial),
         heldout,
         train,
         reading=replace(declared, title=declared.title or f"{getattr(loaded, 'name', 'model')} from {path.name}"),
-        initial=subject.initial,
         training=training if isinstance(training, dict) else {},
         provenance={"checkpoint": str(path), "data": str(data)},
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,34 @@ CERTIFY_FRACTION = 0.25
 UNSEEN = "whether the function `fit` had seen the certified examples before it was called"
 
 
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A model with what belongs to it, for `certify`.
+
+    `model`: a function, a module, an estimator, or the path of a checkpoint. `params`: it is `apply(params, x)`, with
+    these weights. `batched`: it takes a whole batch. `initial`: the same model before training. `config`: the
+    architecture of bare weights. `final`, `unlabelled`: another model, to which the certificate is carried over by
+    examples that are new to both.
+    """
+
+    model: Any
+    params: Any = None
+    batched: bool = False
+    initial: Any = None
+    config: str | Path | Mapping[str, Any] | None = None
+    final: Callable[..., Any] | None = None
+    unlabelled: npt.ArrayLike | None = None
+
+    @classmethod
+    def of(cls, model: Any) -> Subject:
+        """The subject as it is, or (function, weights), or a bare model."""
+        if isinstance(model, Subject):
+            return model
+        if isinstance(model, tuple) and len(model) == 2 and callable(model[0]):
+            return cls(model[0], params=model[1])
+        return cls(model)
+
+
 def pair(name: str, data: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Inputs and labels as arrays of equal length, inputs finite: what is trained on here."""
     given, truth = frameworks.examples_of(data, name)
@@ -38,16 +67,11 @@ def pair(name: str, data: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
 
 
 def of_model(
-    model: Any,
+    subject: Subject,
     heldout: Any,
     train: Any = None,
     *,
     reading: Declaration,
-    params: Any = None,
-    batched: bool = False,
-    initial: Any = None,
-    final: Any = None,
-    unlabelled: npt.ArrayLike | None = None,
     training: Mapping[str, Any] | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> Findings:
@@ -56,8 +80,9 @@ def of_model(
     `train` is what it was trained on: it gives the training error, the profile and the papers' bounds, and is compared
     with the held-out examples. `final` and `unlabelled` carry the certificate over to another model.
     """
-    if params is not None:
-        model = frameworks.with_params(model, params)
+    model, batched, final, unlabelled = subject.model, subject.batched, subject.final, subject.unlabelled
+    if subject.params is not None:
+        model = frameworks.with_params(model, subject.params)
     known = frameworks.is_jax(model) and not batched  # its weights can be read
     handed: Predictor | str | None = None
     if known:
@@ -100,7 +125,7 @@ def of_model(
         configuration={**found.configuration, "flow": "model"},
         model=model if known else None,
         sample=(arrays["train_inputs"], _coded(arrays, reading)) if sampled else None,
-        initial=initial,
+        initial=subject.initial,
         training=dict(training or {}),
         provenance={**found.provenance, **facts, **(provenance or {})},
     )
@@ -123,23 +148,15 @@ def _coded(arrays: Mapping[str, Any], reading: Declaration) -> npt.NDArray[np.in
     return decide(values, None, columns=columns, classes=named, abstain=None).code("train labels", labels)
 
 
-def of_training(
-    fit: Any,
-    data: Pair,
-    *,
-    reading: Declaration,
-    batched: bool = False,
-    fraction: float = CERTIFY_FRACTION,
-) -> Findings:
+def of_training(learner: Subject, data: Pair, *, reading: Declaration) -> Findings:
     """Plan the data, train on one part with `fit(inputs, labels, seed) -> model`, certify on the other.
 
     `fit` may be an estimator that was not fitted yet, or a function that returns any model.
     """
-    if not 0.0 < fraction < 1.0:
-        raise InputError("fraction", fraction, "a number in (0, 1)")
+    fit = learner.model
     given, truth = frameworks.examples_of(data, "data")
     x, y = frameworks.comparable(given), np.asarray(frameworks.array_of(truth))
-    parts = division(len(x), fraction, reading.draws)
+    parts = division(len(x), CERTIFY_FRACTION, reading.draws)
     train, certify = parts["train"], parts["certify"]
     refuse_overlap(x[certify], x[train], allow_twins=reading.allow_twins)
     seen, heldout = ((_taken(given, x, part), y[part]) for part in (train, certify))
@@ -150,11 +167,11 @@ def of_training(
     else:
         model = fit(*seen, reading.draws)
     named = replace(reading, title=reading.title or f"a model trained on {len(train)} of {len(x)} examples")
-    found = of_model(model, heldout, seen, reading=named, batched=batched)
+    found = of_model(Subject(model, batched=learner.batched), heldout, seen, reading=named)
     return replace(
         found,
         splits={"data": parts.hash},
-        configuration={**found.configuration, "flow": "training", "fraction": fraction},
+        configuration={**found.configuration, "flow": "training", "fraction": CERTIFY_FRACTION},
         not_checked=found.not_checked if learners.is_learner(fit) else (*found.not_checked, UNSEEN),
     )
 

@@ -36,7 +36,6 @@ def report_of(
     rows: Iterable[Statement],
     profile: Profile | None,
     files: Mapping[str, bytes],
-    machine: Mapping[str, Any],
 ) -> Report:
     """Statements in reading order, and what belongs to all of them."""
     ordered = tuple(
@@ -67,8 +66,7 @@ def report_of(
         decisions=findings.decisions,
         profile=() if profile is None else tuple(profile.rows()),
         provenance=_provenance(findings),
-        machine={**_machine(), **{name: findings.provenance[name] for name in PATHS if name in findings.provenance}}
-        | dict(machine),
+        machine={**_machine(), **{name: findings.provenance[name] for name in PATHS if name in findings.provenance}},
         files=files,
     )
 

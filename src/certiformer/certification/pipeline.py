@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DELTA = 0.05
 
 
-def build(findings: Findings, delta: float = DELTA, *, only: str | None = None, command: str = "") -> Report:
+def build(findings: Findings, delta: float = DELTA, *, only: str | None = None) -> Report:
     """From what was found out to the report: every certificate and every result of the papers a row.
 
     `only` one certificate, decided beforehand: it has the whole of delta, and nothing else is looked at.
@@ -44,7 +44,7 @@ def build(findings: Findings, delta: float = DELTA, *, only: str | None = None, 
     rows += _papers(profile, shares)
     if composed is not None:
         rows += composed.rows(shares.get("composition"))
-    return report_of(findings, delta, shares, rows, profile, files, {"command": command} if command else {})
+    return report_of(findings, delta, shares, rows, profile, files)
 
 
 def _declared(findings: Findings, delta: float, only: str | None) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from certiformer.certificates import Evidence
 from certiformer.certification import frameworks
-from certiformer.certification.counting import pair
+from certiformer.certification.counting import Subject, pair
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.findings import Findings
 from certiformer.certification.losses import enough
@@ -61,16 +61,16 @@ def classes_of(labels: npt.NDArray[Any]) -> tuple[Labels, int]:
     return whole, max(2, max(found) + 1)
 
 
-def of_procedures(
-    model: Any, train: Any, by: Sequence[Procedure], *, reading: Declaration, params: Any = None, batched: bool = False
-) -> Findings:
+def of_procedures(subject: Subject, train: Any, by: Sequence[Procedure], *, reading: Declaration) -> Findings:
     """Run every procedure on the same examples; their records share delta."""
     x, y = pair("train", train)
     enough("train", len(x))
     labels, classes = classes_of(y)
     if not by:
         raise InputError("by", [], "at least one procedure", "For example by=[PickToLearn()]")
-    given = model if params is None else frameworks.with_params(model, params, batched=batched)
+    given = subject.model
+    if subject.params is not None:
+        given = frameworks.with_params(given, subject.params, batched=subject.batched)
     if reading.repeats not in ("refuse", "natural"):
         fix = "Procedures train on rows: keep one of each group"
         raise InputError("repeats", reading.repeats, '"refuse" or "natural"', fix)

@@ -67,8 +67,8 @@ def _of_predictions(document: Mapping[str, Any], sources: Recount) -> Report:
 
 def _of_model(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     """The handed-over model on the data: all of it but the training and what was known about it."""
-    from certiformer.certification.api import Subject, certify, heldout_and_train
-    from certiformer.certification.counting import UNSEEN
+    from certiformer.certification.api import certify, heldout_and_train
+    from certiformer.certification.counting import UNSEEN, Subject
     from certiformer.certification.predictors.estimator import NamedEstimator
     from certiformer.certification.predictors.model import HouseModel
 
@@ -132,6 +132,7 @@ class Stored:
 
 def _of_procedures(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     """Every record counted again with its predictor; the training itself only by a replay."""
+    from certiformer.certification.counting import Subject
     from certiformer.certification.pipeline import DELTA, build
     from certiformer.certification.procedure import of_procedures
 
@@ -160,7 +161,7 @@ def _of_procedures(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     arrays = sources.arrays()
     options = _options(document)
     examples = (arrays["train_inputs"], arrays["train_labels"])
-    findings = of_procedures(None, examples, [Stored(found)], reading=options["declaration"])
+    findings = of_procedures(Subject(None), examples, [Stored(found)], reading=options["declaration"])
     findings = replace(
         findings,
         configuration={**findings.configuration, "by": document["declaration"].get("by", [])},

@@ -246,9 +246,9 @@ class Recount:
         from certiformer.certification import counting
         from certiformer.certification.predictors.estimator import NamedEstimator
 
-        if isinstance(predictor, NamedEstimator):
-            return counting.of_model(predictor, heldout, reading=self._declared()).evidence
-        return counting.of_model(predictor.outputs, heldout, reading=self._declared(), batched=True).evidence
+        named = isinstance(predictor, NamedEstimator)
+        subject = counting.Subject(predictor if named else predictor.outputs, batched=not named)
+        return counting.of_model(subject, heldout, reading=self._declared()).evidence
 
     # --- predictor and examples ---------------------------------------------------------------------------------------
 

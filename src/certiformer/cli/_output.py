@@ -6,9 +6,11 @@ import functools
 import inspect
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Annotated, Any, Literal, NoReturn
 
 import typer
@@ -24,6 +26,7 @@ from certiformer.report.table import theorem_table
 from certiformer.theory.core import Result
 from certiformer.theory.core.csv_writer import csv_text
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.report import Report
 
 PIPED = 100_000
 """The width of a pipe or a file: nothing is wrapped there."""
@@ -70,6 +73,11 @@ def forms(*names: str) -> Callable[[Command], Command]:
         return run
 
     return decorate
+
+
+def commanded(report: Report) -> Report:
+    """The report with the command that made it, among what may differ when it is made again."""
+    return replace(report, machine={**report.machine, "command": shlex.join(["certiformer", *sys.argv[1:]])})
 
 
 class Whole(Console):

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from certiformer.certification.declaration import Declaration
-from certiformer.certification.findings import Findings
 from certiformer.cli import _reading as reading
-from certiformer.cli._output import Form, answered, console, forms
+from certiformer.cli._output import Form, answered, commanded, console, forms
 from certiformer.report.screen import first_screen
 from certiformer.theory.core.errors import InputError
 
@@ -71,7 +68,8 @@ def certify(
     FILE may be .npz, .npy, .csv, .jsonl, .parquet, .json, .eval or a folder of logs; a model (.safetensors) needs
     --data; with --predictions it may be any checkpoint. Exit code with --require: 0 met, 1 not met, 3 undecided.
     """
-    from certiformer.certification.api import Subject, findings
+    from certiformer.certification.api import certify as run
+    from certiformer.certification.counting import Subject
     from certiformer.certification.sources.files import READERS
     from certiformer.evaluation._given import failure_probability
 
@@ -99,8 +97,10 @@ def certify(
         raise InputError("--config", str(config), "a model with --data", "It describes bare weights")
     if fit is not None and (source is not None or predictions is not None or declaration.as_json()):
         raise InputError("--fit", str(fit), "a recipe alone", "It says itself what it reads")
-    found = findings(Subject(source, config=config), declaration, data=data, predictions=predictions, fit=fit)
-    report, written = write(found, level, only, out)
+    subject = Subject(source, config=config)
+    made = run(subject, data=data, predictions=predictions, fit=fit, only=only, delta=level, declaration=declaration)
+    report = commanded(made)
+    written = report.write(out)
     told = ""
     if proof is not None:
         from certiformer.auditing.proofs import write_proof
@@ -124,14 +124,6 @@ def _holds_outcomes(source: Path) -> bool:
     if source.is_dir():
         return not any(source.glob("*.safetensors")) and not any(source.glob("*.bin"))
     return source.suffix.lower() in READERS
-
-
-def write(found: Findings, delta: float, only: str | None, out: Path) -> tuple[Report, tuple[Path, Path]]:
-    """The report, and where its page and its JSON were written."""
-    from certiformer.certification.pipeline import build
-
-    report = build(found, delta, only=only, command=shlex.join(["certiformer", *sys.argv[1:]]))
-    return report, report.write(out)
 
 
 def show(report: Report, written: tuple[Path, Path], form: Form, *, table: bool = False) -> None:

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from certiformer.cli import _reading as reading
-from certiformer.cli._output import Form, forms
-from certiformer.cli.certify import Every, show, write
+from certiformer.cli._output import Form, commanded, forms
+from certiformer.cli.certify import Every, show
 
 
 @forms("json", "csv", "markdown")
@@ -29,9 +29,7 @@ def demo(
 
     No file of your own is needed.
     """
-    from certiformer.certification.api import demo_findings
-    from certiformer.evaluation._given import failure_probability
+    from certiformer.certification.api import demo as run
 
-    level = failure_probability(delta, confidence)
-    report, written = write(demo_findings(seed, retrain=retrain, progress=None), level, only, out)
-    show(report, written, form, table=every)
+    report = commanded(run(seed=seed, retrain=retrain, progress=None, only=only, delta=delta, confidence=confidence))
+    show(report, report.write(out), form, table=every)

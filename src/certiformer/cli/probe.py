@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from certiformer.cli._output import Json, console, print_json, progress_bar
+from certiformer.cli._output import Json, commanded, console, print_json, progress_bar
 from certiformer.theory.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def probe(
                 seed=seed,
                 cache=cache,
                 progress=progress,
-                command=shlex.join(["certiformer", *sys.argv[1:]]),
             )
+            result = replace(result, report=commanded(result.report))
     if head is not None:
         if json:
             print_json({"predictions": found})
@@ -120,8 +120,8 @@ def _adapted(
         delta=delta,
         cache=cache,
         progress=progress,
-        command=shlex.join(["certiformer", *sys.argv[1:]]),
     )
+    found = replace(found, report=commanded(found.report))
     page, report = found.write(out)
     if json:
         print_json({**found.report.document, "adapter": found.card})

@@ -327,7 +327,6 @@ def adapt(
     delta: float = 0.05,
     cache: bool = True,
     progress: Progress | None = None,
-    command: str = "",
 ) -> Adapted:
     """Train the adapter on all texts and certify it on the same ones; `delta` is its alone.
 
@@ -379,7 +378,7 @@ def adapt(
         ),
         missing={},
     )
-    report = build(findings, delta, only=evidence.id, command=command)
+    report = build(findings, delta, only=evidence.id)
     return Adapted(report, _card(settings, evidence, best, errors, report, delta))
 
 

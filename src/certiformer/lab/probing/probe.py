@@ -87,7 +87,6 @@ def probe(
     seed: int = 0,
     cache: bool = True,
     progress: Progress | None = None,
-    command: str = "",
 ) -> Probe:
     """Embed, split, train heads, certify. `most` uses at most that many texts, drawn at random.
 
@@ -131,7 +130,7 @@ def probe(
         not_checked=(*_unchecked(data, findings.not_checked), "whether the encoder had seen the labels of these texts"),
         configuration={**findings.configuration, "verb": "probe"},
     )
-    report = build(findings, delta, command=command)
+    report = build(findings, delta)
     card = {
         "encoder": Encoder(path).identity(),
         "tokens": tokens,

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from certiformer.certification.counting import Subject
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.findings import Findings
 from certiformer.certification.procedure import of_procedures
@@ -49,7 +50,7 @@ def findings(path: str | Path) -> Findings:
     model = _model(recipe.get("model"))
     by = [_procedure(table, arrays, folder) for table in recipe["by"]]
     reading = Declaration(title=recipe.get("title", Path(path).name), repeats=recipe.get("repeats", "refuse"))
-    return of_procedures(model, (arrays["train_inputs"], arrays["train_labels"]), by, reading=reading)
+    return of_procedures(Subject(model), (arrays["train_inputs"], arrays["train_labels"]), by, reading=reading)
 
 
 def _model(table: Mapping[str, Any] | None) -> Any:
