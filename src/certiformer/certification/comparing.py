@@ -21,17 +21,22 @@ from certiformer.certification.sources.rows import whole
 from certiformer.certification.sources.table import Outcome
 from certiformer.evaluation import mean_limits, paired_limits, sign_test, units_of
 from certiformer.evaluation._given import failure_probability
+from certiformer.evaluation.planning import items_about
 from certiformer.report.numbers import rounded_up
 from certiformer.theory.core.errors import InputError, refuse_unknown_options
-from certiformer.theory.core.lazy import scipy
 from certiformer.theory.core.report import Report, Reported, Statement, fitting, visible
 
 CONDITIONS = (
     "both models were fixed before either was scored on these items",
     "the units (items or groups) are independent draws from the population the claim is about",
 )
-POWER = 0.8
-"""The chance with which the number of items that would decide does so."""
+
+
+WRITTEN = (
+    *("a", "b", "what", "difference", "interval", "discordant", "verdict", "p", "p_adjusted", "items", "unit", "delta"),
+    *("needed", "conditions", "not_checked", "warnings"),
+)
+"""What is written of a comparison as JSON."""
 
 
 @dataclass(frozen=True)
@@ -82,24 +87,8 @@ class Comparison:
         return "not decided"
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "a": self.a,
-            "b": self.b,
-            "what": self.what,
-            "difference": self.difference,
-            "interval": list(self.interval),
-            "discordant": None if self.discordant is None else list(self.discordant),
-            "verdict": self.verdict,
-            "p": self.p,
-            "p_adjusted": self.p_adjusted,
-            "items": self.items,
-            "unit": self.unit,
-            "delta": self.delta,
-            "needed": self.needed,
-            "conditions": list(self.conditions),
-            "not_checked": list(self.not_checked),
-            "warnings": list(self.warnings),
-        }
+        found = {name: getattr(self, name) for name in WRITTEN}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
 
 
 class Comparisons(Reported, tuple[Comparison, ...]):
@@ -260,7 +249,8 @@ def _compared(a: Sample, b: Sample, delta: float, comparisons: int, margin: floa
         limits = paired_limits(losses_a, losses_b, delta, low, high, order=declared.order, ids=a.ids)
         if discordant is not None:
             p = sign_test(*discordant).two_sided
-            needed = _needed(discordant, len(losses_a), delta)
+            more, fewer = max(discordant) / len(losses_a), min(discordant) / len(losses_a)
+            needed = items_about(more + fewer, more - fewer, delta / 2.0)
     else:
         # Groups: the mean over groups of the difference, rescaled to [0, 1] inside; no sign test, items are dependent.
         width = high - low
@@ -300,15 +290,6 @@ def _units(a: Sample, b: Sample, order: npt.NDArray[np.int64]) -> Units:
         return a.units if other is None else Units(a.n, a.ids, other[order], a.weights)
     both = components([list(map(str, mine)), list(map(str, other[order]))])
     return replace(a.units, groups=mine if len(set(both)) == len(set(mine.tolist())) else both)
-
-
-def _needed(discordant: tuple[int, int], n: int, delta: float) -> int | None:
-    """How many items the sign test would need, by the normal approximation; None if the models do not differ."""
-    more, fewer = max(discordant) / n, min(discordant) / n
-    if more == fewer:
-        return None
-    z = float(scipy.special.ndtri(1.0 - delta / 2.0) + scipy.special.ndtri(POWER))
-    return int(np.ceil(z * z * (more + fewer) / (more - fewer) ** 2))
 
 
 def _matched(a: Sample, b: Sample) -> tuple[npt.NDArray[np.int64], list[str]]:

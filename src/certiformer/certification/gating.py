@@ -7,6 +7,7 @@ Each verdict is wrong with probability at most delta (docs/gates.md; proofs: doc
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,16 +38,15 @@ from certiformer.evaluation.gates import (
     gate_rate,
     items_to_decide,
 )
+from certiformer.evaluation.planning import items_about
 from certiformer.evaluation.tries import Kind, task_scores
 from certiformer.report.numbers import confidence_text, percent_down, percent_up, rounded_up
 from certiformer.theory.core.errors import InputError, refuse_unknown_options
-from certiformer.theory.core.hypothesis import Hypothesis, assumed
-from certiformer.theory.core.lazy import scipy
+from certiformer.theory.core.hypothesis import assumed
 from certiformer.theory.core.report import Report, Statement, fitting, visible
 
 EXIT = {"pass": 0, "fail": 1, "undecided": 3}
 """The exit codes of the command line; 2 is wrong use."""
-POWER = 0.8
 FIXED = (
     "the model, the threshold and the number of items were fixed before these items were scored",
     "the units (items or groups) are independent draws from the population the claim is about",
@@ -150,30 +150,30 @@ def gate(
             return found
         return by_task(found, pass_any or pass_all or 0, "pass^k" if pass_any is None else "pass@k")
 
-    tries = {"pass_all": pass_all, "pass_any": pass_any}
     sample = read(source)
     declared = sample.declaration.for_verb("gate")
     _refuse(error, against, margin, anytime, ledger, declared)
-    if against is not None:
-        assert margin is not None
+    said = {"delta": level, "pass_all": pass_all, "pass_any": pass_any, "declaration": declared.as_json()}
+    seen: tuple[Sample, ...] = (sample,)
+    if margin is not None:
         baseline = read(against)
-        if ledger is None:
-            return _against(sample, baseline, margin, level)
-        settings = {"margin": margin, "delta": level, **tries, "declaration": declared.as_json()}
-        book = Ledger(Path(ledger), settings)
-        with book.run(items_of(sample), digest(sample, baseline)) as run:
-            return _spent(_against(sample, baseline, margin, run.share), run, level)
-    assert error is not None
-    sample.refuse_idle_order()
-    questions = _questions(sample, error)
-    if anytime is not None:
-        return _anytime(sample, questions, level, Path(anytime), {"error": _thresholds(error), **tries})
+        seen, settings = (sample, baseline), {"margin": margin, **said}
+        judged = functools.partial(_against, sample, baseline, margin)
+    else:
+        assert error is not None
+        sample.refuse_idle_order()
+        questions = _questions(sample, error)
+        thresholds: Any = (
+            {str(name): float(error[name]) for name in error} if isinstance(error, Mapping) else float(error)
+        )
+        settings = {"error": thresholds, **said}
+        if anytime is not None:
+            return _anytime(sample, questions, level, Path(anytime), settings)
+        judged = functools.partial(_fixed, sample, questions)
     if ledger is None:
-        return _fixed(sample, questions, level)
-    settings = {"error": _thresholds(error), "delta": level, **tries, "declaration": declared.as_json()}
-    book = Ledger(Path(ledger), settings)
-    with book.run(items_of(sample), digest(sample)) as run:
-        return _spent(_fixed(sample, questions, run.share), run, level)
+        return judged(level)
+    with Ledger(Path(ledger), settings).run(items_of(sample), digest(*seen)) as run:
+        return _spent(judged(run.share), run, level)
 
 
 def _refuse(error: Any, against: Any, margin: Any, anytime: Any, ledger: Any, declared: Declaration) -> None:
@@ -191,10 +191,6 @@ def _refuse(error: Any, against: Any, margin: Any, anytime: Any, ledger: Any, de
         raise InputError("--against", "slices or models", "one comparison", "Compare several: certiformer compare")
     if declared.judging is not None and (against is not None or anytime is not None or ledger is not None):
         raise InputError("human, judge", "--against, --anytime or --ledger", "a fixed gate with --error alone")
-
-
-def _thresholds(error: float | Mapping[str, float]) -> float | dict[str, float]:
-    return {str(name): float(value) for name, value in error.items()} if isinstance(error, Mapping) else float(error)
 
 
 def _questions(sample: Sample, error: float | Mapping[str, float]) -> list[Question]:
@@ -336,13 +332,10 @@ def _new_items(one: Question, found: Gate, record: HoldOut | MeanLoss) -> int | 
     if found.verdict != "undecided":
         return None
     if isinstance(record, HoldOut):
-        return items_to_decide(found.mean, one.threshold, found.delta, POWER)
-    distance = one.threshold - found.mean
-    spread = float(np.var(record.losses))
-    if distance == 0.0:
-        return None
-    z = float(scipy.special.ndtri(1.0 - found.delta / 1.5) + scipy.special.ndtri(POWER))
-    return max(2, math.ceil(z * z * max(spread, 1e-4 * (record.high - record.low) ** 2) / distance**2))
+        return items_to_decide(found.mean, one.threshold, found.delta)
+    spread = max(float(np.var(record.losses)), 1e-4 * (record.high - record.low) ** 2)
+    needed = items_about(spread, one.threshold - found.mean, found.delta / 1.5)
+    return None if needed is None else max(2, needed)
 
 
 def _row(
@@ -350,7 +343,6 @@ def _row(
 ) -> Statement:
     """The verdict on a question as a statement; its limits have a confidence of their own."""
     claim = f"{one.mean} is {one.answer(found.verdict)}"
-    conditions: tuple[Hypothesis, ...] = tuple(map(assumed, holds))
     return Statement(
         id=f"gate ({one.label})" if one.label else "gate",
         version="sound",
@@ -368,7 +360,7 @@ def _row(
         claim=claim,
         seen=seen,
         n_needed=needed,
-        conditions=conditions,
+        conditions=tuple(map(assumed, holds)),
         terms={
             "threshold": one.threshold,
             "observed": found.mean,
@@ -459,19 +451,12 @@ def _spent(report: GateReport, run: Run, delta: float) -> GateReport:
 
 
 def _anytime(sample: Sample, questions: list[Question], delta: float, path: Path, asked: Any) -> GateReport:
-    declared = sample.declaration
-    level = delta / (len(questions) * declared.models)
-    settings = {
-        **asked,
-        "delta": delta,
-        "declaration": declared.as_json(),
-        "questions": [one.label for one in questions],
-    }
     with held(path):
-        return _looked(sample, questions, delta, level, State(path, settings))
+        return _looked(sample, questions, delta, State(path, {**asked, "questions": [one.label for one in questions]}))
 
 
-def _looked(sample: Sample, questions: list[Question], delta: float, level: float, state: State) -> GateReport:
+def _looked(sample: Sample, questions: list[Question], delta: float, state: State) -> GateReport:
+    level = delta / (len(questions) * sample.declaration.models)
     rows, added = [], 0
     before: frozenset[str] = frozenset()
     for one in questions:
@@ -655,10 +640,8 @@ def _claims(found: Comparison, unit: str, drawn: str, width: float) -> tuple[Sta
 
 
 def _more_pairs(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], found: Comparison) -> str:
-    distance = found.margin - found.difference
-    spread = float(np.var(a - b))
-    if distance == 0.0:
+    spread = max(float(np.var(a - b)), found.margin**2 / 100.0)
+    needed = items_about(spread, found.margin - found.difference, found.delta / 3.0)
+    if needed is None:
         return ""
-    z = float(scipy.special.ndtri(1.0 - found.delta / 3.0) + scipy.special.ndtri(POWER))
-    needed = math.ceil(z * z * max(spread, found.margin**2 / 100.0) / distance**2)
     return f"About {needed:,} new items would decide with a chance of 80 %, the old ones not counted again."

@@ -60,21 +60,14 @@ def look(path: str | Path, *, declaration: Declaration | Mapping[str, Any] | Non
     unit = "examples" if sample.units.groups is None else f"rows in {len(np.unique(sample.units.groups)):,} groups"
     reading = [f"{sample.n:,} {unit}"]
     for one in sample.outcomes:
-        span = "right or wrong" if one.kind == "rate" else f"a number from {one.low:g} to {_end(one.high)}"
-        reading.append(f"outcome {visible(one.label or one.name)}: {span}; {_asked(one.what)} is asked about")
+        end = "no end (say --clip)" if one.high is None else f"{one.high:g}"
+        span = "right or wrong" if one.kind == "rate" else f"a number from {one.low:g} to {end}"
+        asked = one.what if one.what == "error rate" else f"mean {one.what}"
+        reading.append(f"outcome {visible(one.label or one.name)}: {span}; the {asked} is asked about")
     reading += [f"not checked: {text}" for text in sample.not_checked]
     return Look(
         visible(str(path)), columns, tuple(reading), "", sample.decisions, tuple(_questions(path, sample, table))
     )
-
-
-def _asked(what: str) -> str:
-    """`the error rate`, `the mean of 1 - score`, `the mean loss`."""
-    return f"the {what}" if what == "error rate" else f"the mean {what}"
-
-
-def _end(high: float | None) -> str:
-    return "no end (say --clip)" if high is None else f"{high:g}"
 
 
 def _column(cells: list[Any]) -> str:

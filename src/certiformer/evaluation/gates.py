@@ -18,12 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.evaluation._given import binary, losses_in, probability
-from certiformer.evaluation.mean import MOST_AVERAGED, weights_of
-from certiformer.evaluation.order import hash_order, refuse_sorted
+from certiformer.evaluation.mean import walked
 from certiformer.evaluation.pairs import sign_test
 from certiformer.theory.calculus.running_mean import ln_capital, running_limits, squares_after
 from certiformer.theory.calculus.tails import binomial_cdf, largest_count, log_binomial_cdf
-from certiformer.theory.calculus.target_betting import evidence_against, fixed_orders
+from certiformer.theory.calculus.target_betting import evidence_against
 from certiformer.theory.core.errors import InputError
 
 Verdict = Literal["pass", "fail", "undecided"]
@@ -99,38 +98,15 @@ def gate_mean(
 ) -> Gate:
     """The gate for the mean of losses in the declared [low, high]: units, weights and order as for `mean_limits`."""
     level = _below_half(delta)
-    x, w, orders = _walk(losses, low, high, weights, ids, order)
+    w, y, orders, method = walked(losses_in("losses", losses, low, high), weights, ids, order)
     if not low < threshold < high:
         raise InputError("threshold", threshold, f"a mean strictly between {low:g} and {high:g}")
     eps = (threshold - low) / (high - low)
-    y = w * x
     ln_pass = -math.log(max(1.0, evidence_against(math.nextafter(eps, 0.0), w, y, level, orders)))
     ln_fail = -math.log(max(1.0, evidence_against(math.nextafter(1.0 - eps, 0.0), w, w - y, level, orders)))
     mean = low + (high - low) * float(np.sum(y) / np.sum(w))
-    one = "betting, one order: as given" if order == "given" else "betting, one order: hash"
-    method = "betting, average of 16 orders" if orders is not None else one
-    return Gate(verdict_of(ln_pass, ln_fail, level), threshold, delta, len(x), mean, ln_pass, ln_fail, method)
-
-
-def _walk(
-    losses: npt.ArrayLike,
-    low: float,
-    high: float,
-    weights: npt.ArrayLike | None,
-    ids: Sequence[str] | None,
-    order: Literal["average", "given"] = "average",
-) -> tuple[Any, Any, Any]:
-    """Losses as fractions of their range, weights, and the orders in which they are walked through."""
-    x = losses_in("losses", losses, low, high)
-    w = weights_of(weights, len(x))
-    if order == "given":
-        return x, w, None
-    if ids is None:
-        refuse_sorted("losses", x)
-    if ids is not None or len(x) > MOST_AVERAGED:
-        base = hash_order(ids if ids is not None else [str(row) for row in range(len(x))])
-        x, w = x[base], w[base]
-    return x, w, fixed_orders(len(x)) if len(x) <= MOST_AVERAGED else None
+    verdict = verdict_of(ln_pass, ln_fail, level)
+    return Gate(verdict, threshold, delta, len(w), mean, ln_pass, ln_fail, f"betting, {method}")
 
 
 def verdict_of(ln_pass: float, ln_fail: float, level: float) -> Verdict:
@@ -321,8 +297,7 @@ def compare_with_baseline(
     g = margin / (high - low)
     if not 0.0 < g < 1.0:
         raise InputError("margin", margin, f"a difference strictly between 0 and {high - low:g}")
-    x, w, orders = _walk(np.clip((1.0 + a - b) / 2.0, 0.0, 1.0), 0.0, 1.0, weights, ids)
-    y = w * x
+    w, y, orders, _ = walked(np.clip((1.0 + a - b) / 2.0, 0.0, 1.0), weights, ids, "average")
     exact = independent_rows and weights is None and bool(np.all((a == 0) | (a == 1)) and np.all((b == 0) | (b == 1)))
     wins, lost = int(np.sum(a < b)), int(np.sum(a > b))
     test = sign_test(lost, wins) if exact else None

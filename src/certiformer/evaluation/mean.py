@@ -63,38 +63,39 @@ def mean_limits(
     True
     """
     probability("delta", delta)
-    x = losses_in("losses", losses, low, high)
-    w = weights_of(weights, len(x))
-    if order not in ("average", "hash", "given"):
-        raise InputError("order", order, 'one of "average", "hash", "given"')
-    if ids is not None:
-        if len(ids) != len(x):
-            raise InputError("ids", f"{len(ids)} ids", f"one for each of {len(x)} losses")
-        if order != "given":
-            base = hash_order(ids)
-            x, w = x[base], w[base]
-    else:
-        refuse_sorted("losses", x)
-        if order == "hash" or (order == "average" and len(x) > MOST_AVERAGED):
-            base = hash_order([str(row) for row in range(len(x))])
-            x, w = x[base], w[base]
-    averaged = order == "average" and len(x) <= MOST_AVERAGED
-    orders = fixed_orders(len(x)) if averaged else None
+    w, y, orders, method = walked(losses_in("losses", losses, low, high), weights, ids, order)
     level = delta / 2.0 if two_sided else delta
-    y = w * x
     upper = target_upper(w, y, level, orders)
     lower = 1.0 - target_upper(w, w - y, level, orders)
     width = high - low
-    method = "average of 16 orders" if averaged else f"one order: {'as given' if order == 'given' else 'hash'}"
     return Limits(
         lower=max(low, down(low + width * lower)),
         upper=min(high, up(low + width * upper)),
         mean=low + width * float(np.sum(y) / np.sum(w)),
-        n=len(x),
+        n=len(w),
         delta=delta,
         two_sided=two_sided,
         method=method,
     )
+
+
+def walked(
+    x: Array, weights: npt.ArrayLike | None, ids: Sequence[str] | None, order: Order
+) -> tuple[Array, Array, npt.NDArray[np.int64] | None, str]:
+    """Weights and weighted losses in the order of the walk, the orders that are averaged, and how that is called."""
+    w = weights_of(weights, len(x))
+    if order not in ("average", "hash", "given"):
+        raise InputError("order", order, 'one of "average", "hash", "given"')
+    if ids is None:
+        refuse_sorted("losses", x)
+    elif len(ids) != len(x):
+        raise InputError("ids", f"{len(ids)} ids", f"one for each of {len(x)} losses")
+    averaged = order == "average" and len(x) <= MOST_AVERAGED
+    if order != "given" and (ids is not None or not averaged):
+        base = hash_order(ids if ids is not None else [str(row) for row in range(len(x))])
+        x, w = x[base], w[base]
+    method = "average of 16 orders" if averaged else f"one order: {'as given' if order == 'given' else 'hash'}"
+    return w, w * x, fixed_orders(len(x)) if averaged else None, method
 
 
 def weights_of(weights: npt.ArrayLike | None, n: int) -> Array:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from certiformer.evaluation._given import failure_probability, probability
 from certiformer.theory.calculus.tails import binomial_cdf, largest_count
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.lazy import scipy
 
 MOST_ERRORS = 2_000_000
 _CHUNK = 512
@@ -150,6 +151,14 @@ def _least_sizes(counts: npt.NDArray[np.float64], eps: float, level: float) -> n
         small = binomial_cdf(counts, middle, eps) <= level
         low, high = np.where(small, low, middle), np.where(small, middle, high)
     return high
+
+
+def items_about(variance: float, distance: float, level: float, power: float = 0.8) -> int | None:
+    """About how many items show at this level that a mean is `distance` away: the normal approximation; None at 0."""
+    if distance == 0.0:
+        return None
+    z = float(scipy.special.ndtri(1.0 - level) + scipy.special.ndtri(power))
+    return math.ceil(z * z * variance / distance**2)
 
 
 def sign_power(n: int, only_a_wrong: float, only_b_wrong: float, delta: float) -> float:
