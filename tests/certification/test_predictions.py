@@ -5,6 +5,7 @@ import pytest
 
 import certiformer
 from certiformer.certification import linear_head
+from certiformer.certification.predictors import gaussian
 from certiformer.certification.predictors import linear_head as heads
 from certiformer.theory.core.errors import InputError
 
@@ -124,7 +125,7 @@ def test_the_linear_head_is_the_minimiser_and_counts_ties():
 
     rng = np.random.default_rng(1)
     assert all(objective(head) <= objective(head + 0.05 * rng.normal(size=head.shape)) for _ in range(20))
-    assert np.sum(heads.mistakes(data.features @ np.zeros_like(head), data.labels)) == 200
+    assert np.sum(gaussian.mistakes(data.features @ np.zeros_like(head), data.labels)) == 200
 
 
 @pytest.mark.independent("pacbayes.gibbs")
@@ -134,10 +135,10 @@ def test_the_error_of_a_gaussian_head_is_what_sampling_gives():
     mean = linear_head.fit(data.features, data.labels, 2)
     rng = np.random.default_rng(0)
     rates = [
-        np.mean(heads.mistakes(data.features @ (mean + 1.5 * rng.normal(size=mean.shape)), data.labels))
+        np.mean(gaussian.mistakes(data.features @ (mean + 1.5 * rng.normal(size=mean.shape)), data.labels))
         for _ in range(4000)
     ]
-    assert heads.exact_error(mean, 1.5, data.features, data.labels) == pytest.approx(
+    assert gaussian.exact_error(mean, 1.5, data.features, data.labels) == pytest.approx(
         np.mean(rates), abs=4 * np.std(rates) / 63
     )
 

@@ -17,7 +17,8 @@ from certiformer.certificates import Law, Trial
 from certiformer.certificates._law import Random
 from certiformer.certification.api import certify
 from certiformer.certification.counting import CERTIFY_FRACTION, Subject, division
-from certiformer.certification.predictors.linear_head import GaussianHead, exact_error, mistakes, prepared
+from certiformer.certification.predictors.gaussian import exact_error, mistakes
+from certiformer.certification.predictors.linear_head import GaussianHead, prepared
 
 Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]

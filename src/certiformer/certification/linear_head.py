@@ -24,6 +24,7 @@ from certiformer.certificates import Evidence
 from certiformer.certificates.occam import Occam
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
+from certiformer.certification.predictors.gaussian import error_by_pairs, exact_error, mistakes
 from certiformer.certification.predictors.linear_head import (
     SCALES,
     STEPS,
@@ -31,10 +32,7 @@ from certiformer.certification.predictors.linear_head import (
     GaussianHead,
     QuantisedHead,
     code_length,
-    error_by_pairs,
-    exact_error,
     halves,
-    mistakes,
     prepared,
     sizes,
     subspace,

@@ -10,25 +10,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
 
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._predictor import Array, Labels, Tensors
 from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.occam import Occam
-from certiformer.certificates.pacbayes_gibbs import Gibbs
-from certiformer.certificates.pacbayes_single import SingleDraw
-from certiformer.certification.predictors.gaussian import Drawn, Gaussian
+from certiformer.certification.predictors.gaussian import Afresh, Drawn, Gaussian, column, mistakes
 from certiformer.certification.split import split
 from certiformer.theory.calculus.quantised import gaussian_nats
 from certiformer.theory.core.errors import InputError
-from certiformer.theory.measure.margins import margins
 
 SIZES = (4, 8, 16, 32, 64, 128)
 STEPS = tuple(2.0**j for j in range(-2, 6))
 SPACINGS = tuple(2.0 ** (0.5 * j) for j in range(-6, 3))
 SCALES = tuple(2.0 ** (0.5 * j) for j in range(-8, 9))
-PAIRS = 20_000
 
 
 def prepared(features: npt.ArrayLike) -> Array:
@@ -38,10 +33,12 @@ def prepared(features: npt.ArrayLike) -> Array:
     return np.hstack([values / np.where(sizes > 0, sizes, 1.0), np.ones((len(values), 1))])
 
 
-def mistakes(scores: Array, labels: Labels) -> npt.NDArray[np.bool_]:
-    """Where a head errs; ties are mistakes. Two classes have one column, the logit of class 1 over class 0."""
-    single = scores.shape[1] == 1
-    return np.asarray((margins(scores[:, 0], 2 * labels - 1) if single else margins(scores, labels)) <= 0.0)
+def prepared_for(weights: Array, features: npt.ArrayLike) -> Array:
+    """Prepared features, as many as the weights have rows."""
+    found = prepared(features)
+    if found.shape[1] != len(weights):
+        raise InputError("features", f"{found.shape[1] - 1} columns", f"{len(weights) - 1}, as in training")
+    return found
 
 
 def sizes(width: int) -> tuple[int, ...]:
@@ -82,11 +79,7 @@ class Head(Predictor):
 
     def outputs(self, inputs: npt.ArrayLike) -> Array:
         weights = self.weights
-        features = prepared(inputs)
-        if features.shape[1] != len(weights):
-            raise InputError("features", f"{features.shape[1] - 1} columns", f"{len(weights) - 1}, as in training")
-        scores = features @ weights
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        return column(prepared_for(weights, inputs) @ weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,47 +149,31 @@ class QuantisedHead(Head):
 
 
 @dataclass(frozen=True, eq=False)
-class NoisyHead(Gaussian, Head):
+class NoisyHead(Gaussian):
     """Weights from N(mean, scale^2 I), the prior N(prior, scale^2 I); the choice of the scale is paid."""
 
     paid: ClassVar[float] = math.log(len(SCALES))
+    asks: ClassVar[str] = "a scale on the paid grid, behind "
     scale: float
 
     @property
     def sigma(self) -> float:
         return self.scale
 
+    def met(self, inputs: npt.ArrayLike) -> Array:
+        return prepared_for(self.mean, inputs)
 
-class GaussianHead(NoisyHead):
+    def certified(self, n: int) -> npt.NDArray[np.int64]:
+        return halves(n, self.seed)[1]
+
+    def certifies(self, record: Evidence, kind: type[Evidence]) -> bool:
+        return super().certifies(record, kind) and self.scale in SCALES
+
+
+class GaussianHead(Afresh, NoisyHead):
     """Weights drawn afresh for every prediction."""
 
     kind: ClassVar[str] = "Gaussian linear head"
-
-    @property
-    def weights(self) -> Array:
-        return self.mean + self.scale * np.random.default_rng().standard_normal(self.mean.shape)
-
-    def outputs(self, inputs: npt.ArrayLike) -> Array:
-        """Every row with weights of its own: scores of a Gaussian head are Gaussian."""
-        features = prepared(inputs)
-        noise = np.random.default_rng().standard_normal((len(features), self.mean.shape[1]))
-        spread = self.scale * np.linalg.norm(features, axis=1, keepdims=True)
-        scores = np.asarray(features @ self.mean + spread * noise, np.float64)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def rate(self, features: Array, labels: Labels) -> tuple[float, int | None]:
-        """The empirical error of Q: exact for two classes, the rate among fresh pairs for more."""
-        if self.mean.shape[1] == 1:
-            return exact_error(self.mean, self.scale, features, labels), None
-        rng = np.random.default_rng([self.seed, 2])
-        return error_by_pairs(self.mean, self.scale, features, labels, rng, PAIRS), PAIRS
-
-    def recount(self, record: Evidence, inputs: npt.ArrayLike, labels: Labels) -> Evidence:
-        if not isinstance(record, Gibbs) or self.scale not in SCALES:
-            raise InputError("predictor", self.kind, "a scale on the paid grid, behind a PAC-Bayes row")
-        rows = halves(len(labels), self.seed)[1]
-        rate, pairs = self.rate(prepared(inputs)[rows], labels[rows])
-        return replace(record, error=rate, n=len(rows), KL=self.divergence, pairs=pairs)
 
 
 class DrawnHead(Drawn, NoisyHead):
@@ -204,30 +181,3 @@ class DrawnHead(Drawn, NoisyHead):
 
     kind: ClassVar[str] = "linear head drawn once"
     written: ClassVar[str] = "weights"
-
-    @property
-    def weights(self) -> Array:
-        return self.draw
-
-    def recount(self, record: Evidence, inputs: npt.ArrayLike, labels: Labels) -> Evidence:
-        if not isinstance(record, SingleDraw) or self.scale not in SCALES:
-            raise InputError("predictor", self.kind, "a scale on the paid grid, behind a single-draw row")
-        rows = halves(len(labels), self.seed)[1]
-        wrong = int(np.sum(mistakes(prepared(inputs)[rows] @ self.weights, labels[rows])))
-        return replace(record, errors=wrong, n=len(rows), log_ratio=self.log_ratio, seed=self.seed)
-
-
-def exact_error(mean: Array, scale: float, features: Array, labels: Labels) -> float:
-    """Error of N(mean, scale^2 I) for two classes: the mean of Phi(-y <w,x>/(scale ||x||))."""
-    signs = 2 * labels - 1
-    return float(np.mean(ndtr(-signs * (features @ mean)[:, 0] / (scale * np.linalg.norm(features, axis=1)))))
-
-
-def error_by_pairs(
-    mean: Array, scale: float, features: Array, labels: Labels, rng: np.random.Generator, pairs: int
-) -> float:
-    """Fresh weights and an example drawn with replacement for every pair."""
-    rows = rng.integers(len(labels), size=pairs)
-    chosen = features[rows]
-    noise = rng.standard_normal((pairs, mean.shape[1])) * np.linalg.norm(chosen, axis=1, keepdims=True)
-    return float(np.mean(mistakes(chosen @ mean + scale * noise, labels[rows])))

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
 
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._predictor import Array, Labels, Tensors
-from certiformer.certificates.pacbayes_gibbs import Gibbs
-from certiformer.certificates.pacbayes_single import SingleDraw
-from certiformer.certification.predictors.gaussian import Drawn, Gaussian
-from certiformer.certification.predictors.linear_head import PAIRS, mistakes
+from certiformer.certification.predictors.gaussian import Afresh, Drawn, Gaussian
 from certiformer.certification.predictors.model import HouseModel
-from certiformer.theory.core.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,32 +27,10 @@ class Readout(Gaussian):
         return self.noise * float(np.linalg.norm(self.prior)) / math.sqrt(self.prior.size)
 
 
-class GaussianReadout(Readout):
+class GaussianReadout(Afresh, Readout):
     """Weights drawn afresh for every prediction."""
 
     kind: ClassVar[str] = "Gaussian readout"
-
-    def outputs(self, inputs: npt.ArrayLike) -> Array:
-        h = np.asarray(inputs, np.float64)
-        noise = np.random.default_rng().standard_normal((len(h), self.mean.shape[1]))
-        return _column(h @ self.mean + self.sigma * np.linalg.norm(h, axis=1, keepdims=True) * noise)
-
-    def rate(self, h: Array, labels: Labels) -> tuple[float, int | None]:
-        """One logit: the mean of Phi(-y <mean, h>/(sigma |h|)), dead features being wrong. Several: fresh pairs."""
-        sizes = np.linalg.norm(h, axis=1)
-        if self.mean.shape[1] == 1:
-            scaled = (2 * labels - 1) * (h @ self.mean)[:, 0] / np.where(sizes > 0, self.sigma * sizes, 1.0)
-            return float(np.mean(np.where(sizes > 0, ndtr(-scaled), 1.0))), None
-        random = np.random.default_rng([self.seed, 2])
-        rows = random.integers(len(labels), size=PAIRS)
-        noise = self.sigma * sizes[rows, None] * random.standard_normal((PAIRS, self.mean.shape[1]))
-        return float(np.mean(mistakes(h[rows] @ self.mean + noise, labels[rows]))), PAIRS
-
-    def recount(self, record: Evidence, inputs: npt.ArrayLike, labels: Labels) -> Evidence:
-        if not isinstance(record, Gibbs):
-            raise InputError("predictor", self.kind, "a PAC-Bayes row")
-        rate, pairs = self.rate(np.asarray(inputs, np.float64), labels)
-        return replace(record, error=rate, n=len(labels), KL=self.divergence, pairs=pairs)
 
 
 class DrawnReadout(Drawn, Readout):
@@ -65,19 +38,6 @@ class DrawnReadout(Drawn, Readout):
 
     kind: ClassVar[str] = "readout drawn once"
     written: ClassVar[str] = "draw"
-
-    def outputs(self, inputs: npt.ArrayLike) -> Array:
-        return _column(np.asarray(inputs, np.float64) @ self.draw)
-
-    def recount(self, record: Evidence, inputs: npt.ArrayLike, labels: Labels) -> Evidence:
-        if not isinstance(record, SingleDraw):
-            raise InputError("predictor", self.kind, "a single-draw row")
-        wrong = self.errors(inputs, labels)
-        return replace(record, errors=wrong, n=len(labels), log_ratio=self.log_ratio, seed=self.seed, draws=1)
-
-
-def _column(scores: Array) -> Array:
-    return np.asarray(scores[:, 0] if scores.shape[1] == 1 else scores, np.float64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,8 @@ from certiformer.certification.linear_head import fit
 from certiformer.certification.pipeline import build
 from certiformer.certification.predictions import ENCODER, of_predictions
 from certiformer.certification.predictors import content_of, load_predictor
-from certiformer.certification.predictors.linear_head import HeldOutHead, mistakes, prepared
+from certiformer.certification.predictors.gaussian import mistakes
+from certiformer.certification.predictors.linear_head import HeldOutHead, prepared
 from certiformer.certification.split import split
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder

@@ -14,7 +14,8 @@ from certiformer.certificates import Evidence
 from certiformer.certificates._predictor import Array, Labels, Tensors
 from certiformer.certificates.compression import Compression
 from certiformer.certification.linear_head import fit
-from certiformer.certification.predictors.linear_head import TrainedHead, mistakes, prepared
+from certiformer.certification.predictors.gaussian import mistakes
+from certiformer.certification.predictors.linear_head import TrainedHead, prepared
 from certiformer.lab.procedures._learners import Learner
 from certiformer.lab.procedures._picking import compress, geometric_stages, replay
 from certiformer.theory.core.errors import InputError
