@@ -17,10 +17,6 @@ from certiformer.theory.core.report import Report
 NOT_REPEATED = "the training was not repeated: its predictor was counted again"
 
 
-class CannotRebuild(Exception):
-    """Why the report cannot be made again as a whole."""
-
-
 @dataclass(frozen=True)
 class Rebuilt:
     """The report again; by field why it could not be made again; how far figures of a network drift."""
@@ -33,23 +29,21 @@ class Rebuilt:
 
 
 def rebuild(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
-    """The report again from `sources` and what the document declares; CannotRebuild says what is missing."""
+    """The report again from `sources` and what the document declares; CannotCount says what is missing."""
     flow = document["provenance"].get("flow")
     if "recipe" in document["provenance"]:
         return _recipe(document, sources)
     if "verb" in document["provenance"]:
-        raise CannotRebuild("what was trained on the way is not trained again: its statements are counted one by one")
+        raise CannotCount("what was trained on the way is not trained again: its statements are counted one by one")
     if flow == "predictions":
         if "checkpoint" in document["machine"]:
-            raise CannotRebuild("the checkpoint beside the predictions is not at hand: certify again to compare")
-        if sources.data is None:
-            raise CannotRebuild("its counts come from the report: give the data it was certified with (--data FILE)")
+            raise CannotCount("the checkpoint beside the predictions is not at hand: certify again to compare")
         return Rebuilt(_of_predictions(document, sources))
     if flow in ("model", "training"):
         return _of_model(document, sources)
     if flow == "procedures":
         return _of_procedures(document, sources)
-    raise CannotRebuild("its counts were handed to certify as they are; there are no data to count again")
+    raise CannotCount("its counts were handed to certify as they are; there are no data to count again")
 
 
 def _options(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,7 +56,7 @@ def _options(document: Mapping[str, Any]) -> dict[str, Any]:
 def _of_predictions(document: Mapping[str, Any], sources: Recount) -> Report:
     from certiformer.certification.api import certify
 
-    return certify(predictions=sources.data, **_options(document))
+    return certify(predictions=sources.given(), **_options(document))
 
 
 def _of_model(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
@@ -75,26 +69,25 @@ def _of_model(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     entries = [entry for entry in document["statements"] if entry["predictor"] is not None]
     carried = [entry for entry in document["statements"] if entry["id"] == "disagreement" and entry["evidence"]]
     if any(entry["predictor"] is None for entry in carried):
-        raise CannotRebuild("the final model was not handed over: this package cannot write it")
+        raise CannotCount("the final model was not handed over: this package cannot write it")
     model = final = None
     for entry in entries:
         sides = ("through", "predictor") if entry["id"] == "disagreement" else ("predictor",)
-        found = [_loaded(sources, entry, side) for side in sides]
+        found: list[Any] = [sources.predictor(entry, side) for side in sides]
         if not all(isinstance(one, HouseModel) for one in found) and not isinstance(found[-1], NamedEstimator):
-            raise CannotRebuild("its model is not one of this package: its statements are counted one by one")
+            raise CannotCount("its model is not one of this package: its statements are counted one by one")
         model = found[0]
         final = found[1] if len(found) > 1 else final
     if model is None:
-        raise CannotRebuild("the model was not handed over: this package cannot write it")
-    if sources.data is None:
-        raise CannotRebuild("its counts come from the report: give the data it was certified with (--data FILE)")
+        raise CannotCount("the model was not handed over: this package cannot write it")
+    sources.given()
     if document["declaration"].keys() & {"initial", "training"}:
-        raise CannotRebuild("the initial model and the facts about its training are not in the files")
+        raise CannotCount("the initial model and the facts about its training are not in the files")
     arrays, options, missing = sources.arrays(), _options(document), {}
     house = model.model if isinstance(model, HouseModel) else model
     if document["provenance"]["flow"] == "training":
         if not {"inputs", "labels"} <= set(arrays):
-            raise CannotRebuild("the data that were divided are needed: inputs and labels, in their order")
+            raise CannotCount("the data that were divided are needed: inputs and labels, in their order")
         made = certify(fit=lambda *_: house, data=(arrays["inputs"], arrays["labels"]), **options)
         missing = {"the training": NOT_REPEATED}
         if UNSEEN not in document["not_checked"]:
@@ -106,13 +99,6 @@ def _of_model(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
         made = certify(Subject(house, **more), heldout=heldout, train=train, **options)
     computed = tuple(f"provenance.heldout_{form}_sha256" for form in ("logits", "probabilities"))
     return Rebuilt(made, missing, model.tolerance, computed)
-
-
-def _loaded(sources: Recount, entry: Mapping[str, Any], side: str) -> Any:
-    try:
-        return sources.predictor(entry, side)
-    except CannotCount as reason:
-        raise CannotRebuild(str(reason)) from reason
 
 
 @dataclass
@@ -146,7 +132,7 @@ def _of_procedures(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
         try:
             counted = sources.again(entry)
         except (CannotCount, CertiformerError, TypeError) as reason:
-            raise CannotRebuild(f"{key}: {reason}") from reason
+            raise CannotCount(f"{key}: {reason}") from reason
         record = worded(counted.record, entry)
         if entry["id"] == "compression" and sources.replay and not counted.trusted:
             record = replace(record, subject=counted.record.subject, note=Compression.replayed)
@@ -186,7 +172,7 @@ def _recipe(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     provenance = document["provenance"]
     seed = provenance.get("seed")
     if provenance["recipe"] != "mnist" or seed != mnist.SHIPPED_SEED or "shipped" not in str(provenance.get("trained")):
-        raise CannotRebuild("it was trained in the run itself: its statements are counted one by one")
+        raise CannotCount("it was trained in the run itself: its statements are counted one by one")
     options, findings = _options(document), mnist.findings()
     if not document["profile"]:
         findings = replace(findings, model=None, sample=None, initial=None)

@@ -51,7 +51,7 @@ class Counted(NamedTuple):
 
 
 class CannotCount(Exception):
-    """Why the counts of a row could not be made again."""
+    """Why the counts of a row, or the report as a whole, cannot be made again."""
 
 
 class Written(NamedTuple):
@@ -173,11 +173,14 @@ class Recount:
         found: Mapping[str, Any] = self._file(lambda path: read_npz(path, (*api.DATA_ARRAYS, "unlabelled_inputs")))
         return found
 
+    def given(self) -> Path:
+        """The file of the data."""
+        return _needed(self.data, "its counts come from the report: give the data it was certified with (--data FILE)")
+
     def _file(self, read: Callable[[Path], Any]) -> Any:
-        if self.data is None:
-            raise CannotCount("its counts come from the report: give the data it was certified with (--data FILE)")
+        place = self.given()
         if self._arrays is None:
-            self._arrays = read(self.data)
+            self._arrays = read(place)
         return self._arrays
 
     def _declared(self) -> Declaration:

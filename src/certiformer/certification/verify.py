@@ -20,7 +20,7 @@ from typing import Any, Literal
 from certiformer.certificates import certificates
 from certiformer.certification.document import summary
 from certiformer.certification.headline import advice, decisive, headline
-from certiformer.certification.rebuild import CannotRebuild, Rebuilt, rebuild
+from certiformer.certification.rebuild import Rebuilt, rebuild
 from certiformer.certification.recount import CannotCount, Recount, recorded, worded
 from certiformer.certification.rows import evidence_row
 from certiformer.theory.core import Hypothesis, results
@@ -148,7 +148,7 @@ def verify(
         wrong, absent = _beside(document, sources)
         try:
             found = _compared(document, rebuild(document, sources))
-        except CannotRebuild as reason:
+        except CannotCount as reason:
             found = _in_parts(document, sources, str(reason))
     except (CertiformerError, TypeError, ValueError, LookupError, ArithmeticError) as error:
         # What the report declares does not fit the data, or not even itself.
