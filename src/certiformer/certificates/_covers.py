@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Self
 
-from certiformer.certificates._evidence import Evidence, scaled
-from certiformer.certificates._paper import CertificateBound
+from certiformer.certificates._evidence import CertificateBound, Evidence, scaled
 from certiformer.theory.calculus.tails import binomial_upper
 from certiformer.theory.core import Variants, count, real, reals, side_number, upper_bound
 from certiformer.theory.core.errors import InputError

@@ -10,9 +10,19 @@ from typing import Any, ClassVar, Self
 
 from certiformer.certificates._law import Law
 from certiformer.certificates._predictor import Predictor
-from certiformer.theory.core import Hypothesis, Result, assumed
+from certiformer.theory.core import Hypothesis, Paper, Quantity, Result, Status, assumed
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import npt
+
+CERTIFICATES = Paper("certificates", "The certiformer authors", "Certificates that are not vacuous", 2026)
+
+
+class CertificateBound(Result):
+    """The theorem behind a certificate: a risk, in this package's own words."""
+
+    paper = CERTIFICATES
+    bounds, status = Quantity.RISK, Status.NONE
+
 
 THE_MODEL = "the model"
 """The subject of a certificate that speaks about the user's own model."""

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from certiformer.certificates._evidence import THE_MODEL, Evidence, scaled
+from certiformer.certificates._evidence import THE_MODEL, CertificateBound, Evidence, scaled
 from certiformer.certificates._law import Law, Random, Trial
-from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.compression import compression_upper, published_with_a_plus, windowed_upper
 from certiformer.theory.core import Status, Variants, assumed, choice, count, printed_value, real, stated, upper_bound
 from certiformer.theory.core.errors import InputError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from certiformer.certificates._paper import CertificateBound
+from certiformer.certificates._evidence import CertificateBound
 from certiformer.theory.calculus.ladder import adaptive_upper, bit_nats, round_nats
 from certiformer.theory.core import Variants, count, derived, real, side_number, upper_bound
 from certiformer.theory.core.errors import InputError

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
-from certiformer.certificates._evidence import Evidence, scaled
+from certiformer.certificates._evidence import CertificateBound, Evidence, scaled
 from certiformer.certificates._law import Law, Random, Trial
-from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.tails import binomial_upper
 from certiformer.theory.core import Variants, assumed, count, flag, real, upper_bound
 from certiformer.theory.core.errors import InputError

@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from certiformer.certificates._evidence import Evidence
+from certiformer.certificates._evidence import CertificateBound, Evidence
 from certiformer.certificates._law import EXAMPLES, MANY, RISK, Law, Random, Trial
-from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.tails import binomial_upper
 from certiformer.theory.core import Variants, assumed, count, real, upper_bound
 from certiformer.theory.core.errors import InputError

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from certiformer.certificates._evidence import FEW_EXAMPLES, Evidence, scaled
+from certiformer.certificates._evidence import FEW_EXAMPLES, CertificateBound, Evidence, scaled
 from certiformer.certificates._law import EXAMPLES, MANY, RISK, Law, Random, Trial, leaning_posterior
-from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.tail_check import exact_upper
 from certiformer.theory.calculus.tails import kl_inverse
 from certiformer.theory.core import Hypothesis, Variants, assumed, count, real, upper_bound

@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from certiformer.certificates._evidence import FEW_EXAMPLES, Evidence
+from certiformer.certificates._evidence import FEW_EXAMPLES, CertificateBound, Evidence
 from certiformer.certificates._law import EXAMPLES, MANY, RISK, Law, Random, Trial, leaning_posterior
-from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.tails import kl_inverse
 from certiformer.theory.core import Variants, assumed, count, real, upper_bound
 from certiformer.theory.core.errors import InputError

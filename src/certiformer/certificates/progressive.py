@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from certiformer.certificates._evidence import Evidence, scaled
+from certiformer.certificates._evidence import CertificateBound, Evidence, scaled
 from certiformer.certificates._law import Law, Random, Trial
-from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.betting import azuma_upper, progressive_grid, progressive_upper
 from certiformer.theory.core import Variants, assumed, count, flag, real, stated, upper_bound
 from certiformer.theory.core.lazy import np

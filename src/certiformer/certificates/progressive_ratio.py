@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from certiformer.certificates._evidence import CertificateBound
 from certiformer.certificates._law import Law, Random, Trial
-from certiformer.certificates._paper import CertificateBound
 from certiformer.certificates.progressive_loss import LENGTH, ProgressiveLoss, checked, hypotheses
 from certiformer.theory.calculus.log_form import ratio_upper
 from certiformer.theory.core import Variants, assumed, count, real, reals, upper_bound

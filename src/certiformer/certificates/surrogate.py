@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from certiformer.certificates._evidence import Evidence
+from certiformer.certificates._evidence import CertificateBound, Evidence
 from certiformer.certificates._law import RISK, Law, Random, Trial
-from certiformer.certificates._paper import CertificateBound
 from certiformer.theory.calculus.compression import compression_upper, surrogate_joint, surrogate_unseen
 from certiformer.theory.calculus.tail_check import exact_upper
 from certiformer.theory.core import Bound, Variants, assumed, choice, count, real, upper_bound
