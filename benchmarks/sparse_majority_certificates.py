@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 
 from certiformer.certificates.margin import Margin
 from certiformer.certificates.occam import Occam
-from certiformer.certification.delta import divide
+from certiformer.certification.pipeline import divide
 from certiformer.lab.recipes import sparse_majority
 from certiformer.theory.core import find
 

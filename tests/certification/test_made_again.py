@@ -389,8 +389,7 @@ def test_an_evaluation_is_a_report_too():
 
 
 def test_decisions_are_written():
-    from certiformer.certification.findings import Findings
-    from certiformer.certification.pipeline import build
+    from certiformer.certification.pipeline import Findings, build
 
     nothing = {"observed": {}, "configuration": {}, "splits": {}, "seed": 0}
     told = (Decision("loss", "1 - column f1", "higher is better"),)

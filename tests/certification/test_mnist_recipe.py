@@ -18,8 +18,7 @@ from certiformer.certificates.occam import Occam
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
 from certiformer.certificates.surrogate import Surrogate
-from certiformer.certification.findings import Findings
-from certiformer.certification.pipeline import build
+from certiformer.certification.pipeline import Findings, build
 from certiformer.certification.split import configuration_hash
 from certiformer.lab.models import weights
 from certiformer.lab.procedures._augment import Shifts

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certiformer.certification.delta import divide
+from certiformer.certification.pipeline import divide
 from certiformer.certification.split import configuration_hash, example_hashes, refuse_overlap, split
 from certiformer.theory.core.errors import InputError
 

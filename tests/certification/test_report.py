@@ -19,8 +19,7 @@ from certiformer.certificates.pacbayes_single import SingleDraw
 from certiformer.certificates.progressive import Progressive
 from certiformer.certification.api import certify
 from certiformer.certification.counting import Subject
-from certiformer.certification.findings import Findings
-from certiformer.certification.pipeline import build
+from certiformer.certification.pipeline import Findings, build
 from certiformer.certification.verify import schema
 from certiformer.lab import models
 from certiformer.theory.core.errors import InputError

@@ -16,8 +16,7 @@ import certiformer
 from certiformer.certificates.cover_soft import SoftCover
 from certiformer.certificates.margin import Margin
 from certiformer.certificates.occam import Occam
-from certiformer.certification.findings import Findings
-from certiformer.certification.pipeline import build
+from certiformer.certification.pipeline import Findings, build
 from certiformer.lab.coordinate_covers import majority as recipe
 from certiformer.lab.recipes.sparse_majority import findings
 from certiformer.lab.tasks.sparse_majority import SparseMajority, sparse_majority

@@ -10,8 +10,7 @@ from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.occam import Occam
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.progressive import Progressive
-from certiformer.certification.findings import Findings
-from certiformer.certification.pipeline import build
+from certiformer.certification.pipeline import Findings, build
 from certiformer.cli.reproduce.run import _index
 from certiformer.reproduction.sweep import Inline
 from reproduction import toy_studies

@@ -12,12 +12,11 @@ import numpy.typing as npt
 from certiformer.certificates import Evidence
 from certiformer.certification.counting import Pair, Subject, of_model, of_training
 from certiformer.certification.declaration import Declaration, Judging
-from certiformer.certification.findings import Findings
-from certiformer.certification.pipeline import build
+from certiformer.certification.pipeline import Findings, build
 from certiformer.certification.predictions import margins_of, of_sample
 from certiformer.certification.procedure import of_procedures
 from certiformer.certification.sample import Sample
-from certiformer.certification.sources.npz import read_npz
+from certiformer.certification.sources.rows import read_npz
 from certiformer.evaluation._given import failure_probability
 from certiformer.theory.core.errors import InputError, refuse_unknown_options
 from certiformer.theory.core.report import Report

@@ -17,7 +17,7 @@ import numpy as np
 
 from certiformer.certificates import THE_MODEL
 from certiformer.certification.predictions import Margins
-from certiformer.certification.rows import MOST_EXAMPLES, confidence, does_not_apply, verdict
+from certiformer.certification.statements import MOST_EXAMPLES, confidence, does_not_apply, verdict
 from certiformer.checkpoints.adapters import is_adapter
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder

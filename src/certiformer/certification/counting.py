@@ -14,8 +14,8 @@ from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.disagreement import Disagreement
 from certiformer.certification import answers, frameworks, learners
 from certiformer.certification.declaration import Declaration
-from certiformer.certification.findings import Findings
 from certiformer.certification.losses import LEAST_EXAMPLES
+from certiformer.certification.pipeline import Findings
 from certiformer.certification.predictions import of_predictions
 from certiformer.certification.predictors.estimator import NamedEstimator, named
 from certiformer.certification.predictors.model import predictor_of

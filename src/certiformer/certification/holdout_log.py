@@ -26,8 +26,7 @@ from typing import IO, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certification.sources.npz import read_npz
-from certiformer.certification.sources.rows import rows_of_npy, whole
+from certiformer.certification.sources.rows import read_npz, rows_of_npy, whole
 from certiformer.theory.calculus.ladder import adaptive_upper, next_bit_nats, round_nats, value_nats
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.json_reader import NotJson, parse_json

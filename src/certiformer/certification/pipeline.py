@@ -1,26 +1,106 @@
-"""The pipeline, one step per line: findings, profile, shares of delta, predictors, statements, report."""
+"""From what was found out to the report: shares of delta, predictors, statements in their order, provenance.
+
+The shares depend on which certificates there are and on the architecture, never on what was counted or measured: a
+result of a paper that turns out not to apply to this sample keeps its share, and nobody else gets it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+import functools
+import math
+import os
+import platform
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from certiformer.certificates import certificates
-from certiformer.certification.delta import divide_among
-from certiformer.certification.document import report_of
-from certiformer.certification.findings import Findings
+from certiformer._version import __version__
+from certiformer.certificates import Evidence, certificates
 from certiformer.certification.predictors import files_of
-from certiformer.certification.rows import does_not_apply, evidence_row
+from certiformer.certification.split import configuration_hash
+from certiformer.certification.statements import advice, decisive, does_not_apply, evidence_row, headline
+from certiformer.report.numbers import QUANTITIES, confidence_text
 from certiformer.theory.core import find
 from certiformer.theory.core.errors import InputError, UnknownNameError
-from certiformer.theory.core.report import Report, Statement
+from certiformer.theory.core.report import Decision, Report, Statement
 
 if TYPE_CHECKING:
+    from certiformer.certification.composition import Composed
     from certiformer.theory.measure.profile import Profile
 
-
 DELTA = 0.05
+LIBRARIES = ("jax", "equinox", "numpy", "scipy", "scikit-learn")
+PATHS = ("predictions", "checkpoint", "data", "config", "encoder", "texts")
+"""Facts of a run that name places on this machine."""
+PAPERS_WEIGHT = 1.0
+"""The share of all results of the papers together: decades away from saying anything, they do not miss it."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Findings:
+    """Everything a run found out: what a recipe or another source returns and what the pipeline reads.
+
+    `observed` holds at least `train_error` and `heldout_error` where they are known, and the numbers of examples.
+    `configuration` is all that was fixed before the certified examples were read (JSON-able; it is hashed), `splits`
+    the hashes of the divisions of the data by name, `tried` the number of configurations ever compared on them.
+    """
+
+    title: str
+    classes: int
+    observed: Mapping[str, float | int | None]
+    evidence: tuple[Evidence, ...]
+    configuration: Mapping[str, Any]
+    splits: Mapping[str, str]
+    seed: int
+    tried: int = 1
+    model: Any = None
+    """The model that is profiled; one of `certiformer.lab.models` also meets the papers' results."""
+    sample: tuple[Any, Any] | None = None
+    """Inputs and labels the model was trained on, for the profile and the papers' results."""
+    initial: Any = None
+    """The same model before training, for the distance from initialisation."""
+    training: Mapping[str, Any] = field(default_factory=dict)
+    """What is known about the run: optimiser, step_size, steps, start_loss, ..."""
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """Why a certificate has no evidence, by id; ids in neither place get a general reason."""
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    """Further facts for the provenance table: hashes of the data, files, the command."""
+    not_checked: tuple[str, ...] = ()
+    """What nobody looked at because it was not given: it stands beside the headline."""
+    conditions: tuple[str, ...] = ()
+    """What the caller states beside the hypotheses of the certificates."""
+    declaration: Mapping[str, Any] = field(default_factory=dict)
+    """What the caller declared, where it is not the default, as JSON: with the data it gives the findings again."""
+    decisions: tuple[Decision, ...] = ()
+    """What was decided while the data were read: columns, codings, directions, repeats."""
+    warnings: tuple[str, ...] = ()
+    composed: Composed | None = None
+    """The class of a checkpoint of another framework, where one was given beside its predictions."""
+
+
+def divide(total: float, weights: Mapping[str, float]) -> dict[str, float]:
+    """Delta in proportion to the weights, fixed before the data are seen; the sum stays below the total."""
+    if not 0.0 < total < 1.0:
+        raise InputError("delta", total, "a number in (0, 1)", "For example --delta 0.05")
+    whole = math.fsum(weights.values())
+    # A hair less than the proportional share, so that rounding cannot push the sum above the total.
+    return {name: total * weight / whole * (1.0 - 1e-12) for name, weight in weights.items()}
+
+
+def divide_among(total: float, evidence: Iterable[Evidence], papers: Sequence[str]) -> dict[str, float]:
+    """Each record its certificate's weight; `papers`, the results that may have to pay here, one weight together."""
+    records = tuple(evidence)
+    keys = [record.key for record in records]
+    if len(set(keys)) < len(keys):
+        raise InputError("evidence", keys, "records that differ in id or label")
+    weights = {record.key: record.weight for record in records}
+    weights |= {id: PAPERS_WEIGHT / len(papers) for id in papers}
+    if not weights:
+        raise InputError("evidence", "nothing", "held-out examples, predictions or a recipe to certify from")
+    return divide(total, weights)
 
 
 def build(findings: Findings, delta: float = DELTA, *, only: str | None = None) -> Report:
@@ -44,7 +124,37 @@ def build(findings: Findings, delta: float = DELTA, *, only: str | None = None) 
     rows += _papers(profile, shares)
     if composed is not None:
         rows += composed.rows(shares.get("composition"))
-    return report_of(findings, delta, shares, rows, profile, files)
+    ordered = tuple(
+        replace(
+            row,
+            quantity=row.quantity or QUANTITIES.get(row.bounds, row.bounds),
+            jointly=row.version == "sound" and row.value is not None and row.key in shares,
+        )
+        for row in sorted(rows, key=_order)
+    )
+    chosen = decisive(ordered)
+    return Report(
+        title=findings.title,
+        headline=headline(chosen, delta),
+        statements=ordered,
+        decisive=None if chosen is None else chosen.key,
+        basis="" if chosen is None else chosen.seen,
+        summary=summary(ordered, delta, findings.tried),
+        advice=advice(chosen),
+        conditions=_conditions(findings, chosen),
+        not_checked=findings.not_checked,
+        warnings=findings.warnings,
+        observed=findings.observed,
+        delta=delta,
+        shares=shares,
+        classes=findings.classes,
+        declaration=findings.declaration,
+        decisions=findings.decisions,
+        profile=() if profile is None else tuple(profile.rows()),
+        provenance=_provenance(findings),
+        machine={**_machine(), **{name: findings.provenance[name] for name in PATHS if name in findings.provenance}},
+        files=files,
+    )
 
 
 def _declared(findings: Findings, delta: float, only: str | None) -> dict[str, Any]:
@@ -104,3 +214,93 @@ def _absent(findings: Findings) -> list[Statement]:
         for id, kind in certificates().items()
         if id not in there
     ]
+
+
+def _conditions(findings: Findings, row: Statement | None) -> tuple[str, ...]:
+    """What the headline rests on and only a person can know."""
+    open_ones = [] if row is None else [check.requires for check in row.conditions if check.state in ("open", "stated")]
+    return tuple(dict.fromkeys([*open_ones, *findings.conditions]))
+
+
+def _order(row: Statement) -> tuple[Any, ...]:
+    """Hold-out first, then the other certificates, informative ones first; the papers after them."""
+    return (
+        row.id != "holdout",
+        row.id not in certificates(),
+        row.key != row.id,
+        row.version == "printed",
+        row.value is None,
+        row.value if row.value is not None else math.inf,
+        row.id,
+    )
+
+
+def summary(rows: Sequence[Statement], delta: float, tried: int) -> str:
+    """How many limits hold together, how many are better than guessing, and what is only in the report."""
+    joint = [row for row in rows if row.jointly]
+    useful = sum(row.informative for row in joint)
+    apart = sum(row.version == "sound" and row.value is not None and not row.jointly for row in rows)
+    printed = sum(row.version == "printed" and row.says for row in rows)
+    silent = len({row.id for row in rows if not row.says})
+    held = f"with {confidence_text(delta)} confidence"
+    known = sum(row.guessing is not None for row in joint)
+    better = "better than guessing" if known else "below the worst possible value"
+    better += "" if known in (0, len(joint)) else " (or than the worst possible value, where guessing is not known)"
+    how_many = "all are" if useful == len(joint) else f"{useful} of them {'is' if useful == 1 else 'are'}"
+    parts = [
+        f"All {len(joint)} limits hold at once {held}; {how_many} {better}."
+        if len(joint) > 1
+        else "No certificate gives a limit for this model and these data."
+        if not joint
+        else f"It is one limit, {held}{'' if useful else f', and is not {better}'}."
+    ]
+    if apart:
+        parts.append(f"{apart} statements about training have a confidence of their own, not part of the joint one.")
+    if printed:
+        parts.append(f"{printed} published formulas are listed as printed, without guarantee.")
+    if silent:
+        parts.append(f"{silent} other results do not apply; the report lists the reasons.")
+    if tried > 1:
+        parts.append(f"{tried} models or settings were compared, and share the error budget.")
+    return " ".join(parts)
+
+
+def _known(model: Any) -> bool:
+    """A model of this package, about which the papers have something to say."""
+    models = sys.modules.get("certiformer.lab.models")
+    return models is not None and isinstance(model, models.Model)
+
+
+@functools.cache
+def _libraries() -> dict[str, str]:
+    found = {}
+    for library in LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            found[library] = "not installed"
+    return found
+
+
+def _today() -> str:
+    """The day, in UTC; SOURCE_DATE_EPOCH, where it is set, for pages that are to be the same again."""
+    stamp = os.environ.get("SOURCE_DATE_EPOCH")
+    now = datetime.fromtimestamp(int(stamp), UTC) if stamp else datetime.now(UTC)
+    return now.date().isoformat()
+
+
+def _machine() -> dict[str, Any]:
+    """What may differ when the report is made again."""
+    found: dict[str, Any] = {"certiformer": __version__, "python": platform.python_version(), **_libraries()}
+    return {**found, "processor": platform.machine(), "date": _today()}
+
+
+def _provenance(findings: Findings) -> dict[str, Any]:
+    found: dict[str, Any] = {"seed": findings.seed, "configurations_tried": findings.tried}
+    found |= {f"split_{name}": digest for name, digest in findings.splits.items()}
+    found["configuration"] = configuration_hash(findings.configuration)
+    found |= {name: value for name, value in findings.configuration.items() if isinstance(value, (str, int, float))}
+    if findings.model is not None and (findings.sample is None or not _known(findings.model)):
+        why = "no training sample was given" if _known(findings.model) else "the model is not of this package"
+        found["papers' results"] = f"not listed: {why}"
+    return found | {name: value for name, value in findings.provenance.items() if name not in PATHS}

@@ -21,8 +21,8 @@ from certiformer.certificates.progressive import Progressive
 from certiformer.certificates.progressive_loss import ProgressiveLoss, checked
 from certiformer.certificates.progressive_ratio import ProgressiveRatio
 from certiformer.certification.declaration import Declaration
-from certiformer.certification.findings import Findings
 from certiformer.certification.losses import LEAST_EXAMPLES, SMOOTHING, betting, enough, records
+from certiformer.certification.pipeline import Findings
 from certiformer.certification.sample import Sample, class_names, training_errors
 from certiformer.certification.sources import repeats
 from certiformer.certification.sources.coding import decide, distinct

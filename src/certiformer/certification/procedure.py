@@ -18,8 +18,8 @@ from certiformer.certificates import Evidence
 from certiformer.certification import frameworks
 from certiformer.certification.counting import Subject, pair
 from certiformer.certification.declaration import Declaration
-from certiformer.certification.findings import Findings
 from certiformer.certification.losses import enough
+from certiformer.certification.pipeline import Findings
 from certiformer.certification.sources.repeats import refuse_repeats
 from certiformer.certification.split import refuse_overlap
 from certiformer.theory.core.errors import InputError

@@ -168,7 +168,7 @@ class Recount:
     def arrays(self) -> Mapping[str, Any]:
         """The arrays of the examples that a model was certified or trained with."""
         from certiformer.certification import api
-        from certiformer.certification.sources.npz import read_npz
+        from certiformer.certification.sources.rows import read_npz
 
         found: Mapping[str, Any] = self._file(lambda path: read_npz(path, (*api.DATA_ARRAYS, "unlabelled_inputs")))
         return found

@@ -18,11 +18,10 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 from certiformer.certificates import certificates
-from certiformer.certification.document import summary
-from certiformer.certification.headline import advice, decisive, headline
+from certiformer.certification.pipeline import summary
 from certiformer.certification.rebuild import Rebuilt, rebuild
 from certiformer.certification.recount import CannotCount, Recount, recorded, worded
-from certiformer.certification.rows import evidence_row
+from certiformer.certification.statements import advice, decisive, evidence_row, headline
 from certiformer.theory.core import Hypothesis, results
 from certiformer.theory.core.errors import CertiformerError, InputError, refuse_unknown_options
 from certiformer.theory.core.json_reader import read_json

@@ -10,7 +10,7 @@
 numpy and scipy only. Statements, proofs and simulations: docs/evaluation.md, docs/proofs/evaluation.md.
 """
 
-from certiformer.evaluation.mean import Limits, mean_limits
+from certiformer.evaluation.mean import Limits, mean_limits, rate_limits
 from certiformer.evaluation.monitor import Monitor
 from certiformer.evaluation.pairs import SignTest, paired_limits, sign_test
 from certiformer.evaluation.planning import (
@@ -21,7 +21,6 @@ from certiformer.evaluation.planning import (
     plan_pairs,
     success_curve,
 )
-from certiformer.evaluation.rates import rate_limits
 from certiformer.evaluation.selection import Selection, choose_threshold
 from certiformer.evaluation.sequence import ConfidenceSequence, anytime_rate_limits
 from certiformer.evaluation.units import Units, units_of

@@ -2,7 +2,8 @@ r"""The mean of a bounded loss: sup{m : the capital against m stays below 1/delt
 
 .. math:: P\big(E[w\,\ell]/E[w] > \text{upper}\big) \le \delta
 
-for independent units with losses in [low, high] and weights w in (0, 1] (all 1 for the plain mean).
+for independent units with losses in [low, high] and weights w in (0, 1] (all 1 for the plain mean). And an error rate
+from a count: the exact binomial limits, upper = max{p : P(Bin(n, p) <= k) >= delta}.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy.typing as npt
 
 from certiformer.evaluation._given import losses_in, probability
 from certiformer.evaluation.order import hash_order, refuse_sorted
+from certiformer.theory.calculus.tail_check import exact_lower, exact_upper
 from certiformer.theory.calculus.target_betting import fixed_orders, target_upper
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.rounding import down, up
@@ -111,3 +113,24 @@ def weights_of(weights: npt.ArrayLike | None, n: int) -> Array:
             "weights", float(w[first]), "numbers in (0, 1]", "Divide by the largest weight that can occur, declared"
         )
     return w
+
+
+def rate_limits(errors: int, n: int, delta: float, *, two_sided: bool = False) -> Limits:
+    """Exact (Clopper-Pearson) limits for the rate behind `errors` among `n` independent examples.
+
+    >>> round(rate_limits(28, 5000, 0.05).upper, 5)
+    0.00767
+    """
+    probability("delta", delta)
+    if n < 1 or not 0 <= errors <= n:
+        raise InputError("errors", errors, f"a whole number between 0 and n = {n}")
+    share = delta / 2.0 if two_sided else delta
+    return Limits(
+        lower=exact_lower("rate_limits", errors, n, share),
+        upper=exact_upper("rate_limits", errors, n, share),
+        mean=errors / n,
+        n=n,
+        delta=delta,
+        two_sided=two_sided,
+        method="exact binomial",
+    )

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy.typing as npt
 
-from certiformer.certification.sources import metrics, npz
+from certiformer.certification.sources import metrics
 from certiformer.certification.sources.arrow_files import columns_of, fields_of
-from certiformer.certification.sources.rows import rows_of_npy
+from certiformer.certification.sources.rows import rows_of_npy, rows_of_npz
 from certiformer.theory.core.errors import InputError, UnknownNameError
 from certiformer.theory.core.json_reader import NotJson, parse_json
 from certiformer.theory.core.report import Decision
@@ -326,7 +326,7 @@ def _json(path: Path) -> Table:
 
 
 def _npz(path: Path) -> Table:
-    return Table(path.name, {}, arrays=npz.read(path))
+    return Table(path.name, {}, arrays=rows_of_npz(path))
 
 
 def _npy(path: Path) -> Table:

@@ -1,11 +1,11 @@
-"""An array that is read in blocks of rows: in memory, stored in a file at an offset, or unpacked on the way."""
+"""An array that is read in blocks of rows: in memory, in a file, or unpacked from an archive of `numpy.savez`."""
 
 from __future__ import annotations
 
 import hashlib
 import math
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.certification.split import data_hash
-from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.errors import InputError, UnknownNameError
 from certiformer.theory.core.npy_reader import npy_header
-from certiformer.theory.core.zip_reader import BROKEN
+from certiformer.theory.core.zip_reader import BROKEN, BadArchive, zip_members
 
 BLOCK_BYTES = 8 * 2**20
 
@@ -166,3 +166,47 @@ def hash_of_rows(rows: Rows) -> str:
     for block in rows.blocks(block_rows(rows)):
         digest.update(np.ascontiguousarray(block).tobytes())
     return digest.hexdigest()
+
+
+def rows_of_npz(path: Path) -> dict[str, Rows]:
+    """The arrays of an .npz archive by name."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = zip_members(path, archive)
+    except BadArchive as error:
+        raise InputError("file", str(path), "a complete .npz file", f"It cannot be read: {error}") from error
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise InputError("file", str(path), "an .npz archive with named arrays", _why(path, error)) from error
+    except OSError as error:
+        raise InputError("file", str(path), "a readable .npz file", f"It cannot be read: {error}") from error
+    found: dict[str, Rows] = {}
+    for member, info in members.items():
+        name = member.removesuffix(".npy")
+        found[name] = rows_of_npy(f"{path.name}: {name}", member_opener(path, member), info.file_size)
+    return found
+
+
+def read_npz(path: str | Path, known: Iterable[str]) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a file, whole, all of them named in `known`."""
+    source, names = Path(path), tuple(known)
+    if not source.is_file():
+        raise InputError(
+            "file", str(source), "an existing .npz file" if not source.exists() else "a file, not a folder"
+        )
+    arrays = rows_of_npz(source)
+    for name in arrays:
+        if name not in names:
+            raise UnknownNameError("array", name, names, place=f" in {source.name} (known: {', '.join(names)})")
+    return {name: whole(rows) for name, rows in arrays.items()}
+
+
+def _why(path: Path, error: Exception) -> str:
+    with path.open("rb") as file:
+        start = file.read(8)
+    if start.startswith((b"\x80", b"(lp")):
+        return "It holds pickled objects, which are never loaded: save numbers with numpy.savez"
+    if start.startswith(b"\x93NUMPY"):
+        return "It is a single array: use numpy.savez with names"
+    if start.startswith(b"PK"):
+        return f"It cannot be read: {error}"
+    return "It is not one; CSV, JSONL, Parquet and .npy are recognised by their endings"

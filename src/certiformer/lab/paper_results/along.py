@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certification.rows import does_not_apply
+from certiformer.certification.statements import does_not_apply
 from certiformer.lab.paper_results import BINDINGS, Application
 from certiformer.lab.paper_results.profile import coded_labels, described
 from certiformer.lab.paper_results.rows import paper_rows

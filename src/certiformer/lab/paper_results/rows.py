@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from certiformer.certificates import THE_MODEL
-from certiformer.certification.rows import confidence, does_not_apply, size_needed, verdict
+from certiformer.certification.statements import confidence, does_not_apply, size_needed, verdict
 from certiformer.lab.paper_results import Application
 from certiformer.theory.calculus.rademacher import gap_uniform
 from certiformer.theory.core import Bound, Quantity, Result, Variants, find, upper_bound

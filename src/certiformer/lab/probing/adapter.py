@@ -31,8 +31,7 @@ from scipy.special import expit
 from certiformer.certificates._covers import Scale, frontier
 from certiformer.certificates.cover_floors import CoverWithFloors
 from certiformer.certification.declaration import Repeats
-from certiformer.certification.findings import Findings
-from certiformer.certification.pipeline import build
+from certiformer.certification.pipeline import Findings, build
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder
 from certiformer.checkpoints.encoder import Affine, Encoder

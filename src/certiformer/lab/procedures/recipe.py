@@ -9,9 +9,9 @@ from typing import Any
 
 from certiformer.certification.counting import Subject
 from certiformer.certification.declaration import Declaration
-from certiformer.certification.findings import Findings
+from certiformer.certification.pipeline import Findings
 from certiformer.certification.procedure import of_procedures
-from certiformer.certification.sources.npz import read_npz
+from certiformer.certification.sources.rows import read_npz
 from certiformer.theory.core.errors import CertiformerError, InputError, UnknownNameError
 from certiformer.theory.core.schema import require_shape, tables
 from certiformer.theory.core.toml_reader import read_toml

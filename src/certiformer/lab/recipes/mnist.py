@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.surrogate import Surrogate
-from certiformer.certification.findings import Findings
 from certiformer.certification.losses import betting
+from certiformer.certification.pipeline import Findings
 from certiformer.certification.predictors.model import HouseModel
 from certiformer.certification.recount import Examples
 from certiformer.certification.split import configuration_hash, split

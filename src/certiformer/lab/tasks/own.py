@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import PRNGKeyArray
 
-from certiformer.certification.sources.npz import read_npz
+from certiformer.certification.sources.rows import read_npz
 from certiformer.lab.tasks._task import Dataset, Task
 from certiformer.theory.core.errors import InputError
 
