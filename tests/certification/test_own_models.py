@@ -180,3 +180,13 @@ def test_models_are_paid_for_in_every_flow():
         certiformer.certify(models=3)
     with pytest.raises(InputError, match="final, unlabelled"):
         certiformer.certify(certiformer.Subject(None, final=TINY), fit=fit, data=sample(200))
+
+
+def test_a_regression_with_training_examples_has_no_classes_to_profile():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 3)).astype(np.float32)
+    y = x.sum(axis=1) + 0.1 * rng.normal(size=200)
+    model = (lambda weights, row: row @ weights, np.ones(3, np.float32))
+    parts = {"heldout": (x[:100], y[:100]), "train": (x[100:], y[100:])}
+    report = certiformer.certify(model, **parts, declaration={"clip": 1.0})
+    assert "clipped absolute error" in report.headline

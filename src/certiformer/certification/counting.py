@@ -16,11 +16,10 @@ from certiformer.certification import answers, frameworks, learners
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.losses import LEAST_EXAMPLES
 from certiformer.certification.pipeline import Findings
-from certiformer.certification.predictions import of_predictions
+from certiformer.certification.predictions import of_sample
 from certiformer.certification.predictors.estimator import NamedEstimator, named
 from certiformer.certification.predictors.model import predictor_of
-from certiformer.certification.sources.coding import decide, distinct
-from certiformer.certification.sources.rows import rows_of
+from certiformer.certification.sample import Sample
 from certiformer.certification.split import Split, data_hash, refuse_overlap, split
 from certiformer.theory.core.errors import InputError
 
@@ -115,16 +114,19 @@ def of_model(
             "unlabelled_inputs": frameworks.comparable(unlabelled),
         }
     chosen = reading if reading.classes is not None else replace(reading, **said)
-    found = of_predictions(arrays, replace(answers.spent(chosen, arrays), title=title))
+    sample = Sample.of_arrays(arrays, replace(answers.spent(chosen, arrays), title=title))
+    found = of_sample(sample)
     if known:
         handed = predictor_of(model)
-    sampled = known and train is not None
+    profiled = None
+    if known and sample.coding is not None and "train_labels" in arrays:
+        profiled = arrays["train_inputs"], sample.coding.code("train labels", arrays["train_labels"])
     return replace(
         found,
         evidence=_handed(found.evidence, handed, final),
         configuration={**found.configuration, "flow": "model"},
         model=model if known else None,
-        sample=(arrays["train_inputs"], _coded(arrays, reading)) if sampled else None,
+        sample=profiled,
         initial=subject.initial,
         training=dict(training or {}),
         provenance={**found.provenance, **facts, **(provenance or {})},
@@ -134,18 +136,6 @@ def of_model(
 def _hashed(arrays: Mapping[str, Any], part: str) -> dict[str, str]:
     names = [f"{part}_{kind}" for kind in ("inputs", "labels")]
     return {f"{part}_data": data_hash(*(arrays[name] for name in names))} if all(n in arrays for n in names) else {}
-
-
-def _coded(arrays: Mapping[str, Any], reading: Declaration) -> npt.NDArray[np.int64]:
-    """The training labels as classes from 0, in the coding of the report: what is profiled."""
-    labels = arrays["train_labels"]
-    outputs = next(
-        (arrays[f"heldout_{form}"] for form in ("logits", "probabilities") if f"heldout_{form}" in arrays), None
-    )
-    columns = None if outputs is None else outputs.shape[1] if outputs.ndim == 2 and outputs.shape[1] > 1 else 2
-    values = distinct("labels", rows_of(labels)) | distinct("labels", rows_of(arrays["heldout_labels"]))
-    named = reading.classes if isinstance(reading.classes, int) or reading.classes is None else list(reading.classes)
-    return decide(values, None, columns=columns, classes=named, abstain=None).code("train labels", labels)
 
 
 def of_training(learner: Subject, data: Pair, *, reading: Declaration) -> Findings:

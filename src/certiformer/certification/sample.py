@@ -132,22 +132,21 @@ class Sample:
     @classmethod
     def read(cls, path: str | Path, declaration: Declared = None, *, stopped: bool = False) -> Sample:
         """The sample in a file (npz, npy, CSV, JSONL, Parquet, a log), or in a folder of logs."""
-        declared, table = Declaration.of(declaration), files.read(path)
+        table = files.read(path)
         if table.stopped and not stopped:
             raise InputError(
                 "samples", f"{table.name}, stopped early by its outcomes ({table.stopped})",
                 "a number of samples that was fixed beforehand",
                 "Only a gate that may stop at any time can read it: certiformer gate LOG --error X --anytime STATE",
             )  # fmt: skip
-        found = sample_of(given_of(table, declared), declared)
+        found = _of_table(table, declaration)
         return replace(found, facts={**found.facts, "stopped_early": table.stopped}) if table.stopped else found
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, Any], declaration: Declared = None, *, name: str = "predictions") -> Sample:
         """Arrays under the names of `certify` (heldout_labels, ...), or columns under the names people give them."""
-        declared = Declaration.of(declaration)
         table = files.Table(name, {}, arrays={key: frameworks.array_of(value, key) for key, value in arrays.items()})
-        return sample_of(given_of(table, declared), declared)
+        return _of_table(table, declaration)
 
     @classmethod
     def of_frame(cls, frame: Any, declaration: Declared = None, *, name: str = "data frame") -> Sample:
@@ -155,9 +154,7 @@ class Sample:
         names = frame.column_names if hasattr(frame, "column_names") else list(frame.columns)
         if len(set(map(str, names))) < len(names):
             raise InputError("columns", list(map(str, names)), "different names", "Rename one of those that are equal")
-        columns = {str(key): _column(frame[key]) for key in names}
-        declared = Declaration.of(declaration)
-        return sample_of(given_of(files.Table(name, columns), declared), declared)
+        return _of_table(files.Table(name, {str(key): _column(frame[key]) for key in names}), declaration)
 
     @classmethod
     def of_pairs(cls, truth: Any, answers: Any, declaration: Declared = None) -> Sample:
@@ -179,14 +176,12 @@ class Sample:
                     "Outputs have names: {'heldout_labels': y, 'heldout_probabilities': p}; several labels per example "
                     "are certified one by one, or by a loss: {'heldout_losses': ...}",
                 )  # fmt: skip
-        declared = Declaration.of(declaration)
-        return sample_of(given_of(files.Table("(y_true, y_pred)", columns), declared), declared)
+        return _of_table(files.Table("(y_true, y_pred)", columns), declaration)
 
     @classmethod
     def of_rows(cls, rows: Sequence[Mapping[str, Any]], declaration: Declared = None, *, name: str = "rows") -> Sample:
         """A list of rows, such as the lines of a log."""
-        declared = Declaration.of(declaration)
-        return sample_of(given_of(files.of_objects(rows, name), declared), declared)
+        return _of_table(files.of_objects(rows, name), declaration)
 
     @staticmethod
     def stream(lines: Iterable[str], declaration: Declared = None, *, skip: int = 0) -> Iterator[float | None]:
@@ -225,8 +220,10 @@ def _column(value: Any) -> Any:
     return value
 
 
-def sample_of(given: Given, declared: Declaration) -> Sample:
-    """The sample in what was given, after all checks."""
+def _of_table(table: files.Table, declaration: Declared) -> Sample:
+    """The sample in a table, after all checks."""
+    declared = Declaration.of(declaration)
+    given = given_of(table, declared)
     rows = {name: rows_of(value) for name, value in given.arrays.items() if name != "classes"}
     n = _examples(rows, given)
     named = class_names(given.arrays, declared)
