@@ -100,10 +100,11 @@ class CoverEvidence(Evidence):
 
     def best(self, delta: float) -> Scale:
         """The cell with the smallest limit at this share of delta."""
-        return min(self.scales, key=lambda scale: self._limit(scale, delta))
 
-    def _limit(self, scale: Scale, delta: float) -> float:
-        return binomial_upper(scale.errors, self.n, math.log(delta) - scale.nats - scale.paid)
+        def limit(scale: Scale) -> float:
+            return binomial_upper(scale.errors, self.n, math.log(delta) - scale.nats - scale.paid)
+
+        return min(self.scales, key=limit)
 
     def inputs(self, delta: float) -> dict[str, Any]:
         scale = self.best(delta)

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from certiformer.certificates._evidence import THE_MODEL, CertificateBound, scaled
+from certiformer.certificates._evidence import THE_MODEL, CertificateBound, LossEvidence, described, scaled
 from certiformer.certificates._law import EXAMPLES, Law, Random, Trial
-from certiformer.certificates._losses import LossEvidence, described
 from certiformer.theory.calculus.betting import betting_upper
 from certiformer.theory.core import Variants, assumed, flag, real, reals, upper_bound
 from certiformer.theory.core.errors import InputError

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from certiformer.certificates._evidence import THE_MODEL, CertificateBound, scaled
+from certiformer.certificates._evidence import THE_MODEL, CertificateBound, LossEvidence, hashed, scaled
 from certiformer.certificates._law import EXAMPLES, Law, Random, Trial
-from certiformer.certificates._losses import LossEvidence, hashed
 from certiformer.theory.calculus.block_betting import block_upper
 from certiformer.theory.calculus.tail_check import exact_upper
 from certiformer.theory.calculus.target_betting import fixed_orders, target_upper

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
-from certiformer.certificates._evidence import CertificateBound
+from certiformer.certificates._evidence import CertificateBound, LossEvidence, hashed
 from certiformer.certificates._law import Law, Random, Trial
-from certiformer.certificates._losses import LossEvidence, hashed
 from certiformer.theory.calculus.log_form import GRID, centres, log_form_upper
 from certiformer.theory.core import Hypothesis, Result, Variants, assumed, count, real, reals, upper_bound
 from certiformer.theory.core.errors import InputError

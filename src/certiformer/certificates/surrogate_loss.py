@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from certiformer.certificates._evidence import CertificateBound
+from certiformer.certificates._evidence import CertificateBound, LossEvidence, described
 from certiformer.certificates._law import Law, Random, Trial
-from certiformer.certificates._losses import LossEvidence, described
 from certiformer.theory.calculus.compression import compression_upper
 from certiformer.theory.calculus.target_betting import target_upper
 from certiformer.theory.core import Variants, assumed, count, real, reals, upper_bound

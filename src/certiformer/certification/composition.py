@@ -60,14 +60,12 @@ class Composed:
         """The composition, then every theorem with what fails."""
         from certiformer.lab.paper_results.rows import paper_quantity
 
-        found = [self._row(share) if self.analysis is not None and share is not None else self._absent()]
+        absent = Statement(ID, "sound", TITLE, "gap", None, None, None, None, "does not apply", reason=self.reason)
+        found = [self._row(share) if self.analysis is not None and share is not None else absent]
         for id, reason in (self.broken or {}).items():
             result = find(id)
             found.append(does_not_apply(result, paper_quantity(result), reason))
         return found
-
-    def _absent(self) -> Statement:
-        return Statement(ID, "sound", TITLE, "gap", None, None, None, None, "does not apply", reason=self.reason)
 
     def _row(self, share: float) -> Statement:
         from certiformer.lab.paper_results.rows import GUARANTEES

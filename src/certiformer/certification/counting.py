@@ -91,7 +91,7 @@ def of_model(
     title = reading.title or _name(model)
     if isinstance(handed, NamedEstimator):
         model = handed.asked  # what is certified is what is handed over
-    if _own(model) and reading.outputs is None:
+    if frameworks.is_own(model) and reading.outputs is None:
         reading = replace(reading, outputs="logits")  # known, not guessed
     arrays, said, asked = answers.arrays_of(model, heldout, "heldout", reading, batched=batched)
     facts: dict[str, Any] = {"asked": asked, **_hashed(arrays, "heldout")}
@@ -213,15 +213,7 @@ def _handed(evidence: tuple[Evidence, ...], mine: Predictor | str | None, final:
     )
 
 
-def _own(model: Any) -> bool:
-    """A model of this package, whose outputs are known to be logits."""
-    import sys
-
-    models = sys.modules.get("certiformer.lab.models")
-    return models is not None and isinstance(model, models.Model)
-
-
 def _name(model: Any) -> str:
-    if _own(model):
+    if frameworks.is_own(model):
         return str(model.name)
     return str(getattr(getattr(model, "func", model), "__name__", type(model).__name__))

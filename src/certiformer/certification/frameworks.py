@@ -67,6 +67,12 @@ def is_sklearn(model: Any) -> bool:
     return type(model).__module__.split(".")[0] == "sklearn"
 
 
+def is_own(model: Any) -> bool:
+    """A model of this package: its outputs are logits, and the papers have something to say about it."""
+    models = sys.modules.get("certiformer.lab.models")
+    return models is not None and isinstance(model, models.Model)
+
+
 def is_loader(data: Any) -> bool:
     """An iterable of batches, such as torch's DataLoader."""
     return not isinstance(data, (tuple, list, np.ndarray)) and hasattr(data, "__iter__") and hasattr(data, "batch_size")
@@ -231,7 +237,8 @@ def _methods(model: Any, inputs: Any, reading: Declaration, part: str) -> Answer
     if method is None and hasattr(model, "predict") and classes_of(model) is None:
         method = "predict"  # the caller says what it gives
     if method is None:
-        raise InputError("outputs", reading.outputs, f"what {type(model).__name__} has: {_can(model)}")
+        can = ", ".join(name for name in METHODS.values() if hasattr(model, name))
+        raise InputError("outputs", reading.outputs, f"what {type(model).__name__} has: {can}")
     values, form = _extracted(_asked(model, method, inputs, part))
     classes = classes_of(model)
     if method == "decision_function" and getattr(model, "decision_function_shape", None) == "ovo":
@@ -247,10 +254,6 @@ def _methods(model: Any, inputs: Any, reading: Declaration, part: str) -> Answer
     if hasattr(model, "predict_proba") and part == "heldout" and values.ndim == 1:
         table = np.asarray(_asked(model, "predict_proba", inputs, part), dtype=np.float64)
     return Answer(values, method, "labels" if values.ndim == 1 else form, classes, table)
-
-
-def _can(model: Any) -> str:
-    return ", ".join(name for name in METHODS.values() if hasattr(model, name))
 
 
 def _asked(model: Any, method: str, inputs: Any, part: str) -> Any:

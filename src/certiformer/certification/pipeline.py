@@ -10,7 +10,6 @@ import functools
 import math
 import os
 import platform
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from certiformer._version import __version__
 from certiformer.certificates import Evidence, certificates
+from certiformer.certification.frameworks import is_own
 from certiformer.certification.predictors import files_of
 from certiformer.certification.split import configuration_hash
 from certiformer.certification.statements import advice, decisive, does_not_apply, evidence_row, headline
@@ -265,12 +265,6 @@ def summary(rows: Sequence[Statement], delta: float, tried: int) -> str:
     return " ".join(parts)
 
 
-def _known(model: Any) -> bool:
-    """A model of this package, about which the papers have something to say."""
-    models = sys.modules.get("certiformer.lab.models")
-    return models is not None and isinstance(model, models.Model)
-
-
 @functools.cache
 def _libraries() -> dict[str, str]:
     found = {}
@@ -300,7 +294,8 @@ def _provenance(findings: Findings) -> dict[str, Any]:
     found |= {f"split_{name}": digest for name, digest in findings.splits.items()}
     found["configuration"] = configuration_hash(findings.configuration)
     found |= {name: value for name, value in findings.configuration.items() if isinstance(value, (str, int, float))}
-    if findings.model is not None and (findings.sample is None or not _known(findings.model)):
-        why = "no training sample was given" if _known(findings.model) else "the model is not of this package"
+    own = is_own(findings.model)
+    if findings.model is not None and (findings.sample is None or not own):
+        why = "no training sample was given" if own else "the model is not of this package"
         found["papers' results"] = f"not listed: {why}"
     return found | {name: value for name, value in findings.provenance.items() if name not in PATHS}

@@ -38,7 +38,9 @@ def rebuild(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
     if flow == "predictions":
         if "checkpoint" in document["machine"]:
             raise CannotCount("the checkpoint beside the predictions is not at hand: certify again to compare")
-        return Rebuilt(_of_predictions(document, sources))
+        from certiformer.certification.api import certify
+
+        return Rebuilt(certify(predictions=sources.given(), **_options(document)))
     if flow in ("model", "training"):
         return _of_model(document, sources)
     if flow == "procedures":
@@ -51,12 +53,6 @@ def _options(document: Mapping[str, Any]) -> dict[str, Any]:
     written = document["declaration"]
     found = {name: written[name] for name in ("delta", "only") if name in written}
     return {**found, "declaration": Declaration.recorded(written)}
-
-
-def _of_predictions(document: Mapping[str, Any], sources: Recount) -> Report:
-    from certiformer.certification.api import certify
-
-    return certify(predictions=sources.given(), **_options(document))
 
 
 def _of_model(document: Mapping[str, Any], sources: Recount) -> Rebuilt:

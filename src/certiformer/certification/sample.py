@@ -255,7 +255,7 @@ def _of_table(table: files.Table, declaration: Declared) -> Sample:
         slices=_slices(rows, given),
         scores=_confidences(rows),
         probabilities=probabilities,
-        classes=coding.classes if coding is not None else _count(named),
+        classes=coding.classes if coding is not None else named if isinstance(named, int) else len(named or ()),
         coding=coding,
         parts=parts,
         prompts=given.prompts,
@@ -366,11 +366,6 @@ def class_names(arrays: Mapping[str, Any], declared: Declaration) -> int | list[
     if value.size != 1 or value.dtype.kind not in "iuf" or int(value.item()) < 2:
         raise InputError("classes", value.tolist(), "a whole number of at least 2, or names")
     return int(value.item())
-
-
-def _count(named: int | list[str] | None) -> int:
-    """The number of classes; 0 where nobody said it."""
-    return 0 if named is None else named if isinstance(named, int) else len(named)
 
 
 def _examples(rows: Mapping[str, Rows], given: Given) -> int:

@@ -363,9 +363,12 @@ def _counted(
     row = evidence_row(worded(record, entry), float(share), int(document["classes"]))
     fresh = json.loads(json.dumps(row.as_json(), allow_nan=False))
     differences = []
-    for field, mine, again_ in _leaves(place, dict(entry), {**fresh, **_files(entry)}):
+    # The hashes of files were compared when they were read.
+    fresh |= {name: entry[name] for name in ("predictor", "through", "trace")}
+    for field, mine, again_ in _leaves(place, dict(entry), fresh):
         proved = ".conditions[" in field and field.endswith(("state", "why")) and mine != again_
-        if proved and entry["conditions"][_index(field)]["state"] == "verified":
+        at = field.rpartition(".conditions[")[2].partition("]")[0]
+        if proved and entry["conditions"][int(at)]["state"] == "verified":
             why = why or "conditions that were proved while counting are not proved again"
         elif same(field.replace(place, "statements[0]"), mine, again_):
             continue
@@ -376,15 +379,6 @@ def _counted(
     shown = "; ".join(map(str, differences))
     found = Row(entry["id"], reported, row.value, not differences, counted, shown, key)
     return found, row, differences, why
-
-
-def _index(field: str) -> int:
-    return int(field.rpartition(".conditions[")[2].partition("]")[0])
-
-
-def _files(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Their hashes were compared with the files when they were read."""
-    return {name: entry[name] for name in ("predictor", "through", "trace")}
 
 
 def _short(value: Any) -> str:

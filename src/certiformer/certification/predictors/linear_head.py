@@ -1,4 +1,4 @@
-"""Linear heads on frozen features: quantised, Gaussian, drawn once. Plain numpy."""
+"""Linear heads on frozen features: quantised, Gaussian, drawn once; and readouts of a network. Plain numpy."""
 
 from __future__ import annotations
 
@@ -181,3 +181,27 @@ class DrawnHead(Drawn, NoisyHead):
 
     kind: ClassVar[str] = "linear head drawn once"
     written: ClassVar[str] = "weights"
+
+
+@dataclass(frozen=True, eq=False)
+class Readout(Gaussian):
+    """Posterior N(mean, sigma^2 I) and prior N(prior, sigma^2 I), sigma = noise |prior|/sqrt(size)."""
+
+    noise: float
+
+    @property
+    def sigma(self) -> float:
+        return self.noise * float(np.linalg.norm(self.prior)) / math.sqrt(self.prior.size)
+
+
+class GaussianReadout(Afresh, Readout):
+    """Weights drawn afresh for every prediction."""
+
+    kind: ClassVar[str] = "Gaussian readout"
+
+
+class DrawnReadout(Drawn, Readout):
+    """One draw, by a seed of its own."""
+
+    kind: ClassVar[str] = "readout drawn once"
+    written: ClassVar[str] = "draw"

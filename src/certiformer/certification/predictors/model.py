@@ -1,17 +1,17 @@
-"""A model of this package as a file that loads by itself; any other module as its weights."""
+"""A model of this package as a file that loads by itself, with a head of its own; any other module as its weights."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certificates import Predictor
+from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._predictor import Array, Labels, Tensors
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import scipy
@@ -122,6 +122,36 @@ class Weights(Network):
             )
         values = np.asarray(inputs)
         return checked_outputs("the model's outputs", np.asarray(self.apply(self.weights, values)), len(values))
+
+
+@dataclass(frozen=True, eq=False)
+class FrozenHead(Predictor):
+    """A head on the features of a network of this package: it predicts from inputs, as the network does."""
+
+    kind: ClassVar[str] = "head on a frozen network"
+    tolerance: ClassVar[float] = 1e-5
+    network: HouseModel
+    head: Predictor
+
+    def tensors(self) -> Tensors:
+        parts = {"network": self.network.tensors(), "head": self.head.tensors()}
+        return {f"{part}/{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
+
+    def settings(self) -> Mapping[str, Any]:
+        return {"network": self.network.settings(), "head": {"kind": self.head.kind, **self.head.settings()}}
+
+    @classmethod
+    def restore(cls, tensors: Tensors, settings: Mapping[str, Any]) -> Self:
+        from certiformer.certification.predictors import kind_of, part_of
+
+        network = HouseModel.restore(part_of("network", tensors), settings["network"])
+        return cls(network, kind_of(settings["head"]["kind"]).restore(part_of("head", tensors), settings["head"]))
+
+    def outputs(self, inputs: npt.ArrayLike) -> Array:
+        return self.head.outputs(self.network.features(inputs))
+
+    def recount(self, record: Evidence, inputs: npt.ArrayLike, labels: Labels) -> Evidence:
+        return self.head.recount(record, self.network.features(inputs), labels)
 
 
 def predictor_of(model: Any) -> Network | None:

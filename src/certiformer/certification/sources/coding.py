@@ -118,15 +118,11 @@ def _named(names: list[str], columns: int | None, abstain: Value | None) -> Codi
     if columns is not None and columns != len(names):
         raise InputError("classes", f"{len(names)} names", f"one for each of {columns} columns")
     codes: dict[Value, int] = {name: place for place, name in enumerate(names)}
-    if all(_is_whole(name) for name in names):
+    if all(name.lstrip("+-").isdigit() for name in names):
         codes |= {int(name): place for place, name in enumerate(names)}
     elif set(names) == {"False", "True"}:
         codes |= {0: names.index("False"), 1: names.index("True")}
     return Coding(codes, len(names), f"classes by name: {', '.join(names[:8])}", abstain)
-
-
-def _is_whole(name: str) -> bool:
-    return name.lstrip("+-").isdigit()
 
 
 def _texts(

@@ -165,10 +165,10 @@ def _named_arrays(arrays: dict[str, Any], table: Table, declared: Declaration) -
         outcomes.insert(0, _of_array("heldout_losses", kept.pop("heldout_losses"), "loss", "", declared))
     if "heldout_log_losses" in kept:
         values = _checked_numbers("heldout_log_losses", kept.pop("heldout_log_losses"))
+        sizes = np.asarray(whole(kept["heldout_sizes"]), np.float64) if "heldout_sizes" in kept else None
         outcomes.append(
-            Outcome(name="heldout_log_losses", losses=values, kind="log", what="log-loss", high=None,
-                    sizes=_sizes_in(kept))
-        )  # fmt: skip
+            Outcome(name="heldout_log_losses", losses=values, kind="log", what="log-loss", high=None, sizes=sizes)
+        )
     slices = "slice" if "heldout_slices" in kept else None
     if declared.slices is not None:
         if declared.slices == "label" and "heldout_labels" in kept:
@@ -192,10 +192,6 @@ def _sliced_by_group(name: str) -> InputError:
         "A group is a single draw: nothing follows about one of them. If the groups are fixed by design, and the rows "
         "inside are independent, they are slices: heldout_slices (--slice COLUMN), without groups",
     )  # fmt: skip
-
-
-def _sizes_in(arrays: Mapping[str, Any]) -> Array | None:
-    return np.asarray(whole(arrays["heldout_sizes"]), np.float64) if "heldout_sizes" in arrays else None
 
 
 def _of_array(name: str, rows: Any, what: str, label: str, declared: Declaration) -> Outcome:
@@ -317,8 +313,9 @@ class _Reading:
     def _distinct(self, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32] | None]:
         """The cells of a column without gaps, or the different ones and which of them each row has."""
         column = self._column(name)
-        if isinstance(column, np.ndarray) and (column.dtype.kind in "biu" or _no_gaps(column)):
-            return column, None
+        kind = column.dtype.kind if isinstance(column, np.ndarray) else ""
+        if kind in ("b", "i", "u") or (kind == "f" and not np.isnan(column).any()):
+            return np.asarray(column), None
         coded = column if isinstance(column, Coded) else None
         some = column if coded is None else coded.cells
         cells = some.tolist() if isinstance(some, np.ndarray) else list(some)
@@ -623,10 +620,6 @@ class _Reading:
 def _own_range(metric: metrics.Metric | None) -> bool:
     """Whether the table of metrics says in which range it lies."""
     return metric is not None and metric.high is not None
-
-
-def _no_gaps(column: npt.NDArray[Any]) -> bool:
-    return column.dtype.kind == "f" and not np.isnan(column).any()
 
 
 MOST_WIDE = 2**29

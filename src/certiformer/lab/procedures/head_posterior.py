@@ -20,8 +20,8 @@ from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
 from certiformer.certification.linear_head import certificates, prepare
-from certiformer.certification.predictors.model import HouseModel, predictor_of
-from certiformer.certification.predictors.readout import DrawnReadout, FrozenHead, GaussianReadout
+from certiformer.certification.predictors.linear_head import DrawnReadout, GaussianReadout
+from certiformer.certification.predictors.model import FrozenHead, HouseModel, predictor_of
 from certiformer.lab.procedures._model import Labels
 from certiformer.theory.core.errors import InputError
 
