@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 
 import certiformer
 from certiformer.certification.composition import ID, composed
-from certiformer.certification.predictions import Margins, margins_of
 from certiformer.certification.sample import Sample
 from certiformer.checkpoints.violations import THEOREMS
 from certiformer.cli import application
@@ -56,14 +55,13 @@ def test_the_row_and_the_theorems_that_do_not_apply(folder):
     shares = report.document["shares"]
     assert math.fsum(shares.values()) <= 0.05 * (1 + 1e-12)
     # The n that is asked for, by one scale, would do.
-    found = composed(folder, margins_of(Sample.of(predictions())))
+    found = composed(folder, Sample.of(predictions()))
     gap = 2 * found.analysis.rademacher(int(row.n_needed))
     assert gap + math.sqrt((found.paid - math.log(shares[ID])) / (2 * row.n_needed)) < 1
 
 
 def test_the_class_contains_the_checkpoint_and_pays_once_for_every_norm(folder):
-    rng = np.random.default_rng(0)
-    found = composed(folder, Margins(rng.normal(size=100) + 2.0, CLASSES, "training"))
+    found = composed(folder, Sample.of(predictions()))
     weights = {contribution.use.weight.name: contribution.use.weight for contribution in found.analysis.contributions}
     tensors, _ = tiny.vit()
     matrix, norm = (f"vit.encoder.layer.0.{name}.weight" for name in ("intermediate.dense", "layernorm_after"))
@@ -114,13 +112,13 @@ def test_the_head_behind_a_pooler_or_a_dense_layer(tmp_path):
     rng = np.random.default_rng(0)
     head = {"classifier.weight": (3, tiny.D), "classifier.bias": (3,)}
     dense = {"weight": (tiny.D, tiny.D), "bias": (tiny.D,)}
-    margins = Margins(rng.normal(size=50) + 3.0, 3, "training")
+    sample = Sample.of(predictions(classes=3))
     for family, name in (("bert", "bert.pooler.dense"), ("distilbert", "pre_classifier")):
         tensors, config = tiny.FAMILIES[family]()
         more = {key: rng.normal(size=shape).astype(np.float32) for key, shape in head.items()}
-        bare = composed(tiny.write_folder(tmp_path / family, {**tensors, **more}, config), margins)
+        bare = composed(tiny.write_folder(tmp_path / family, {**tensors, **more}, config), sample)
         more |= {f"{name}.{end}": rng.normal(size=shape).astype(np.float32) for end, shape in dense.items()}
-        whole = composed(tiny.write_folder(tmp_path / f"{family}2", {**tensors, **more}, config), margins)
+        whole = composed(tiny.write_folder(tmp_path / f"{family}2", {**tensors, **more}, config), sample)
         assert whole.radii == bare.radii + 2
         names = {contribution.use.weight.name for contribution in whole.analysis.contributions}
         assert f"{name}.weight" in names

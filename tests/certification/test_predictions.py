@@ -114,38 +114,38 @@ def test_a_head_on_frozen_features_gets_occam_and_pac_bayes(classes):
 
 def test_the_linear_head_is_the_minimiser_and_counts_ties():
     features, labels = blobs(200, 3)
-    data = linear_head.prepare(features, labels, 3)
-    np.testing.assert_allclose(np.linalg.norm(data.features[:, :-1], axis=1), 1.0)
-    head = linear_head.fit(data.features, data.labels, 3, penalty=1.0)
+    features = heads.prepared(features)
+    np.testing.assert_allclose(np.linalg.norm(features[:, :-1], axis=1), 1.0)
+    head = linear_head.fit(features, labels, 3, penalty=1.0)
 
     def objective(w):
-        scores = data.features @ w
+        scores = features @ w
         logs = scores - np.log(np.sum(np.exp(scores), axis=1, keepdims=True))
         return -np.mean(logs[np.arange(200), labels]) + 0.5 / 200 * np.sum(w * w)
 
     rng = np.random.default_rng(1)
     assert all(objective(head) <= objective(head + 0.05 * rng.normal(size=head.shape)) for _ in range(20))
-    assert np.sum(gaussian.mistakes(data.features @ np.zeros_like(head), data.labels)) == 200
+    assert np.sum(gaussian.mistakes(features @ np.zeros_like(head), labels)) == 200
 
 
 @pytest.mark.independent("pacbayes.gibbs")
 def test_the_error_of_a_gaussian_head_is_what_sampling_gives():
     features, labels = blobs(50, 2)
-    data = linear_head.prepare(features, labels, 2)
-    mean = linear_head.fit(data.features, data.labels, 2)
+    features = heads.prepared(features)
+    mean = linear_head.fit(features, labels, 2)
     rng = np.random.default_rng(0)
     rates = [
-        np.mean(gaussian.mistakes(data.features @ (mean + 1.5 * rng.normal(size=mean.shape)), data.labels))
-        for _ in range(4000)
+        np.mean(gaussian.mistakes(features @ (mean + 1.5 * rng.normal(size=mean.shape)), labels)) for _ in range(4000)
     ]
-    assert gaussian.exact_error(mean, 1.5, data.features, data.labels) == pytest.approx(
+    assert gaussian.exact_error(mean, 1.5, features, labels) == pytest.approx(
         np.mean(rates), abs=4 * np.std(rates) / 63
     )
 
 
 def test_the_draw_and_the_subspace_depend_on_the_seed_alone():
-    data = linear_head.prepare(*blobs(100, 2), 2)
-    assert linear_head.pac_bayes(data, 1) == linear_head.pac_bayes(data, 1)
+    features, labels = blobs(100, 2)
+    data = heads.prepared(features), labels, 2
+    assert linear_head.pac_bayes(*data, 1) == linear_head.pac_bayes(*data, 1)
     np.testing.assert_array_equal(heads.subspace(7, 4, 3), heads.subspace(7, 4, 3))
     assert not np.array_equal(heads.subspace(7, 4, 3), heads.subspace(7, 4, 4))
 

@@ -23,7 +23,7 @@ IGNORED = -100
 def arrays_of(
     model: Any, data: Any, part: str, reading: Declaration, *, batched: bool = False
 ) -> tuple[dict[str, Any], dict[str, Any], str]:
-    """Arrays for `of_predictions`, what they say about the reading (`classes`), and how the model was asked."""
+    """Arrays for `Sample.of_arrays`, what they say about the reading (`classes`), and how the model was asked."""
     if frameworks.is_torch(model):
         found, labels, inputs = frameworks.run_torch(model, data, part)
     else:

@@ -13,7 +13,7 @@ from certiformer.certificates import Evidence
 from certiformer.certification.counting import Pair, Subject, of_model, of_training
 from certiformer.certification.declaration import Declaration, Judging
 from certiformer.certification.pipeline import Findings, build
-from certiformer.certification.predictions import margins_of, of_sample
+from certiformer.certification.predictions import of_sample
 from certiformer.certification.procedure import of_procedures
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources.rows import read_npz
@@ -192,8 +192,9 @@ def _from_predictions(predictions: Any, declared: Declaration, *, checkpoint: st
         return found
     from certiformer.certification.composition import composed
 
-    architecture = composed(checkpoint, margins_of(sample))
-    return replace(found, composed=architecture, provenance={**found.provenance, "checkpoint": str(checkpoint)})
+    return replace(
+        found, composed=composed(checkpoint, sample), provenance={**found.provenance, "checkpoint": str(checkpoint)}
+    )
 
 
 def _from_checkpoint(subject: Subject, data: str | Path, declared: Declaration) -> Findings:

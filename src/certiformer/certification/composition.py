@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from certiformer.certificates import THE_MODEL
-from certiformer.certification.predictions import Margins
+from certiformer.certification.sample import Sample
+from certiformer.certification.sources.rows import whole
 from certiformer.certification.statements import MOST_EXAMPLES, confidence, does_not_apply, verdict
 from certiformer.checkpoints.adapters import is_adapter
 from certiformer.checkpoints.cache import Cache
@@ -33,6 +35,7 @@ from certiformer.theory.core import Bound, assumed, find, upper_bound, verified
 from certiformer.theory.core.errors import CertiformerError
 from certiformer.theory.core.report import Statement
 from certiformer.theory.measure.losses import ramp, ramp_margin
+from certiformer.theory.measure.margins import margins
 from certiformer.theory.networks import Analysis, analyse
 
 ID = "composition"
@@ -130,8 +133,27 @@ class Composed:
         return float(math.ceil(best)) if best < MOST_EXAMPLES else None
 
 
-def composed(path: str | Path, margins: Margins | str) -> Composed:
-    """The class of a checkpoint, its radii paid; `margins` may be the reason why there are none."""
+def _margins(sample: Sample) -> tuple[npt.NDArray[np.float64], int, str] | str:
+    """f_y - max_j f_j (y f for one logit), the number of logits, and on which sample; or why there are none.
+
+    It is the training sample where its logits are given, otherwise the held-out one.
+    """
+    rows, coding = sample.parts, sample.coding
+    part = next((part for part in ("train", "heldout") if {f"{part}_logits", f"{part}_labels"} <= set(rows)), None)
+    if part is None or coding is None:
+        return "it needs margins: give train_logits and train_labels, or those of the held-out examples"
+    logits = np.asarray(whole(rows[f"{part}_logits"]), dtype=np.float64)
+    codes = coding.code(f"{part}_labels", whole(rows[f"{part}_labels"]))
+    if not np.all(np.isfinite(logits)):
+        return "some logits are infinite: the margins are not defined"
+    if logits.ndim == 1 or logits.shape[1] == 1:
+        logits, codes = logits.reshape(-1), 2 * codes - 1
+    columns = logits.shape[1] if logits.ndim == 2 else 1
+    return margins(logits, codes), columns, "training" if part == "train" else "held-out"
+
+
+def composed(path: str | Path, sample: Sample) -> Composed:
+    """The class of a checkpoint on a sample, its radii paid."""
     target = Path(path)
     if is_adapter(target):
         return Composed("an adapter is not a network: merge it into its base, or see `certiformer inspect`")
@@ -144,9 +166,11 @@ def composed(path: str | Path, margins: Margins | str) -> Composed:
     for entry in violations(facts(model.architecture)):
         broken.setdefault(entry["id"], []).append(entry["hypothesis"])
     reasons = {id: "; ".join(sentences) for id, sentences in broken.items()}
-    if isinstance(margins, str):
-        return Composed(margins, broken=reasons, pays=True)
-    index, margin = ramp_margin(margins.values)
+    found = _margins(sample)
+    if isinstance(found, str):
+        return Composed(found, broken=reasons, pays=True)
+    values, outputs, part = found
+    index, margin = ramp_margin(values)
     account: dict[str, int] = {}
 
     def pay(name: str, norm: float) -> float:
@@ -160,18 +184,18 @@ def composed(path: str | Path, margins: Margins | str) -> Composed:
         return Composed(error.problem, broken=reasons)
     end = model.architecture.end
     logits = end.classes if end.role else 0
-    if logits != margins.logits:
+    if logits != outputs:
         there = "no output head" if logits == 0 else f"a head with {logits:,} outputs"
-        reason = f"the file has {there}, the predictions have {margins.logits}: they are of another network"
+        reason = f"the file has {there}, the predictions have {outputs}: they are of another network"
         return Composed(reason, broken=reasons)
     return Composed(
         analysis=analyse(built.output),
         paid=strata.cost([*account.values(), index]),
         radii=len(account),
         margin=margin,
-        loss=float(np.mean(ramp(margins.values, margin))),
-        n=len(margins.values),
-        sample=margins.sample,
+        loss=float(np.mean(ramp(values, margin))),
+        n=len(values),
+        sample=part,
         broken=reasons,
         pays=True,
     )

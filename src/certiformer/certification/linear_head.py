@@ -13,7 +13,6 @@ the certificate is computed on the other half.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -45,22 +44,10 @@ Labels = npt.NDArray[np.int64]
 PENALTY = 1e-2
 
 
-@dataclass(frozen=True)
-class HeadData:
-    """Features of unit length with a constant coordinate, and class indices."""
-
-    features: Array
-    labels: Labels
-    classes: int
-
-
-def prepare(features: npt.ArrayLike, labels: Labels, classes: int) -> HeadData:
-    return HeadData(prepared(features), labels, classes)
-
-
-def certificates(data: HeadData, seed: int) -> tuple[Evidence, ...]:
-    """The records for O, K and K1, each about a head that was trained here."""
-    return (occam(data, seed), *pac_bayes(data, seed))
+def certificates(features: npt.ArrayLike, labels: Labels, classes: int, seed: int) -> tuple[Evidence, ...]:
+    """The records for O, K and K1, each about a head that was trained here on features and class indices."""
+    scaled = prepared(features)
+    return (occam(scaled, labels, classes, seed), *pac_bayes(scaled, labels, classes, seed))
 
 
 def fit(features: Array, labels: Labels, classes: int, penalty: float = PENALTY, start: Array | None = None) -> Array:
@@ -86,18 +73,18 @@ def fit(features: Array, labels: Labels, classes: int, penalty: float = PENALTY,
     return np.asarray(found.x).reshape(shape)
 
 
-def occam(data: HeadData, seed: int) -> Occam:
+def occam(features: Array, labels: Labels, classes: int, seed: int) -> Occam:
     """The best quantised head: every size, step and spacing of the grids, all paid for by the prior."""
-    width = data.features.shape[1]
-    n, best, best_limit = len(data.labels), None, math.inf
+    width = features.shape[1]
+    n, best, best_limit = len(labels), None, math.inf
     for size in sizes(width):
         basis = subspace(width, size, seed)
-        seen = data.features @ basis
+        seen = features @ basis
         for penalty in (1e-2, 1.0, 10.0):
-            coordinates = fit(seen, data.labels, data.classes, penalty)
+            coordinates = fit(seen, labels, classes, penalty)
             for step in STEPS:
                 z = np.rint(coordinates / step).astype(np.int64)
-                wrong = int(np.sum(mistakes(seen @ (step * z), data.labels)))
+                wrong = int(np.sum(mistakes(seen @ (step * z), labels)))
                 nats = math.fsum(code_length(z, width).values())
                 limit = kl_inverse(wrong / n, (nats + math.log(1.0 / 0.01)) / n)
                 if limit < best_limit:
@@ -106,7 +93,7 @@ def occam(data: HeadData, seed: int) -> Occam:
     parts = code_length(best.z, width)
     return Occam(
         # Counted with the weights that are handed over, whose rounding may differ from that of the search.
-        errors=int(np.sum(mistakes(data.features @ best.weights, data.labels))),
+        errors=int(np.sum(mistakes(features @ best.weights, labels))),
         n=n,
         code_length=math.fsum(parts.values()),
         parts=parts,
@@ -116,12 +103,12 @@ def occam(data: HeadData, seed: int) -> Occam:
     )
 
 
-def pac_bayes(data: HeadData, seed: int) -> tuple[Gibbs, SingleDraw]:
+def pac_bayes(features: Array, labels: Labels, classes: int, seed: int) -> tuple[Gibbs, SingleDraw]:
     """Prior from one half, posterior from all, certified on the other half; one draw with a seed of its own."""
-    first, second = halves(len(data.labels), seed)
-    prior = fit(data.features[first], data.labels[first], data.classes)
-    features, labels, m = data.features[second], data.labels[second], len(second)
-    whole = fit(data.features, data.labels, data.classes, start=prior)
+    first, second = halves(len(labels), seed)
+    prior = fit(features[first], labels[first], classes)
+    whole = fit(features, labels, classes, start=prior)
+    features, labels, m = features[second], labels[second], len(second)
     best, best_limit = None, math.inf
     for mean in (prior, *(whole * t + prior * (1 - t) for t in (0.25, 0.5, 1.0))):
         for scale in SCALES:

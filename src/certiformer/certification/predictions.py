@@ -8,7 +8,7 @@ features (O, K, K1). The names of arrays: docs/sample.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,25 +29,8 @@ from certiformer.certification.sources.coding import decide, distinct
 from certiformer.certification.sources.rows import Rows, whole
 from certiformer.certification.split import refuse_overlap
 from certiformer.theory.core.errors import InputError
-from certiformer.theory.measure.margins import margins
 
 ENCODER = "whether the encoder behind head_features had seen the labels of these examples"
-
-
-@dataclass(frozen=True, eq=False)
-class Margins:
-    """f_y - max_j f_j (y f for one logit) on a sample, and the number of logits."""
-
-    values: npt.NDArray[np.float64]
-    logits: int
-    sample: str
-
-
-def of_predictions(
-    arrays: Mapping[str, Any], declared: Declaration, *, provenance: Mapping[str, Any] | None = None
-) -> Findings:
-    """The findings that arrays support, by name."""
-    return of_sample(Sample.of_arrays(arrays, declared), provenance=provenance)
 
 
 def of_sample(sample: Sample, *, provenance: Mapping[str, Any] | None = None) -> Findings:
@@ -126,22 +109,6 @@ def of_sample(sample: Sample, *, provenance: Mapping[str, Any] | None = None) ->
         conditions=sample.conditions,
         warnings=tuple(warnings),
     )
-
-
-def margins_of(sample: Sample) -> Margins | str:
-    """Margins on the training sample where its logits are given, otherwise on the held-out one; or why none."""
-    rows, coding = sample.parts, sample.coding
-    part = next((part for part in ("train", "heldout") if {f"{part}_logits", f"{part}_labels"} <= set(rows)), None)
-    if part is None or coding is None:
-        return "it needs margins: give train_logits and train_labels, or those of the held-out examples"
-    logits = np.asarray(whole(rows[f"{part}_logits"]), dtype=np.float64)
-    codes = coding.code(f"{part}_labels", whole(rows[f"{part}_labels"]))
-    if not np.all(np.isfinite(logits)):
-        return "some logits are infinite: the margins are not defined"
-    if logits.ndim == 1 or logits.shape[1] == 1:
-        logits, codes = logits.reshape(-1), 2 * codes - 1
-    columns = logits.shape[1] if logits.ndim == 2 else 1
-    return Margins(margins(logits, codes), columns, "training" if part == "train" else "held-out")
 
 
 def _slices(sample: Sample) -> tuple[list[Evidence], list[str]]:
@@ -306,13 +273,12 @@ def _head(sample: Sample) -> list[Evidence]:
         raise InputError("head arrays", given, "both head_features and head_labels")
     from certiformer.certification import linear_head  # it optimises: scipy.optimize is slow to load
 
-    features, labels, classes = head_data(rows, class_names(rows, sample.declaration))
-    seed = sample.declaration.draws
-    return list(linear_head.certificates(linear_head.prepare(features, labels, classes), seed))
+    data = head_data(rows, class_names(rows, sample.declaration))
+    return list(linear_head.certificates(*data, sample.declaration.draws))
 
 
 def head_data(
-    rows: Mapping[str, Rows], named: int | list[str] | None = None
+    rows: Mapping[str, Rows], named: int | list[str] | None
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], int]:
     """Frozen features, class indices and the number of classes."""
     features, raw = whole(rows["head_features"]), whole(rows["head_labels"])

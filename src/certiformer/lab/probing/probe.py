@@ -23,10 +23,11 @@ from certiformer.certificates.surrogate import Surrogate
 from certiformer.certification.declaration import Declaration, Repeats
 from certiformer.certification.linear_head import fit
 from certiformer.certification.pipeline import build
-from certiformer.certification.predictions import ENCODER, of_predictions
+from certiformer.certification.predictions import ENCODER, of_sample
 from certiformer.certification.predictors import content_of, load_predictor
 from certiformer.certification.predictors.gaussian import mistakes
 from certiformer.certification.predictors.linear_head import HeldOutHead, prepared
+from certiformer.certification.sample import Sample
 from certiformer.certification.split import split
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.cache import folder as cache_folder
@@ -107,11 +108,9 @@ def probe(
     features, others = vectors[: len(used)], vectors[len(used) :]
     labels, classes = data.labels[used], len(data.names)
     arrays, head, penalty = _arrays(features, labels, classes, seed)
-    findings = of_predictions(
-        arrays,
-        Declaration(models=models, seed=seed, population=data.of, title=f"{Path(texts).name} with {Path(path).name}"),
-        provenance=_provenance(path, texts, data, used, tokens),
-    )
+    title = f"{Path(texts).name} with {Path(path).name}"
+    sample = Sample.of_arrays(arrays, Declaration(models=models, seed=seed, population=data.of, title=title))
+    findings = of_sample(sample, provenance=_provenance(path, texts, data, used, tokens))
     evidence = tuple(
         replace(record, predictor=head, subject="the linear head that is held out from the certified texts")
         if isinstance(record, HoldOut)

@@ -19,7 +19,7 @@ from scipy.special import log_softmax
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
-from certiformer.certification.linear_head import certificates, prepare
+from certiformer.certification.linear_head import certificates
 from certiformer.certification.predictors.linear_head import DrawnReadout, GaussianReadout
 from certiformer.certification.predictors.model import FrozenHead, HouseModel, predictor_of
 from certiformer.lab.procedures._model import Labels
@@ -51,7 +51,7 @@ class HeadPosterior:
         frozen = self.features if self.features is not None else _own_features(model)
         h = network.features(inputs) if network is not None else np.asarray(frozen(inputs), np.float64)
         if self.prior is None:
-            heads = certificates(prepare(h, labels, classes), self.seed)
+            heads = certificates(h, labels, classes, self.seed)
             found: tuple[Evidence, ...] = tuple(record for record in heads if record.id != "occam")
         else:
             found = self.records(h, labels, np.asarray(self.prior, np.float64).reshape(h.shape[1], -1))
