@@ -1,18 +1,394 @@
-"""A report made again from its data and what it declares."""
+"""What a report says was counted, counted again, and the report made again from that.
+
+From the files beside it, the data it was certified with, and what it declares.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import importlib
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
-from certiformer.certificates import Evidence, certificates
+import numpy as np
+import numpy.typing as npt
+
+from certiformer.certificates import Evidence, Predictor, certificates
+from certiformer.certificates.betting import Betting
 from certiformer.certificates.compression import Compression
+from certiformer.certificates.disagreement import Disagreement
+from certiformer.certificates.progressive import Progressive
+from certiformer.certificates.surrogate import Surrogate
+from certiformer.certificates.surrogate_loss import SurrogateLoss
 from certiformer.certification.declaration import Declaration
-from certiformer.certification.predictors import file_name
-from certiformer.certification.recount import CannotCount, Recount, worded
-from certiformer.theory.core.errors import CertiformerError
+from certiformer.certification.predictors import file_name, read_predictor, read_trace
+from certiformer.theory.core.errors import CertiformerError, InputError
 from certiformer.theory.core.report import Report
+
+Labels = npt.NDArray[np.int64]
+RECIPES = ("mnist", "sparse_majority")
+"""The recipes whose examples come with the package: a report names one of these, or is refused."""
+NO_POOL = "the unlabelled examples (unlabelled_inputs) are not in the data"
+NO_PICKS = "its surrogate does not show its picks"
+T = TypeVar("T")
+NAME = r"[A-Za-z0-9][A-Za-z0-9.-]*\.safetensors"
+
+
+class Examples(NamedTuple):
+    """What a row was counted on: labelled examples (labels are classes from 0), and unlabelled ones for a transfer."""
+
+    inputs: Any
+    labels: Labels
+    pool: Any = None
+
+
+class Counted(NamedTuple):
+    """A record counted again, what was taken on trust, and how far figures of the same arithmetic may differ."""
+
+    record: Evidence
+    trusted: str = ""
+    tolerance: float = 1e-9
+
+
+class CannotCount(Exception):
+    """Why the counts of a row, or the report as a whole, cannot be made again."""
+
+
+class Written(NamedTuple):
+    """A statement of a report: its entry, its record where the entry holds all of it, what was handed over."""
+
+    entry: Mapping[str, Any]
+    record: Evidence | None
+    predictor: Predictor | None
+    through: Predictor | None
+
+    @property
+    def counted(self) -> Evidence:
+        """The record, where it can be read."""
+        return _needed(self.record, "its record does not hold what was counted")
+
+    @property
+    def sibling(self) -> Predictor:
+        """The certified model that a transfer goes through."""
+        return _functional(_needed(self.through, _not_handed("certified sibling")))
+
+    @property
+    def target(self) -> Predictor:
+        """The model that a transfer leads to."""
+        return _functional(_needed(self.predictor, _not_handed("target")))
+
+
+def recorded(entry: Mapping[str, Any]) -> Evidence | None:
+    """The record of a statement; None where the entry does not hold all that was counted."""
+    written = {name: value for name, value in entry["evidence"].items() if name != "key"}
+    return certificates()[entry["id"]].from_record(written)
+
+
+def worded(record: Evidence, entry: Mapping[str, Any]) -> Evidence:
+    """The record with the words of whoever counted, which are not part of it: subject, label and note."""
+    label = entry["evidence"]["key"][len(entry["id"]) :].strip().removeprefix("(").removesuffix(")")
+    return replace(record, subject=entry["subject"], label=label, note=entry["reason"])
+
+
+class Recount:
+    """Counts rows again. `replay` runs pick loops on their picks as well, which takes as long as their training."""
+
+    def __init__(
+        self,
+        document: Mapping[str, Any],
+        folder: Path,
+        data: Path | None,
+        apply: Callable[..., Any] | None,
+        replay: bool,
+    ) -> None:
+        self.provenance: Mapping[str, Any] = document["provenance"]
+        self.declaration: Mapping[str, Any] = document["declaration"]
+        self.folder, self.data, self.apply, self.replay = folder, data, apply, replay
+        if (recipe := self.provenance.get("recipe", RECIPES[0])) not in RECIPES:
+            raise InputError("recipe", recipe, f"one of {', '.join(RECIPES)}")
+        self._evidence: tuple[Evidence, ...] | None = None
+        self._arrays: Any = None
+        self._read: dict[str, tuple[Predictor, str]] = {}
+
+    def again(self, entry: Mapping[str, Any]) -> Counted:
+        """The record of a row counted anew; CannotCount says what is missing."""
+        row = Written(entry, recorded(entry), self.predictor(entry, "predictor"), self.predictor(entry, "through"))
+        trace = self.trace(entry)
+        flow = self.provenance.get("flow", "")
+        if entry["id"] == Progressive.id and trace is not None:
+            return _progressive(trace, row.counted)
+        if "recipe" in self.provenance:
+            return self._counted(row, self._of_recipe)
+        if flow == "predictions":
+            return self._of_predictions(row)
+        if flow in ("model", "training"):
+            return self._of_model(row)
+        if flow == "procedures":
+            return self._counted(row, self._of_procedures)
+        raise CannotCount("its counts were handed to certify as they are; there are no data to count again")
+
+    # --- files beside the report --------------------------------------------------------------------------------------
+
+    def _place(self, entry: Mapping[str, Any], role: str) -> Path | None:
+        handed = entry.get(role)
+        if handed is None:
+            return None
+        place = self.folder / plain_name(role, str(handed["file"]))
+        if not place.is_file():
+            raise CannotCount(f"{place.name} is not beside the report")
+        return place
+
+    def digest(self, role: str, name: str) -> str | None:
+        """The SHA-256 of a file beside the report; None where it is not there."""
+        place = self.folder / plain_name(role, name)
+        return hashlib.sha256(place.read_bytes()).hexdigest() if place.is_file() else None
+
+    def predictor(self, entry: Mapping[str, Any], role: str) -> Predictor | None:
+        """The predictor that a statement names, its hash compared."""
+        place = self._place(entry, role)
+        if place is None:
+            return None
+        if place.name not in self._read:
+            self._read[place.name] = read_predictor(place, apply=self.apply)
+        found, digest = self._read[place.name]
+        _refuse_other(entry[role], digest)
+        return found
+
+    def trace(self, entry: Mapping[str, Any]) -> Mapping[str, npt.NDArray[Any]] | None:
+        """What was recorded while counting."""
+        place = self._place(entry, "trace")
+        if place is None:
+            return None
+        found, digest = read_trace(place)
+        _refuse_other(entry["trace"], digest)
+        return found
+
+    # --- data ---------------------------------------------------------------------------------------------------------
+
+    def arrays(self) -> Mapping[str, Any]:
+        """The arrays of the examples that a model was certified or trained with."""
+        from certiformer.certification import api
+        from certiformer.certification.sources.rows import read_npz
+
+        found: Mapping[str, Any] = self._file(lambda path: read_npz(path, (*api.DATA_ARRAYS, "unlabelled_inputs")))
+        return found
+
+    def given(self) -> Path:
+        """The file of the data."""
+        return _needed(self.data, "its counts come from the report: give the data it was certified with (--data FILE)")
+
+    def _file(self, read: Callable[[Path], Any]) -> Any:
+        place = self.given()
+        if self._arrays is None:
+            self._arrays = read(place)
+        return self._arrays
+
+    def _declared(self) -> Declaration:
+        """What was declared when it was certified."""
+        return Declaration.recorded(self.declaration)
+
+    def _of_recipe(self, key: str) -> Examples:
+        module = importlib.import_module(f"certiformer.lab.recipes.{self.provenance['recipe']}")
+        examples: Callable[..., Mapping[str, Examples]] | None = getattr(module, "examples", None)
+        found = {} if examples is None else examples(self.provenance)
+        if key not in found:
+            raise CannotCount("the recipe does not say on which examples it was certified")
+        return found[key]
+
+    def _of_procedures(self, key: str) -> Examples:
+        from certiformer.certification.procedure import classes_of
+
+        arrays = self.arrays()
+        if not {"train_inputs", "train_labels"} <= set(arrays):
+            raise CannotCount("train_inputs and train_labels are not in the data")
+        labels = classes_of(arrays["train_labels"])[0]
+        return Examples(arrays["train_inputs"], labels, arrays.get("unlabelled_inputs"))
+
+    def _of_predictions(self, row: Written) -> Counted:
+        from certiformer.certification import predictions
+        from certiformer.certification.sample import Sample, class_names
+
+        declared = self._declared()
+        sample: Sample = self._file(lambda path: Sample.read(path, declared))
+        if row.predictor is not None:
+            if row.record is None or not {"head_features", "head_labels"} <= set(sample.parts):
+                raise CannotCount("head_features and head_labels are not in the data")
+            features, labels, _ = predictions.head_data(sample.parts, class_names(sample.parts, declared))
+            return Counted(row.predictor.recount(row.record, features, labels), tolerance=row.predictor.tolerance)
+        if self._evidence is None:
+            rest = {name: rows for name, rows in sample.parts.items() if not name.startswith("head_")}
+            self._evidence = predictions.of_sample(replace(sample, parts=rest)).evidence
+        return _known(self._evidence, row)
+
+    def _of_model(self, row: Written) -> Counted:
+        from certiformer.certification import api, counting
+
+        predictor = _needed(row.predictor, "the model was not handed over: this package cannot write it")
+        arrays = self.arrays()
+        if self.provenance["flow"] == "training":
+            x, y = arrays.get("inputs"), arrays.get("labels")
+            if x is None or y is None:
+                raise CannotCount("the data that were divided are needed: inputs and labels, in their order")
+            division = counting.division(len(x), float(self.provenance["fraction"]), int(self.provenance["seed"]))
+            heldout: counting.Pair = (x[division["certify"]], y[division["certify"]])
+        else:
+            heldout, _ = api.heldout_and_train(arrays, str(self.data))
+        _functional(predictor)
+        if row.entry["id"] == Disagreement.id:
+            # Labels in the coding of the report: what the sibling's hold-out row was counted with.
+            evidence = self._counted_with(_needed(row.through, _not_handed("certified sibling")), heldout)
+            first: Any = next(one for one in evidence if one.id == "holdout")
+            record: Any = row.counted
+            apart, pool = _apart(row, arrays.get("unlabelled_inputs")), len(arrays["unlabelled_inputs"])
+            return Counted(replace(record, errors=first.errors, n=first.n, disagreements=apart, unlabelled=pool))
+        return _known(self._counted_with(predictor, heldout), row, predictor.tolerance)
+
+    def _counted_with(self, predictor: Predictor, heldout: Any) -> tuple[Evidence, ...]:
+        from certiformer.certification import counting
+        from certiformer.certification.predictors.estimator import NamedEstimator
+
+        named = isinstance(predictor, NamedEstimator)
+        subject = counting.Subject(predictor if named else predictor.outputs, batched=not named)
+        return counting.of_model(subject, heldout, reading=self._declared()).evidence
+
+    # --- predictor and examples ---------------------------------------------------------------------------------------
+
+    def _counted(self, row: Written, examples: Callable[[str], Examples]) -> Counted:
+        kind, key, predictor = row.entry["id"], row.entry["evidence"]["key"], row.predictor
+        if kind == Surrogate.id:
+            return self._surrogate(row, examples(key))
+        if kind == SurrogateLoss.id:
+            return self._surrogate_loss(row, examples(key))
+        if predictor is None:
+            raise CannotCount("its predictor was not handed over")
+        if predictor.reads != "inputs":
+            raise CannotCount(f"its predictor reads {predictor.reads}, which are not in the data")
+        found = examples(key)
+        _functional(predictor)
+        if kind == Betting.id:
+            return _betting(predictor, found, row.entry["evidence"])
+        record = row.counted
+        trusted = predictor.kept(record)
+        if trusted and "errors" not in record.record():
+            raise CannotCount(f"examples and predictor do not show {', '.join(trusted)}")
+        if trusted and record.size != len(found.labels):
+            raise CannotCount("it was certified on a part of the examples that the report does not name")
+        why = f"its errors were counted again, but this was taken from the report: {', '.join(trusted)}"
+        again = predictor.recount(record, found.inputs, found.labels)
+        return Counted(again, why if trusted else self._replayed(predictor, found), predictor.tolerance)
+
+    def _surrogate(self, row: Written, found: Examples) -> Counted:
+        record: Any = row.counted
+        _needed(found.pool, NO_POOL)
+        sibling = row.sibling
+        counts: dict[str, Any] = {"n": len(found.labels), "m": len(found.pool)}
+        if record.k is None:
+            counts["errors"], trusted = sibling.errors(found.inputs, found.labels), ""
+        elif hasattr(sibling, "counted"):
+            counts["k"] = sum(sibling.counted(found.inputs, found.labels))
+            trusted = self._replayed(sibling, found)
+        else:
+            raise CannotCount(NO_PICKS)
+        return Counted(replace(record, disagreements=_apart(row, found.pool), **counts), trusted)
+
+    def _surrogate_loss(self, row: Written, found: Examples) -> Counted:
+        from certiformer.lab.procedures._surrogate_losses import LOSSES, loss_record
+
+        written = row.entry["evidence"]
+        if written["loss"] not in LOSSES:
+            raise CannotCount("its losses were handed to certify as they are; there are no data to count again")
+        _needed(found.pool, NO_POOL)
+        sibling, target = row.sibling, row.target
+        picked, trusted = None, ""
+        if written["k"] is not None:
+            if not (hasattr(sibling, "counted") and hasattr(sibling, "loop")):
+                raise CannotCount(NO_PICKS)
+            sibling.counted(found.inputs, found.labels)
+            picked, trusted = sibling.loop.rows, self._replayed(sibling, found)
+        pool = sibling.outputs(found.pool), target.outputs(found.pool)
+        outputs = sibling.outputs(found.inputs)
+        record = loss_record(
+            written["loss"], outputs, found.labels, pool, picked=picked, outputs=str(written["outputs"])
+        )
+        record = replace(record, models=int(written["models"]), two_sided=bool(written["two_sided"]))
+        return Counted(record, trusted, max(sibling.tolerance, target.tolerance))
+
+    def _replayed(self, predictor: Predictor, found: Examples) -> str:
+        """What is left to trust of a pick loop; "" for other predictors, and after it was run again."""
+        if not hasattr(predictor, "replay"):
+            return ""
+        if not self.replay:
+            return "its picks and errors were counted again, but not that training picks them: --replay trains again"
+        said: str = predictor.replay(np.asarray(found.inputs), found.labels)
+        return said
+
+
+def plain_name(role: str, name: str) -> str:
+    """A name without any path: what a report may name lies beside it."""
+    if re.fullmatch(NAME, name) is None:
+        raise InputError(role, name, "the plain name of a .safetensors file beside the report")
+    return name
+
+
+def _known(evidence: tuple[Evidence, ...], row: Written, tolerance: float = 1e-9) -> Counted:
+    """The record of the row among those that were counted."""
+    for one in evidence:
+        if one.key == row.entry["evidence"]["key"]:
+            return Counted(replace(one, note=""), tolerance=tolerance)
+    raise CannotCount("the data do not hold what it was counted from")
+
+
+def _needed(value: T | None, why: str) -> T:
+    """What the report came with; without it nothing can be counted."""
+    if value is None:
+        raise CannotCount(why)
+    return value
+
+
+def _not_handed(model: str) -> str:
+    return f"the {model} was not handed over: it is a function that this package cannot write"
+
+
+def _refuse_other(handed: Mapping[str, str], digest: str) -> None:
+    if digest != handed["sha256"]:
+        raise InputError(handed["file"], f"sha256 {digest}", f"sha256 {handed['sha256']}, as in the report")
+
+
+def _functional(predictor: Predictor) -> Predictor:
+    """The predictor, unless it is the weights of a model from elsewhere without the function that belongs to them."""
+    from certiformer.certification.predictors.model import Weights
+
+    for part in (predictor, getattr(predictor, "network", None)):
+        if isinstance(part, Weights) and part.apply is None:
+            raise CannotCount("its predictor is a set of weights: verify(..., apply=function) in Python counts it")
+    return predictor
+
+
+def _progressive(trace: Mapping[str, npt.NDArray[Any]], record: Any) -> Counted:
+    losses = trace["losses"]
+    if losses.ndim != 1 or not len(losses) or np.any((losses != 0) & (losses != 1)):
+        raise InputError("trace", f"shape {losses.shape}", "the 0-1 losses of one pass")
+    why = "its losses were counted again, but not that each came before its example was learnt: that takes another pass"
+    return Counted(replace(record, mean_loss=float(np.mean(losses.astype(np.float64))), n=len(losses)), why)
+
+
+def _betting(predictor: Predictor, found: Examples, written: Mapping[str, Any]) -> Counted:
+    from certiformer.certification.losses import betting
+
+    if not hasattr(predictor, "probabilities"):
+        raise CannotCount("its predictor has no probabilities")
+    probabilities = predictor.probabilities(found.inputs, found.labels)
+    return Counted(betting(probabilities, int(written["classes"]), int(written["models"])), "", predictor.tolerance)
+
+
+def _apart(row: Written, pool: Any) -> int:
+    """On how many unlabelled examples a model and its certified sibling differ."""
+    _needed(pool, NO_POOL)
+    return int(np.sum(row.target.predict(pool) != row.sibling.predict(pool)))
+
 
 NOT_REPEATED = "the training was not repeated: its predictor was counted again"
 

@@ -19,8 +19,7 @@ from typing import Any, Literal
 
 from certiformer.certificates import certificates
 from certiformer.certification.pipeline import summary
-from certiformer.certification.rebuild import Rebuilt, rebuild
-from certiformer.certification.recount import CannotCount, Recount, recorded, worded
+from certiformer.certification.rebuild import CannotCount, Rebuilt, Recount, rebuild, recorded, worded
 from certiformer.certification.statements import advice, decisive, evidence_row, headline
 from certiformer.theory.core import Hypothesis, results
 from certiformer.theory.core.errors import CertiformerError, InputError, refuse_unknown_options

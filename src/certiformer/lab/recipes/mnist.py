@@ -27,7 +27,7 @@ from certiformer.certificates.surrogate import Surrogate
 from certiformer.certification.losses import betting
 from certiformer.certification.pipeline import Findings
 from certiformer.certification.predictors.model import HouseModel
-from certiformer.certification.recount import Examples
+from certiformer.certification.rebuild import Examples
 from certiformer.certification.split import configuration_hash, split
 from certiformer.lab.models import weights
 from certiformer.lab.models.shallow_encoder import ShallowEncoder, ShallowEncoderConfig

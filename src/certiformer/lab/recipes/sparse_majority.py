@@ -14,7 +14,7 @@ from certiformer.certificates.cover_soft import SoftCover
 from certiformer.certificates.margin import Margin
 from certiformer.certificates.occam import Occam
 from certiformer.certification.pipeline import Findings
-from certiformer.certification.recount import Examples
+from certiformer.certification.rebuild import Examples
 from certiformer.lab.coordinate_covers import majority
 from certiformer.lab.coordinate_covers.majority import Heads, Settings
 from certiformer.lab.tasks import Dataset, Task
