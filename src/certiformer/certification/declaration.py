@@ -259,16 +259,6 @@ class Declaration:
             return "--higher-is-better, --lower-is-better"
         return one.metadata["option"] or f"--{one.name.replace('_', '-')}"
 
-    @classmethod
-    def reference(cls) -> str:
-        """The table of all fields, for the reference page."""
-        lines = ["| field | option | what it says |", "|---|---|---|"]
-        for group in GROUPS:
-            lines.append(f"| **{group}** | | |")
-            inside = [one for one in cls.options() if one.metadata["group"] == group]
-            lines += [f"| `{one.name}` | `{cls.flag(one)}` | {one.metadata['says']} |" for one in inside]
-        return "\n".join(lines)
-
 
 _WORDS = ("title", "seed", "population")
 _JUDGED = tuple(one.name for one in fields(Judging))

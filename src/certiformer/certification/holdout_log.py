@@ -18,7 +18,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, cast
@@ -182,10 +182,7 @@ class Ledger:
                 "m": len(values),
                 "decision": "the class handed in, or the largest of the logits; ties are errors",
                 "weights": "1/(t(t+1))",
-                "delta": own.delta,
-                "feedback": own.feedback,
-                "step": own.step,
-                "levels": own.levels,
+                **asdict(own),
                 "not_checked": list(not_checked),
             }
             return Ledger(place, (), Book(own, len(values)))._append(log, first)

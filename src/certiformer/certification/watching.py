@@ -133,19 +133,19 @@ class Follower:
         self._patient, self._saved = patient, -SAVED_EVERY
         low, high, delta = settings["low"], settings["high"], settings["delta"]
         kept = _kept(state)
-        for name in settings if kept is not None else ():
+        for name in settings if kept else ():
             if kept["settings"].get(name) != settings[name]:
                 began = f"what {state} was begun with: {kept['settings'].get(name)!r}"
                 raise InputError(name, settings[name], began, "Begin another state for other settings")
-        self.n = 0 if kept is None else int(kept["n"])
-        self.total, self.squares = (0.0, 0.0) if kept is None else (float(kept["total"]), float(kept["squares"]))
-        self.changes: list[int] = [] if kept is None else list(kept["changes"])
+        self.n = int(kept.get("n", 0))
+        self.total, self.squares = float(kept.get("total", 0.0)), float(kept.get("squares", 0.0))
+        self.changes: list[int] = list(kept.get("changes", ()))
         """After how many outcomes no single mean fitted any more: the test then began anew."""
-        self.sequence = self._fresh() if kept is None else ConfidenceSequence.resume(kept["sequence"])
+        self.sequence = ConfidenceSequence.resume(kept["sequence"]) if kept else self._fresh()
         self.monitor: Monitor | None = None
         if settings["certified"] is not None:
             fresh = Monitor(settings["certified"], delta, low=low, high=high)
-            self.monitor = fresh if kept is None else Monitor.resume(kept["monitor"])
+            self.monitor = Monitor.resume(kept["monitor"]) if kept else fresh
         self.blank = 0
 
     def _fresh(self) -> ConfidenceSequence:
@@ -199,7 +199,7 @@ SUMS = ("n", "total", "squares")
 
 def _kept(state: Path | None) -> Any:
     if state is None or not state.exists():
-        return None
+        return {}
     found = read_json(state, "a state (--state) that `certiformer watch` wrote")
     if not {"settings", "changes", "sequence", *SUMS} <= set(found):
         raise InputError("--state", str(state), "a file that `certiformer watch` wrote")

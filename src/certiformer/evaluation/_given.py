@@ -67,7 +67,4 @@ def failure_probability(delta: float | None, confidence: float | None) -> float:
             raise InputError("confidence", confidence, "a number in (0, 1)", "For example 0.95")
         # 1 - 0.99 is a hair above 0.01 in binary: the digits that were written are meant.
         return float(f"{1.0 - confidence:.12g}")
-    chosen = 0.05 if delta is None else delta
-    if not 0.0 < chosen < 1.0:
-        raise InputError("delta", chosen, "a number in (0, 1)", "For example 0.05")
-    return float(chosen)
+    return probability("delta", 0.05 if delta is None else delta)

@@ -47,11 +47,6 @@ class Gate:
     ln_fail: float
     method: str
 
-    @property
-    def odds(self) -> float:
-        """How many to one the outcomes speak for the side that they speak for."""
-        return math.exp(min(700.0, -min(self.ln_pass, self.ln_fail)))
-
 
 def gate_rate(errors: int, n: int, threshold: float, delta: float) -> Gate:
     """The gate for `errors` among `n` independent items, n decided without a look at the outcomes.

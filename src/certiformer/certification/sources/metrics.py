@@ -72,26 +72,3 @@ def known(name: str) -> Metric | None:
             if candidate in METRICS:
                 return METRICS[candidate]
     return None
-
-
-def reference() -> str:
-    """The table of all metrics, for the reference page."""
-    lines = ["| metric | better | what is certified |", "|---|---|---|"]
-    by_metric: dict[Metric, list[str]] = {}
-    for name, metric in METRICS.items():
-        by_metric.setdefault(metric, []).append(name)
-    for metric, names in by_metric.items():
-        if metric.kind == "rate":
-            said = "right or wrong: the error rate, by the exact binomial"
-        elif metric.kind == "log":
-            said = "the mean log-loss (bits for `bits_per_byte`), with `--clip` or `--classes`"
-        elif metric.corpus:
-            said = "nothing, where it is a part of a corpus figure; a number for each row with `--range`"
-        elif metric.high is None:
-            said = "the mean, with `--range` or `--clip`"
-        else:
-            top = f"{metric.high:g}"
-            said = f"the mean of {top} - metric" if metric.better == "higher" else "the mean"
-            said += f", for metrics in [{metric.low:g}, {top}]"
-        lines.append(f"| {', '.join(f'`{name}`' for name in names)} | {metric.better} | {said} |")
-    return "\n".join(lines)
