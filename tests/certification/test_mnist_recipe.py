@@ -137,7 +137,7 @@ def wrong_pooling(network: Any, z: np.ndarray, part: Images) -> int:
 
 def test_the_posterior_and_its_draw(found: Findings, arrays: Any, parts: recipe.Parts) -> None:
     gibbs, drawn = one(found, Gibbs), one(found, SingleDraw)
-    scores = by_hand(drawn.predictor.network.model, parts.certify.x, drawn.predictor.head.draw[:, 0])
+    scores = by_hand(drawn.predictor.network.model, parts.certify.x, drawn.predictor.head.weights[:, 0])
     assert drawn.errors == np.sum(scores * (2 * parts.certify.y - 1) <= 0)
     assert gibbs.error == pytest.approx(drawn.errors / 5000, abs=5e-3)
     assert drawn.log_ratio <= gibbs.KL + 30
