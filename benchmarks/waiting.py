@@ -27,12 +27,14 @@ from certiformer.cli import main
 sys.exit(main())
 """
 PEAK = """
-import resource, sys
+import sys
 from certiformer.cli import main
 try:
     main()
 finally:
-    sys.stderr.write(f"\\n{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}")
+    # not ru_maxrss, which begins with the memory of the process that started this one
+    kept = [line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")]
+    sys.stderr.write(f"\\n{kept[0]}")
 """
 
 
