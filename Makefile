@@ -51,7 +51,7 @@ real: $(STAMP)
 harnesses:
 	test -x build/harnesses/bin/python || $(PYTHON) -m venv build/harnesses
 	build/harnesses/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[harnesses]'
-	build/harnesses/bin/python -m pytest -q -m real --timeout 1800 tests/real/test_logs.py
+	build/harnesses/bin/python -m pytest -q -m real -W ignore::ResourceWarning --timeout 1800 tests/real/test_logs.py
 
 # RELEASE=DIR: a checkout of the release that bounds are compared with; AUTHORS=DIR: of enesarda22/nonasymptotic-transformer.
 # What is measured is kept in build/, so that a run that was stopped goes on where it was; a whole run takes it away.

@@ -30,6 +30,7 @@ def session(tmp_path, n, wrong, *words, more=""):
         (59, 0, (), 0, "PASS test_it.py::test_answers: 0 of 59 cases wrong"),
         (100, 10, (), 1, "FAIL test_it.py::test_answers: 10 of 100 cases wrong"),
         (100, 2, (), 0, "UNDECIDED test_it.py::test_answers: 2 of 100 cases wrong"),
+        (100, 2, ("-n", "2"), 0, "98 passed, 2 xfailed, 1 undecided"),
         (100, 2, ("--certified-undecided=fail",), 1, "new cases would decide"),
         (100, 1, ("-n", "2"), 0, "PASS test_it.py::test_answers: 1 of 100 cases wrong"),
     ],

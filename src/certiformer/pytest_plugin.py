@@ -65,7 +65,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     error, delta = _level(marker, item.nodeid)
     wrong = report.outcome == "failed"
     # Plain values: they travel from the workers of xdist to the one that decides.
-    report.certified = {"test": item.nodeid.partition("[")[0], "error": error, "delta": delta, "wrong": wrong}
+    case = getattr(item, "callspec", None)
+    test = item.nodeid if case is None else item.nodeid.removesuffix(f"[{case.id}]")
+    report.certified = {"test": test, "error": error, "delta": delta, "wrong": wrong}
     if wrong:
         report.outcome, report.wasxfail = "skipped", "counted as an error by the gate"
 
@@ -104,6 +106,9 @@ class _Gates:
             colours = {"pass": "green", "fail": "red", "undecided": "yellow"}
             for verdict, line in self.lines:
                 terminalreporter.write_line(line, **{colours[verdict]: True})
+                if verdict == "undecided":  # an outcome of its own, counted in the last line
+                    counted = pytest.TestReport(line, ("", None, ""), {}, "passed", None, "call")
+                    terminalreporter.stats.setdefault(verdict, []).append(counted)
 
 
 def _verdict(test: str, error: float, delta: float, wrong: list[bool]) -> tuple[str, str]:

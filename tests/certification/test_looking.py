@@ -46,3 +46,14 @@ def test_what_is_ambiguous_is_said(run, tmp_path):
     assert code == 0
     assert "It cannot be read yet." in out
     assert run("look", "none.csv")[0] == 2
+
+
+def test_human_labels_beside_a_judge_are_seen(run, tmp_path):
+    rows = [f"{k},{'wrong' if k < 20 else '' if k >= 100 else 'right'},{int(k % 5 == 0)}" for k in range(400)]
+    (tmp_path / "j.csv").write_text("\n".join(["id,human,judge", *rows]) + "\n")
+    code, out = run("look", "j.csv")
+    assert code == 0
+    said = "certiformer certify j.csv --human human --judge judge --labelled random --expect RATE --correlation R"
+    assert said in out
+    words = said.replace("RATE", "0.2").replace(" R", " 0.9")
+    assert run(*shlex.split(words)[1:], "--lower-is-better")[0] == 0

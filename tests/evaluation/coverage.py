@@ -339,19 +339,33 @@ def watched(values, **options):
     return [one.as_json() for one in certiformer.watch(path, delta=DELTA, **options)]
 
 
-def watched_limits(random):
-    found = watched((random.random(400) < 0.2).astype(int), every=20)
-    return any(not one["lower"] <= 0.2 <= one["upper"] for one in found)
+RATES = {"constant": np.full(200, 0.2), "step": np.repeat([0.05, 0.4], 100), "ramp": np.linspace(0.4, 0.05, 200)}
+
+
+def watched_limits(shape):
+    """The limits are those of the average of the rates so far, whatever these did."""
+
+    def experiment(random):
+        found = watched((random.random(200) < RATES[shape]).astype(int), every=25)
+        averages = np.cumsum(RATES[shape]) / np.arange(1, 201)
+        return any(not one["lower"] <= averages[one["n"] - 1] <= one["upper"] for one in found)
+
+    return experiment
+
+
+def watched_change(random):
+    """A rate that is constant is said to have changed."""
+    return watched((random.random(200) < 0.2).astype(int), every=200)[-1]["changed_at"] is not None
 
 
 def watched_losses(random):
     x, truth = levels(random, 80)
-    found = watched(x, every=5, declaration={"range": (0.0, 1.0)})
+    found = watched(x, every=20, declaration={"range": (0.0, 1.0)})
     return any(not one["lower"] <= truth <= one["upper"] for one in found)
 
 
 def watched_alarm(random):
-    return watched((random.random(1500) < 0.05).astype(int), certified=0.05)[-1]["alarm"]
+    return watched((random.random(1500) < 0.05).astype(int), certified=0.05, every=500)[-1]["alarm"]
 
 
 def sequence_of_rates(random):
@@ -495,7 +509,8 @@ VALID = {
     "compare: non-inferiority": not_inferior,
     "compare: four models": four_models,
     "compare: sign test": signs,
-    "watch: limits": watched_limits,
+    **{f"watch: limits, {shape} rate": watched_limits(shape) for shape in RATES},
+    "watch: it changed": watched_change,
     "watch: losses": watched_losses,
     "watch: alarm": watched_alarm,
     "watch: adaptive stop": sequence_of_rates,

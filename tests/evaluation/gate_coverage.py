@@ -42,18 +42,18 @@ def levels(random, n):
 
 
 def losses_at_the_threshold(random):
-    return verdict({"heldout_losses": levels(random, 40)}, declaration={"order": "hash"}) == "fail"
+    return verdict({"heldout_losses": levels(random, 25)}, declaration={"order": "hash"}) == "fail"
 
 
 def losses_above(random):
-    return verdict({"heldout_losses": levels(random, 40)}, EPS - 1e-6, declaration={"order": "hash"}) == "pass"
+    return verdict({"heldout_losses": levels(random, 25)}, EPS - 1e-6, declaration={"order": "hash"}) == "pass"
 
 
 def groups(random):
     """Rows of a group are right or wrong together; the mean over groups is the threshold."""
-    sizes = random.integers(1, 6, size=40)
-    given = {"heldout_correct": np.repeat(wrong(random, 40, EPS) == 0.0, sizes)}
-    given["heldout_groups"] = np.repeat(np.arange(40), sizes)
+    sizes = random.integers(1, 6, size=25)
+    given = {"heldout_correct": np.repeat(wrong(random, 25, EPS) == 0.0, sizes)}
+    given["heldout_groups"] = np.repeat(np.arange(25), sizes)
     return verdict(given, declaration={"order": "hash"}) == "fail"
 
 
@@ -66,34 +66,53 @@ def slices(random):
 
 def tries(random):
     """pass^2 of a task that succeeds with a chance of 1/2 or 1: its mean is 5/8, so 1 - pass^2 is 3/8."""
-    chances = random.choice([0.5, 1.0], size=40)
-    done = random.random((40, 3)) < chances[:, None]
-    given = {"heldout_correct": done.ravel(), "heldout_groups": np.repeat(np.arange(40), 3)}
+    chances = random.choice([0.5, 1.0], size=25)
+    done = random.random((25, 3)) < chances[:, None]
+    given = {"heldout_correct": done.ravel(), "heldout_groups": np.repeat(np.arange(25), 3)}
     return verdict(given, 0.375, pass_all=2, declaration={"order": "hash"}) == "fail"
 
 
-def against(random):
-    """The candidate is a hair more than the margin worse: 10 % of the items lost, 5 % won."""
-    n, draw = 200, random.random(200)
+def apart(random, *false, swapped=False):
+    """One is a hair more than the margin worse than the other: 10 % of the items lost, 5 % won."""
+    n, draw = 100, random.random(100)
     base, ids = wrong(random, n, 0.1) == 1.0, ids_of(random, n)
     lost, won = (draw < 0.1 + 1e-6), (draw > 0.95)
     base = np.where(lost, False, np.where(won, True, base))
-    candidate = np.where(lost, True, np.where(won, False, base))
-    a, b = ({"heldout_correct": ~one, "heldout_ids": ids} for one in (candidate, base))
-    found = certiformer.gate(a, against=b, margin=0.05, delta=DELTA)
-    false = ("non-inferior", "superior", "better by the margin")
+    worse = np.where(lost, True, np.where(won, False, base))
+    a, b = ({"heldout_correct": ~one, "heldout_ids": ids} for one in (worse, base))
+    given, other = (b, a) if swapped else (a, b)
+    found = certiformer.gate(given, against=other, margin=0.05, delta=DELTA)
     return any(one.id in false and one.verdict == "shown" for one in found.statements)
 
 
-def anytime(random):
-    """Five looks at a growing set, one state."""
+def against(random):
+    return apart(random, "non-inferior", "superior", "better by the margin")
+
+
+def against_a_worse_one(random):
+    return apart(random, "no better than the margin", "inferior", "worse by the margin", swapped=True)
+
+
+def looks(outcomes, ids, **given):
+    """The verdict after two looks at a growing set, one state."""
+    (name, values), found = outcomes, ""
     with tempfile.TemporaryDirectory() as folder:
-        state = Path(folder) / "state.json"
-        outcomes, ids = right(random, 250, EPS)["heldout_correct"], ids_of(random, 250)
-        for n in (50, 100, 150, 200, 250):
-            given = {"heldout_correct": outcomes[:n], "heldout_ids": ids[:n]}
-            found = verdict(given, anytime=state)
-        return found == "fail"
+        for n in (100, 250):
+            arrays = {name: values[:n], "heldout_ids": ids[:n]}
+            found = verdict(arrays, anytime=Path(folder) / "state.json", **given)
+    return found
+
+
+def anytime(random):
+    return looks(*right(random, 250, EPS).items(), ids_of(random, 250)) == "fail"
+
+
+def anytime_above(random):
+    return looks(*right(random, 250, EPS + 1e-6).items(), ids_of(random, 250)) == "pass"
+
+
+def anytime_losses(random):
+    return looks(("heldout_losses", levels(random, 250)), ids_of(random, 250)) == "fail"
 
 
 def ledger(random):
@@ -103,7 +122,7 @@ def ledger(random):
         return any(verdict(one, ledger=Path(folder) / "ledger.json") == "fail" for one in runs)
 
 
-ASKED = {"human": "human", "judge": "judge", "labelled": "random", "expect": 0.5, "correlation": 0.8}
+ASKED = {"human": "human", "judge": "judge", "labelled": "random", "expect": 0.95, "correlation": 0.9}
 SAID = {"better": "lower", "judging": ASKED}
 
 
@@ -116,12 +135,12 @@ def opinions(random, n, rate, chosen):
 
 
 def judged(random):
-    given = opinions(random, 120, EPS + 1e-6, lambda judge: np.arange(120) < 30)
+    given = opinions(random, 48, EPS + 1e-6, lambda judge: np.arange(48) < 16)
     return verdict(given, declaration=SAID) == "pass"
 
 
 def judged_at_the_threshold(random):
-    given = opinions(random, 120, EPS, lambda judge: np.arange(120) < 30)
+    given = opinions(random, 48, EPS, lambda judge: np.arange(48) < 16)
     return verdict(given, declaration=SAID) == "fail"
 
 
@@ -166,9 +185,9 @@ def limits_of_inspect(random):
 
 def any_try(random):
     """pass@2 of a task that succeeds with a chance of 0 or 1/2: its mean is 3/8; 1 - pass@2 is 5/8."""
-    chances = random.choice([0.0, 0.5], size=40)
-    done = random.random((40, 3)) < chances[:, None]
-    given = {"heldout_correct": done.ravel(), "heldout_groups": np.repeat(np.arange(40), 3)}
+    chances = random.choice([0.0, 0.5], size=25)
+    done = random.random((25, 3)) < chances[:, None]
+    given = {"heldout_correct": done.ravel(), "heldout_groups": np.repeat(np.arange(25), 3)}
     return verdict(given, 0.625, pass_any=2, declaration={"order": "hash"}) == "fail"
 
 
@@ -190,7 +209,10 @@ VALID = {
     "slices": slices,
     "tries of tasks": tries,
     "against a baseline": against,
-    "anytime, five looks": anytime,
+    "against a baseline that is worse": against_a_worse_one,
+    "anytime, two looks": anytime,
+    "anytime, two looks, a hair above": anytime_above,
+    "anytime, losses": anytime_losses,
     "a ledger of four runs": ledger,
     "inspect_ai: wrong answers take long": early_stopping,
     "inspect_ai: limits": limits_of_inspect,

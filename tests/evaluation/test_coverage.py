@@ -22,14 +22,15 @@ SLOW = (
     "compare: non-inferiority",
     "compare: sign test",
     "plan: pairs",
-    "watch: losses",
 )
 """Sixteen orders, or several limits each: half as many repetitions by default."""
+STREAMS = "watch: "
+"""What is said at every moment has many chances to be false: more repetitions, here and at length."""
 
 
 @pytest.mark.parametrize("name", coverage.VALID)
 def test_valid(name):
-    repetitions = 100 if name in SLOW else 200
+    repetitions = 500 if name.startswith(STREAMS) else 100 if name in SLOW else 200
     failures, p_value = coverage.judged(coverage.VALID[name], repetitions)
     assert p_value > 1e-4, f"{failures} of {repetitions} false at level {coverage.DELTA}"
 
@@ -45,8 +46,9 @@ def test_broken_procedures_are_caught(name):
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", coverage.LONG)
 def test_valid_at_length(name):
-    failures, p_value = coverage.judged(coverage.LONG[name], 2000, seed=1)
-    assert p_value > 1e-4, f"{failures} of 2000 false at level {coverage.DELTA}"
+    repetitions = 10_000 if name.startswith(STREAMS) else 2000
+    failures, p_value = coverage.judged(coverage.LONG[name], repetitions, seed=1)
+    assert p_value > 1e-4, f"{failures} of {repetitions} false at level {coverage.DELTA}"
 
 
 def test_from_the_shell(tmp_path):

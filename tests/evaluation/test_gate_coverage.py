@@ -1,33 +1,22 @@
 """Verdicts of gates are wrong in at most a fraction delta of repetitions; the same test catches broken procedures."""
 
+import os
+
 import pytest
 
 from evaluation import gate_coverage
 from evaluation.coverage import DELTA, judged
 
-REPETITIONS = {
-    "losses at the threshold": 150,
-    "losses a hair above": 150,
-    "groups": 150,
-    "slices": 150,
-    "tries of tasks": 100,
-    "any of several tries": 100,
-    "against a baseline": 100,
-    "against a baseline that is as good": 50,
-    "inspect_ai: wrong answers take long": 150,
-    "anytime, five looks": 50,
-    "a ledger of four runs": 20,
-    "human labels and a judge": 30,
-    "human labels and a judge, at the threshold": 30,
-}
-"""Betting, or files that are written at every look: fewer than 500 by default."""
+
+@pytest.fixture(autouse=True)
+def files_need_not_survive_the_machine(monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
 @pytest.mark.parametrize("name", gate_coverage.VALID)
 def test_valid(name):
-    repetitions = REPETITIONS.get(name, 500)
-    failures, p_value = judged(gate_coverage.VALID[name], repetitions)
-    assert p_value > 1e-4, f"{failures} of {repetitions} wrong at level {DELTA}"
+    failures, p_value = judged(gate_coverage.VALID[name], 500)
+    assert p_value > 1e-4, f"{failures} of 500 wrong at level {DELTA}"
 
 
 @pytest.mark.parametrize("name", gate_coverage.BROKEN)

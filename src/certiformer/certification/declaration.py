@@ -6,6 +6,7 @@ command line and the reference page (docs/sample.md) are made from its fields.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
@@ -36,13 +37,24 @@ def _by_name(kind: Any, what: str, given: Mapping[str, Any]) -> Any:
     return kind(**given)
 
 
+@functools.cache
+def _choices(kind: type) -> dict[str, tuple[Any, ...]]:
+    """The fields of a few words, with these words; None is one of them where the field may be left out."""
+    found = {}
+    for name, hint in get_type_hints(kind).items():
+        parts = get_args(hint) if get_origin(hint) is not Literal else (hint,)
+        words = [word for part in parts if get_origin(part) is Literal for word in get_args(part)]
+        if words:
+            found[name] = (*words, None) if type(None) in parts else tuple(words)
+    return found
+
+
 def _refuse_unknown_choices(declared: Any) -> None:
     """A field of a few words is one of them."""
-    for name, kind in get_type_hints(type(declared)).items():
-        parts = get_args(kind) if get_origin(kind) is not Literal else (kind,)
-        words = [word for part in parts if get_origin(part) is Literal for word in get_args(part)]
-        if words and getattr(declared, name) not in (words if type(None) not in parts else [*words, None]):
-            raise InputError(name, getattr(declared, name), " or ".join(f'"{word}"' for word in words))
+    kind: Any = type(declared)
+    for name, words in _choices(kind).items():
+        if getattr(declared, name) not in words:
+            raise InputError(name, getattr(declared, name), " or ".join(f'"{word}"' for word in words if word))
 
 
 @dataclass(frozen=True, kw_only=True)

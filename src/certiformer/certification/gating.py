@@ -107,7 +107,7 @@ class Question:
         return {
             "pass": f"at most {limit}",
             "fail": f"above {limit}",
-            "undecided": f"not shown to be at most {limit}, nor to be above it",
+            "undecided": f"not shown to be at most {limit}, nor above",
         }[verdict]
 
     def figure(self, value: float) -> str:
@@ -252,15 +252,15 @@ def by_task(sample: Sample, k: int, kind: Kind) -> Sample:
     tasks, index = np.unique(units.groups.astype(str), return_inverse=True)
     tries = np.bincount(index)
     failures = np.bincount(index, weights=outcome.losses)
-    losses = np.clip(1.0 - task_scores(tries - failures, tries, k, kind), 0.0, 1.0)
+    losses = np.clip(1.0 - task_scores(tries - failures, tries, k, kind, tasks.tolist()), 0.0, 1.0)
     name = kind.replace("k", str(k))
-    means = f"{k} fresh tries of a new task all succeed" if kind == "pass^k" else f"one of {k} fresh tries succeeds"
+    done = "all succeed" if kind == "pass^k" else "succeed at least once"
     return replace(
         sample,
         outcomes=(Outcome(name=name, losses=losses, kind="number", what=f"of 1 - {name}"),),
         units=Units(len(tasks), tasks.tolist()),
         conditions=(
-            f"{name} is meant: the probability that {means}, not a power of the pass rate",
+            f"{name} is meant: the probability that {k} fresh tries of a new task {done}, not a power of the pass rate",
             "tasks are drawn independently from one population; tries were not stopped at a success",
             *sample.conditions,
         ),
@@ -269,6 +269,8 @@ def by_task(sample: Sample, k: int, kind: Kind) -> Sample:
 
 def required(report: Report, most: float) -> tuple[Verdict, str]:
     """Whether the limits of a certificate show that its error rate, or mean loss, is at most `most`; and in words."""
+    if not math.isfinite(most):
+        raise InputError("--require", most, "a number", "For example 0.05")
     best = report.best
     if best is not None and best.value is not None and best.value <= most:
         return "pass", f"PASS: the limit is at most the required {most:g}."
@@ -394,8 +396,11 @@ def _report(
         counts = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in EXIT if kind in verdicts)
         head, at = f"{verdict.upper()} ({counts}; together {sure}):", "."
     headline = fitting(lambda short: f"{head} {short(question.mean)} is {question.answer(verdict)}{at}")
-    ln = lead.terms["ln p (pass)"], lead.terms["ln p (fail)"]
-    p = math.exp(min(0.0, min(ln) if verdict == "undecided" else ln[verdict == "fail"]))
+    level = delta / (len(rows) * sample.declaration.models)
+    evidence = ""
+    if not pooled:  # there the first verdict stands, whatever came after it
+        ln = lead.terms["ln p (pass)"], lead.terms["ln p (fail)"]
+        evidence = f"; p = {math.exp(min(0.0, min(ln) if verdict == 'undecided' else ln[verdict == 'fail'])):.3g}"
     low, high = lead.lower, lead.value
     assert low is not None
     assert high is not None
@@ -421,8 +426,7 @@ def _report(
         headline=headline,
         statements=tuple(rows),
         decisive=lead.key,
-        basis=f"{lead.seen}; {between} (a separate {confidence_text(1 - (lead.confidence or 0.0))} confidence "
-        f"interval); p = {p:.3g}",
+        basis=f"{lead.seen}; {between} (a separate {confidence_text(level)} confidence interval){evidence}",
         summary="" if len(rows) == 1 else f"{len(rows)} questions share delta = {delta:g}.",
         advice=advice,
         conditions=tuple(dict.fromkeys(conditions)),
@@ -430,7 +434,7 @@ def _report(
         warnings=tuple(dict.fromkeys(warnings)),
         observed={row.key: row.terms["observed"] for row in rows},
         delta=delta,
-        shares={row.key: 1.0 - (row.confidence or 0.0) for row in rows},
+        shares={row.key: level for row in rows},
         classes=sample.classes,
         declaration={**declared.as_json(), "delta": delta},
         decisions=sample.decisions,
@@ -643,5 +647,5 @@ def _more_pairs(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], found: C
     spread = max(float(np.var(a - b)), found.margin**2 / 100.0)
     needed = items_about(spread, found.margin - found.difference, found.delta / 3.0)
     if needed is None:
-        return ""
+        return f"What was seen is so near to {found.margin:g} that no number of items is likely to decide."
     return f"About {needed:,} new items would decide with a chance of 80 %, the old ones not counted again."

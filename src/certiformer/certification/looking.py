@@ -56,7 +56,8 @@ def look(path: str | Path, *, declaration: Declaration | Mapping[str, Any] | Non
     try:
         sample = Sample.read(path, declared)
     except InputError as error:
-        return Look(visible(str(path)), columns, (), visible(str(error)), table.decisions, ())
+        asked = (_judged(path),) if {"human", "judge"} <= set(table.columns) else ()
+        return Look(visible(str(path)), columns, (), visible(str(error)), table.decisions, asked)
     unit = "examples" if sample.units.groups is None else f"rows in {len(np.unique(sample.units.groups)):,} groups"
     reading = [f"{sample.n:,} {unit}"]
     for one in sample.outcomes:
@@ -68,6 +69,12 @@ def look(path: str | Path, *, declaration: Declaration | Mapping[str, Any] | Non
     return Look(
         visible(str(path)), columns, tuple(reading), "", sample.decisions, tuple(_questions(path, sample, table))
     )
+
+
+def _judged(path: str | Path, human: str = "human", judge: str = "judge") -> Question:
+    said = shlex.join(["certiformer", "certify", str(path), "--human", human, "--judge", judge, "--labelled", "random"])
+    missing = "what was expected of the judge beforehand, and that labels were drawn at random"
+    return Question("few human labels and a judge?", "", f"{missing}: {said} --expect RATE --correlation R")
 
 
 def _column(cells: list[Any]) -> str:
@@ -134,9 +141,10 @@ def _questions(path: str | Path, sample: Sample, table: files.Table) -> list[Que
             offered = 2 <= kinds <= min(MOST_SLICES, len(cells) // LEAST_ROWS)
             if offered and name not in used and not outcome and name != declared.group:
                 found.append(Question(f"and for each {visible(name)}?", command("certify", "--slice", name)))
-    if units.groups is not None and rates and len(sample.outcomes) == 1:
-        least = int(np.min(np.unique(units.groups, return_counts=True)[1]))
-        if least > 1:
-            asks = f"if groups are tasks and rows are tries: do {least} fresh tries all succeed?"
-            found.append(Question(asks, command("gate", "--pass-all", str(least), "--error", "0.05")))
-    return found
+    if rates and len(sample.outcomes) == 1:
+        least = 0 if units.groups is None else int(np.min(np.unique(units.groups, return_counts=True)[1]))
+        tries = command("gate", "--pass-all", str(least), "--error", "0.05") if least > 1 else ""
+        missing = "" if tries else "the task of every try, two of each or more: --group COLUMN --pass-all K"
+        asks = f"if groups are tasks and rows are tries: do {least if tries else 'K'} fresh tries all succeed?"
+        found.append(Question(asks, tries, missing))
+    return [*found, _judged(path, "COLUMN", "COLUMN")]

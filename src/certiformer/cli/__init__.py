@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import sys
+import traceback
 import warnings
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -48,12 +49,18 @@ MOVED = {
 
 
 class _Command(typer.core.TyperCommand):
-    """A command whose option `--proof` may do without its value."""
+    """A command whose option `--proof` may do without its value; a reader who has gone is left to `main`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if any(one.name == "proof" and not getattr(one, "is_flag", False) for one in self.params):
             args = ["--proof=limits" if word == "--proof" else word for word in args]
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as gone:
+            raise BrokenPipeError from gone  # without its number: with it typer ends with 1, the verdict of a gate
 
 
 def application(verbs: Sequence[str] = VERBS) -> typer.Typer:
@@ -127,6 +134,9 @@ def main() -> None:
     except KeyboardInterrupt:
         typer.secho("stopped", err=True)
         sys.exit(130)
+    except Exception:
+        traceback.print_exc()
+        sys.exit(70)  # a defect of ours: 1 would be the verdict of a gate
 
 
 def _fail(message: str) -> None:

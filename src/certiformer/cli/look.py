@@ -31,13 +31,14 @@ def look(
         console.print(plain(f"  {name}: {says}"), soft_wrap=True)
     if found.refused:
         console.print(plain(f"It cannot be read yet. {found.refused}"), soft_wrap=True)
-        return
-    console.print("Read as")
-    for text in found.reading:
-        console.print(plain(f"  {text}"), soft_wrap=True)
-    for one in found.decisions:
-        console.print(plain(f"  {one.subject}: {one.choice} ({one.why})"), soft_wrap=True)
-    console.print("Questions")
+    else:
+        console.print("Read as")
+        for text in found.reading:
+            console.print(plain(f"  {text}"), soft_wrap=True)
+        for one in found.decisions:
+            console.print(plain(f"  {one.subject}: {one.choice} ({one.why})"), soft_wrap=True)
+    if found.questions:
+        console.print("Questions")
     for question in found.questions:
         console.print(plain(f"  {question.asks}"), soft_wrap=True)
         console.print(plain(f"    {question.command or f'missing: {question.missing}'}"), soft_wrap=True)

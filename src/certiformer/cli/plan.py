@@ -90,6 +90,11 @@ def _three(error: float, found: list[dict[str, Any]], form: Form) -> None:
             )
 
 
+def _may_fall(n: int, stable: int, power: float) -> list[str]:
+    told = f"The chance can fall as labels are added; from {stable:,} on it is at least {100 * power:g} %."
+    return [told] if stable > n else []
+
+
 def _gate(error: float, delta: float, expect: float, power: float, models: int) -> dict[str, Any]:
     """The least number of items at which the gate gives the right verdict with this chance."""
     import numpy as np
@@ -106,16 +111,17 @@ def _gate(error: float, delta: float, expect: float, power: float, models: int) 
     chances = chance_of_verdict(sizes, expect, error, level)
     every = np.arange(n, 2 * n + 1)
     below = np.flatnonzero(chance_of_verdict(every, expect, error, level) < power)
+    stable = n if not len(below) else int(every[below[-1]]) + 1
     verdict = "PASS" if expect < error else "FAIL"
     return {
         "n": n,
         "certificate": "gate",
         "expect": expect,
         "power": float(chance_of_verdict([n], expect, error, level)[0]),
-        "stable": n if not len(below) else int(every[below[-1]]) + 1,
+        "stable": stable,
         "answer": f"Score {n:,} new items: the gate at {100 * error:g} % then says {verdict} with a chance of "
         f"{100 * power:g} %, if the true rate is {100 * expect:g} %.",
-        "details": [f"certiformer gate FILE --error {error:g} --delta {delta:g}"],
+        "details": [*_may_fall(n, stable, power), f"certiformer gate FILE --error {error:g} --delta {delta:g}"],
         "curve": [[int(size), float(chance)] for size, chance in zip(sizes, chances, strict=True)],
     }
 
@@ -133,11 +139,8 @@ def _errors(error: float, delta: float, expect: float, power: float, models: int
         f"With {allowed} among them the hold-out certificate says: at most {100 * error:g} %, with confidence "
         f"{100 * (1 - delta):g} %" + (f", for the best of {models} models." if models > 1 else "."),
         f"If the true error rate is {100 * expect:g} %, that happens with probability {100 * found.power:.1f} %.",
+        *_may_fall(found.n, found.stable, power),
     ]
-    if found.stable > found.n:
-        details.append(
-            f"The chance can fall as labels are added; from {found.stable:,} on it is at least {100 * power:g} %."
-        )
     return {
         "n": found.n,
         "certificate": "holdout",

@@ -43,6 +43,7 @@ def watch(
     """
     from certiformer.certification.watching import CONDITIONS, NOT_CHECKED
     from certiformer.certification.watching import watch as run
+    from certiformer.report.numbers import rounded_up
 
     if fail_on_alarm and certified is None:
         raise InputError("--fail-on-alarm", "no --certified", "the mean that must not be exceeded", "--certified 0.05")
@@ -68,7 +69,8 @@ def watch(
             for text in NOT_CHECKED:
                 typer.echo(f"NOT CHECKED: {text}.")
         mean = "–" if now.mean is None else f"{now.mean:.4g}"
-        line = f"{now.n:>9,}  seen {mean:<8} true average so far between {now.lower:.4g} and {now.upper:.4g}"
+        between = f"between {-rounded_up(-now.lower):.4g} and {rounded_up(now.upper):.4g}"
+        line = f"{now.n:>9,}  seen {mean:<8} true average so far {between}"
         if now.changed_at is not None:
             line += f", it changed before {now.changed_at:,}"
         if now.blank:

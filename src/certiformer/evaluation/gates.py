@@ -57,7 +57,8 @@ def gate_rate(errors: int, n: int, threshold: float, delta: float) -> Gate:
     eps, level = probability("threshold", threshold), _below_half(delta)
     if n < 1 or not 0 <= errors <= n:
         raise InputError("errors", errors, f"a whole number between 0 and n = {n}")
-    ln_pass = log_binomial_cdf(errors, n, eps) + 1e-15 * (math.lgamma(n + 1.0) + 40.0) + 1e-13
+    ln_pass = log_binomial_cdf(errors, n, eps)
+    ln_pass += 1e-15 * (math.lgamma(n + 1.0) + max(40.0, -ln_pass)) + 1e-13
     ln_fail = _ln_at_least(errors, n, eps)
     verdict = verdict_of(ln_pass, ln_fail, level)
     return Gate(verdict, threshold, delta, n, errors / n, ln_pass, ln_fail, "exact binomial")

@@ -7,6 +7,7 @@ task; tasks are drawn independently from one population. (Pass rate)^k is anothe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -18,7 +19,11 @@ Kind = Literal["pass^k", "pass@k"]
 
 
 def task_scores(
-    successes: npt.ArrayLike, tries: npt.ArrayLike, k: int, kind: Kind = "pass^k"
+    successes: npt.ArrayLike,
+    tries: npt.ArrayLike,
+    k: int,
+    kind: Kind = "pass^k",
+    names: Sequence[str] | None = None,
 ) -> npt.NDArray[np.float64]:
     """u or v of every task: unbiased for its pass^k or pass@k, in [0, 1]; their mean is for `mean_limits`.
 
@@ -39,7 +44,7 @@ def task_scores(
         few = int(np.flatnonzero(n < k)[0])
         raise InputError(
             "tries",
-            f"{n[few]:g} tries of task {few}",
+            f"{n[few]:g} tries of task {few if names is None else names[few]}",
             f"at least k = {k} tries of every task",
             "Fewer tries than k have no unbiased estimate: try again, or ask for a smaller k",
         )

@@ -27,11 +27,12 @@ def block_upper(z: Array, j: Array, means: Array, block: int, delta: float, *, c
     capital = _capital(z, j, means, block, delta, complement=complement)
     low, high = 0.0, float(np.nextafter(1.0, 0.0))
     bar = (1.0 + 2.0**-48) / TARGET_SEVERAL_ORDERS
-    if capital(high) < bar:
+    if capital([high])[0] < bar:
         return 1.0
     while high - low > _TOLERANCE * high:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if capital(middle) >= bar else (middle, high)
+        ends = np.linspace(low, high, 9)  # mutants: the-same-root
+        first = 1 + int(np.argmax(np.append(capital(ends[1:-1]) >= bar, True)))
+        low, high = float(ends[first - 1]), float(ends[first])
     return high
 
 
@@ -40,13 +41,13 @@ def block_evidence(
 ) -> float:
     """The capital won against "E Z >= mean" (1 - E Z for the `complement`), from 1, by bets that aim at this delta."""
     capital = _capital(z, j, means, block, delta, complement=complement)
-    return capital(mean) * TARGET_SEVERAL_ORDERS / delta * (1.0 - 2.0**-48)
+    return float(capital([mean])[0]) * TARGET_SEVERAL_ORDERS / delta * (1.0 - 2.0**-48)
 
 
 def _capital(
     z: Array, j: Array, means: Array, block: int, delta: float, *, complement: bool
-) -> Callable[[float], float]:
-    """The average over orders of the final capitals, in units of T = tau/delta, at a mean."""
+) -> Callable[[Array | list[float]], Array]:
+    """The average over orders of the final capitals, in units of T = tau/delta, at every mean."""
     if not delta >= LEAST_DELTA:
         raise InputError("delta", delta, f"at least {LEAST_DELTA:g}")
     orders = fixed_orders(len(z))
@@ -63,8 +64,9 @@ def _capital(
     factor = 1.0 / np.sqrt(2.0 * math.pi * (PRIOR_WEIGHT / 4.0 + before) / (PRIOR_WEIGHT + seen) * (n - seen))
     start = delta / TARGET_SEVERAL_ORDERS * (1.0 - 2.0**-48)
 
-    def capital(m: float) -> float:
-        k = np.full(len(orders), start)
+    def capital(means: Array | list[float]) -> Array:
+        m = np.asarray(means)[:, None]
+        k = np.full((len(means), len(orders)), start)
         for row, slope, scale in zip(y, slopes, factor, strict=True):
             stake = scale * np.exp(-0.5 * scipy.special.ndtri(k) ** 2)
             stake = np.minimum(np.minimum(stake, k / (1.0 + slope - m)), (1.0 - k) / (m + slope))
@@ -72,7 +74,7 @@ def _capital(
             # Rounding is directed as in target_betting: the computed capital never exceeds the exact one.
             k = k * (1.0 - 2.0**-51) + (step - 2.0**-40 * np.abs(step) - 2.0**-50 * stake * (m + 2.0))
             k = np.where(k < 1e-280, 0.0, np.minimum(k, 1.0))
-        return float(np.mean(k))
+        return np.asarray(np.mean(k, axis=1), dtype=np.float64)
 
     return capital
 

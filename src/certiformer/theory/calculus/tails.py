@@ -121,14 +121,17 @@ def binomial_cdf(errors: npt.ArrayLike, n: npt.ArrayLike, p: npt.ArrayLike) -> n
 
 def largest_count(level: float, n: npt.ArrayLike, p: float) -> npt.NDArray[np.float64]:
     """The largest k with P(Bin(n, p) <= k) <= level at each n; -1 where there is none."""
-    size = np.asarray(n, dtype=np.float64)
-    k = np.floor(np.nan_to_num(scipy.special.bdtrik(level, size, p), nan=-1.0))  # a guess, mended below
-    k = np.clip(k, -1.0, size)
-    while np.any(high := (k >= 0.0) & (binomial_cdf(k, size, p) > level)):
-        k = np.where(high, k - 1.0, k)
-    while np.any(low := (k < size) & (binomial_cdf(k + 1.0, size, p) <= level)):
-        k = np.where(low, k + 1.0, k)
-    return np.asarray(k, dtype=np.float64)
+    size = np.atleast_1d(np.asarray(n, dtype=np.float64))
+    k = np.floor(np.nan_to_num(scipy.special.bdtrik(level, size, p), nan=-1.0))  # a guess: below 1e-100 far off
+    k = np.clip(k, -1.0, size - 1.0)
+    lost = (binomial_cdf(k, size, p) > level) | (binomial_cdf(k + 1.0, size, p) <= level)
+    low, high = np.full(int(lost.sum()), -1.0), size[lost]
+    while np.any(high - low > 1.0):
+        middle = np.floor(0.5 * (low + high))
+        small = binomial_cdf(middle, size[lost], p) <= level
+        low, high = np.where(small, middle, low), np.where(small, high, middle)
+    k[lost] = low
+    return np.asarray(k.reshape(np.shape(n)), dtype=np.float64)
 
 
 def partial_ratio(top: int, n: int, p: float, *, step: int, stop: int) -> float:
