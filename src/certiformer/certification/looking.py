@@ -56,8 +56,8 @@ def look(path: str | Path, *, declaration: Declaration | Mapping[str, Any] | Non
     try:
         sample = Sample.read(path, declared)
     except InputError as error:
-        asked = (_judged(path),) if {"human", "judge"} <= set(table.columns) else ()
-        return Look(visible(str(path)), columns, (), visible(str(error)), table.decisions, asked)
+        questions = (_judged(path),) if {"human", "judge"} <= set(table.columns) else ()
+        return Look(visible(str(path)), columns, (), visible(str(error)), table.decisions, questions)
     unit = "examples" if sample.units.groups is None else f"rows in {len(np.unique(sample.units.groups)):,} groups"
     reading = [f"{sample.n:,} {unit}"]
     for one in sample.outcomes:

@@ -154,7 +154,7 @@ def _least_sizes(counts: npt.NDArray[np.float64], eps: float, level: float) -> n
 
 
 def items_about(variance: float, distance: float, level: float, power: float = 0.8) -> int | None:
-    """About how many items show at this level that a mean is `distance` away: the normal approximation; None if 10^15 do not."""
+    """About how many items show that a mean is `distance` away, by the normal approximation; None if 10^15 do not."""
     z = float(scipy.special.ndtri(power) - scipy.special.ndtri(level))
     return None if z * z * variance >= 1e15 * distance**2 else math.ceil(z * z * variance / distance**2)
 
