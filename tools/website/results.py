@@ -17,7 +17,7 @@ from website.markup import bullets, fenced, folded, page, paragraphs, table, wor
 from website.proofs import proof_of
 from website.running import terminal
 from website.series import example_inputs, series
-from website.settings import OUR_OWN
+from website.settings import OUR_OWN, named
 from website.sliders import own_sliders
 
 
@@ -31,7 +31,7 @@ def result_page(result: type[Result], claims: verdicts.Claims, root: Path) -> st
     own = claims.get(result.id, {})
     return page(
         "---\n" + f"title: {_quoted(f'{result.id}: {result.title}')}\n---",
-        f"# {html.escape(result.title)}",
+        f"# {html.escape(named(result))}",
         _facts(result),
         paragraphs(result.sections.prose, greek=True),
         _as_printed(result),
