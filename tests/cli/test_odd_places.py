@@ -259,6 +259,7 @@ def test_too_little_memory_is_one_line(tmp_path):
 def test_an_interrupt_while_modules_are_imported_is_one_word():
     program = """
 import builtins, os, signal, certiformer.__main__ as program
+signal.signal(signal.SIGINT, signal.default_int_handler)
 real = builtins.__import__
 def imported(name, *rest):
     if name == "certiformer.cli":

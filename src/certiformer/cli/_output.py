@@ -62,7 +62,7 @@ def forms(*names: str) -> Callable[[Command], Command]:
 
         @functools.wraps(command)
         def run(**given: Any) -> None:
-            form = one_form({name: given.pop(name) for name in names})
+            form = one_form({name: given.pop(name, False) for name in names})
             command(**given, form=form)
 
         kept = [one for one in own.parameters.values() if one.name != "form"]
